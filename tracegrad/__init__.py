@@ -31,7 +31,8 @@ from .control.scan import scan
 # Sets what autograd.Function does inside of a trace.
 from .custom import function as _function  # noqa: F401
 from .custom.rules import custom_jvp, custom_vjp, stop_gradient
-from .derivatives.reverse import grad, hessian, hvp, jacfwd, jacobian, jacrev, value_and_grad, vjp
+from .derivatives.reverse import grad, hvp, value_and_grad, vjp
+from .derivatives.jacobians import hessian, jacfwd, jacobian, jacrev
 from .dtypes import (
     bool_, complex64, complex128, float32, float64, int8, int16, int32, int64, uint8, uint16,
     uint32, uint64,

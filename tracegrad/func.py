@@ -14,7 +14,8 @@ import numpy as np
 from .checks import OFTEN, publish
 from .derivatives.forward import jvp as _jvp
 from .derivatives.forward import linearize
-from .derivatives.reverse import grad, jacobian, value_and_grad, vjp
+from .derivatives.jacobians import jacobian
+from .derivatives.reverse import grad, value_and_grad, vjp
 from .derivatives.vmap import argument_axes, prefix_axes
 from .derivatives.vmap import vmap as _vmap
 from .ir.dispatch import STATE

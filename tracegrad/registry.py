@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .control import block, branch, call, repeat, scan, sized
+from .control import block, branch, call, repeat, scan_rules, sized
 from .custom import function as custom_function
 from .custom import rules as custom
 from .ir.op import Op
@@ -13,7 +13,7 @@ ALL_OPS: tuple[Op, ...] = (
     *OPS,
     *call.OPS,
     *block.OPS,
-    *scan.OPS,
+    *scan_rules.OPS,
     *branch.OPS,
     *sized.OPS,
     *repeat.OPS,

@@ -11,7 +11,7 @@ from tests.cases import Case
 from tracegrad import ops
 from tracegrad.errors import DTypeError, ShapeError
 from tracegrad.ir.dispatch import bind
-from tracegrad.ops.arrays.shape import select_op
+from tracegrad.ops.arrays.slices import select_op
 
 I = np.array([1, 0, 1])  # noqa: E741 - the name of index arrays
 J = np.array([[2], [0]])

@@ -8,7 +8,8 @@ from typing import Any
 from ..errors import ShapeError
 from ..ir.trace import user_line
 from ..ops import concatenate, moveaxis
-from ..ops.arrays.shape import cut, reshape
+from ..ops.arrays.shape import reshape
+from ..ops.arrays.slices import cut
 from ..transforms.tracing import check_leaf, leaf_type, plain
 from ..tree import flatten, unflatten
 from ..types import same
@@ -49,7 +50,8 @@ def associative_scan(
         shape = leaf_type(x).shape
         if not -len(shape) <= axis < len(shape):
             raise ShapeError(
-                f"{user_line()}: associative_scan: axis {axis} is out of range for an array of shape {shape} in xs"
+                f"{user_line()}: associative_scan: axis {axis} is out of range for an array "
+                f"of shape {shape} in xs"
             )
         places.append(axis % len(shape))
         sizes.append(shape[places[-1]])
@@ -71,14 +73,16 @@ def associative_scan(
         found, structure = flatten(combined)
         if structure != spec:
             raise TypeError(
-                f"{user_line()}: associative_scan: fn returned a result of structure {structure}, its arguments have {spec}"
+                f"{user_line()}: associative_scan: fn returned a result of structure {structure}, "
+                f"its arguments have {spec}"
             )
         for path, before, value in zip(spec.paths(), kinds, found, strict=True):
             after = leaf_type(value)
             if (after.dtype, after.shape) != (before.dtype, before.shape):
                 raise TypeError(
-                    f"{user_line()}: associative_scan: fn of two slices that are {before} returned {after} ({path_of(path)}); the result of fn "
-                    "must be like each of its arguments (convert xs, or the result)"
+                    f"{user_line()}: associative_scan: fn of two slices that are {before} "
+                    f"returned {after} ({path_of(path)}); the result of fn must be like each of "
+                    "its arguments (convert xs, or the result)"
                 )
         return combined, combined
 

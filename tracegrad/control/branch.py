@@ -37,7 +37,7 @@ from .region import (
     region,
     strong,
 )
-from .scan import scan_op
+from .scan_rules import scan_op
 
 # Inputs of the operation: the number of the branch (an integer, or a bool of two branches), then
 # the inputs of every branch.
@@ -211,7 +211,8 @@ def _known(value: Any, who: str, kinds: str) -> Any:
     shape = leaf_type(value).shape if isinstance(value, Boxed) else np.shape(value)
     if shape != ():
         raise ShapeError(
-            f"{user_line()}: {who} must be one value, it has shape {shape}; use tg.where to choose by element, or tg.vmap"
+            f"{user_line()}: {who} must be one value, it has shape {shape}; "
+            "use tg.where to choose by element, or tg.vmap"
         )
     if isinstance(value, Boxed):
         if isinstance(value._data, Var) or STATE.traces:
@@ -263,14 +264,17 @@ def _agreed(regions: Sequence[Region], who: str, names: Sequence[str]) -> list[A
     for r, name in zip(regions[1:], names[1:], strict=True):
         if r.out_spec != first.out_spec:
             raise TypeError(
-                f"{user_line()}: {who}: {names[0]} returns {first.out_spec}, {name} returns {r.out_spec}; the structures must agree"
+                f"{user_line()}: {who}: {names[0]} returns {first.out_spec}, "
+                f"{name} returns {r.out_spec}; the structures must agree"
             )
         for k, (path, a, b) in enumerate(zip(first.out_spec.paths(), kinds, r.kinds, strict=True)):
             joined = agreed(a, b)
             if joined is None:
                 raise TypeError(
-                    f"{user_line()}: {who}: the result {path_of(path)} is {as_array(a)} from {names[0]} and {as_array(b)} from {name}; "
-                    f"make the shapes and dtypes agree (np.broadcast_to, .astype){made_by(first.graph.outputs[k], r.graph.outputs[k])}"
+                    f"{user_line()}: {who}: the result {path_of(path)} is "
+                    f"{as_array(a)} from {names[0]} and {as_array(b)} from {name}; "
+                    "make the shapes and dtypes agree (np.broadcast_to, "
+                    f".astype){made_by(first.graph.outputs[k], r.graph.outputs[k])}"
                 )
             kinds[k] = joined
     return kinds

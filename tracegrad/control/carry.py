@@ -138,7 +138,8 @@ class Carry:
         given."""
         if found != self.spec:
             raise TypeError(
-                f"{user_line()}: {self.who}: the body returned a carry of structure {found}, the initial carry has {self.spec}"
+                f"{user_line()}: {self.who}: the body returned a carry of structure {found}, "
+                f"the initial carry has {self.spec}"
             )
         for k, (path, before, now) in enumerate(
             zip(self.spec.paths(), list(self.kinds), after, strict=True)
@@ -146,8 +147,9 @@ class Carry:
             joined = _joined(before, now)
             if joined is None:
                 raise TypeError(
-                    f"{user_line()}: {self.who}: the carry {path_of(path)} changes from {as_array(before)} to {as_array(now)}; a carry "
-                    f"keeps its dtype and shape (convert the initial value){made_by(results[k])}"
+                    f"{user_line()}: {self.who}: the carry {path_of(path)} changes from "
+                    f"{as_array(before)} to {as_array(now)}; a carry keeps its dtype and shape "
+                    f"(convert the initial value){made_by(results[k])}"
                 )
             self.kinds[k] = joined
 
@@ -178,8 +180,8 @@ def _exact(x: Any, kind: ArrayType) -> Any:
         return np.array(as_python(x), kind.dtype)[()]
     except OverflowError:
         raise OverflowError(
-            f"{user_line()}: a loop carries the integer {x} where its steps give {kind.dtype.name}, which does not hold it "
-            "(convert the initial value)"
+            f"{user_line()}: a loop carries the integer {x} where its steps give "
+            f"{kind.dtype.name}, which does not hold it (convert the initial value)"
         ) from None
 
 

@@ -27,8 +27,8 @@ from ..tree import flatten, map_leaves
 from ..types import ArrayType, Int
 
 _REPEATED = (
-    "which is traced once whatever number of times it runs. Make it part of the loop's carry or of the branches' results, or "
-    "change it outside."
+    "which is traced once whatever number of times it runs. "
+    "Make it part of the loop's carry or of the branches' results, or change it outside."
 )
 NUMBERS = (bool, int, float, complex)
 ARRAYS = (Boxed, np.generic, np.ndarray)

@@ -40,7 +40,8 @@ from .region import (
     zero,
 )
 from .running import natively, work, worth
-from .scan import NUMBER, Checkpoint, in_segments, loop, scan_op, segmented, spans_of
+from .scan import Checkpoint, in_segments, spans_of
+from .scan_rules import NUMBER, loop, scan_op, segmented
 from .sized import sized_op, unused_symbol
 
 # The order of operands and results, outside, in the test and in the body, is that of `ir/loops.py`.
@@ -100,7 +101,8 @@ def _options(max_steps: int | None, failure: str, checkpoint: Checkpoint) -> dic
 def _check_steps(steps: int, max_steps: int | None, failure: str) -> None:
     if max_steps is not None and steps == max_steps:
         raise RuntimeError(
-            f"{failure or f'while_loop: still going after max_steps={max_steps} steps'} ({user_line()})"
+            f"{failure or f'while_loop: still going after max_steps={max_steps} steps'} "
+            f"({user_line()})"
         )
 
 
@@ -291,7 +293,8 @@ def while_loop(
         isinstance(max_steps, bool) or not isinstance(max_steps, (int, np.integer))
     ):
         raise TypeError(
-            f"{user_line()}: while_loop: max_steps must be an integer or None, not a {type(max_steps).__name__} ({max_steps!r:.60})"
+            f"{user_line()}: while_loop: max_steps must be an integer or None, "
+            f"not a {type(max_steps).__name__} ({max_steps!r:.60})"
         )
     if max_steps is not None and max_steps < 0:
         raise ValueError(f"while_loop: max_steps must be at least 0, it is {max_steps}")
@@ -333,7 +336,8 @@ def loop_while(
     test = region(cond, (init,), carried.kinds, "while_loop: the condition", "test")
     if test.out_spec != flatten(0)[1]:
         raise TypeError(
-            f"{user_line()}: while_loop: the condition must return one bool, it returned {test.out_spec}"
+            f"{user_line()}: while_loop: the condition must return one bool, "
+            f"it returned {test.out_spec}"
         )
     if test.graph.outputs[0].type.shape != ():
         raise ShapeError(
@@ -456,12 +460,14 @@ def fori_loop(
 def _condition(value: Any) -> bool:
     if not isinstance(value, VALUES):
         raise TypeError(
-            f"{user_line()}: while_loop: the condition must return one bool, it returned a {type(value).__name__} ({value!r:.60})"
+            f"{user_line()}: while_loop: the condition must return one bool, "
+            f"it returned a {type(value).__name__} ({value!r:.60})"
         )
     shape = leaf_type(value).shape
     if shape != ():
         raise ShapeError(
-            f"{user_line()}: while_loop: the condition must return one value, not an array of shape {shape}; use np.any or np.all"
+            f"{user_line()}: while_loop: the condition must return one value, "
+            f"not an array of shape {shape}; use np.any or np.all"
         )
     return bool(value)
 
@@ -472,7 +478,8 @@ def _integer(x: Any) -> Any:
         return x
     if not isinstance(x, VALUES):
         raise TypeError(
-            f"{user_line()}: fori_loop: a bound must be one integer, not a {type(x).__name__} ({x!r:.60})"
+            f"{user_line()}: fori_loop: a bound must be one integer, "
+            f"not a {type(x).__name__} ({x!r:.60})"
         )
     kind = leaf_type(x)
     if kind.dtype.kind not in "iu" or kind.shape != ():

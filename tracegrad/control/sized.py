@@ -21,7 +21,7 @@ from ..transforms.sizes import with_sizes
 from ..types import COUNT
 from .region import aligned, one_by_one, strong
 from .running import natively, work, worth
-from .scan import scan_op
+from .scan_rules import scan_op
 
 # Inputs of the operation: the size (an integer), then the inputs of the graph.
 

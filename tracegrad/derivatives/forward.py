@@ -24,8 +24,8 @@ from ..types import ArrayType
 
 Function = Callable[..., Any]
 _TWICE = (
-    "in a function that is linearized, which a compiled function runs once for the result and once for the pushforward. Call tg.jvp, "
-    "or change it outside."
+    "in a function that is linearized, which a compiled function runs once for the result and "
+    "once for the pushforward. Call tg.jvp, or change it outside."
 )
 
 
@@ -93,7 +93,8 @@ def _primal(x: Any) -> Boxed:
     box = inside(x)
     if not is_differentiable(box.dtype):
         raise DTypeError(
-            f"{user_line()}: jvp needs floating-point or complex primals, got {box.dtype}. Convert with .astype(float)."
+            f"{user_line()}: jvp needs floating-point or complex primals, got {box.dtype}. "
+            "Convert with .astype(float)."
         )
     return box
 
@@ -103,7 +104,8 @@ def _direction(t: Any, x: Boxed) -> Any:
     check_leaf(t, "jvp: a tangent is")
     if getattr(t, "shape", ()) != x.shape:
         raise ShapeError(
-            f"jvp: a tangent of shape {getattr(t, 'shape', ())} was given for a primal of shape {x.shape}"
+            f"jvp: a tangent of shape {getattr(t, 'shape', ())} was given for a "
+            f"primal of shape {x.shape}"
         )
     return convert(t if isinstance(t, Boxed) else np.asarray(t), x.dtype)
 

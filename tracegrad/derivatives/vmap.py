@@ -62,14 +62,16 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
                 continue
             if not -kind.ndim <= axis < kind.ndim:
                 raise ShapeError(
-                    f"vmap: in_axes names axis {axis} of an argument of shape {kind.shape}; use None for arguments that are not mapped"
+                    f"vmap: in_axes names axis {axis} of an argument of shape {kind.shape}; "
+                    "use None for arguments that are not mapped"
                 )
             k = axis % kind.ndim
             if size is None:
                 size = kind.shape[k]
             elif not same(size, kind.shape[k]):
                 raise ShapeError(
-                    f"vmap: the mapped axes differ in size: {size} and {kind.shape[k]} (argument of shape {kind.shape}, axis {axis})"
+                    f"vmap: the mapped axes differ in size: {size} and {kind.shape[k]} (argument "
+                    f"of shape {kind.shape}, axis {axis})"
                 )
             types.append(ArrayType(kind.dtype, (*kind.shape[:k], *kind.shape[k + 1 :])))
         if size is None:
@@ -143,7 +145,8 @@ def prefix_axes(prefix: Any, tree: Any) -> list[int | None]:
         for x in optree.tree_leaves(prefix, is_leaf=lambda x: x is None, namespace="tracegrad")
     ):
         raise TypeError(
-            f"vmap: in_axes and out_axes are integers, None, or trees of them, not {describe(prefix)}"
+            "vmap: in_axes and out_axes are integers, None, or trees of them, "
+            f"not {describe(prefix)}"
         )
     if any(
         isinstance(x, bool)
@@ -161,6 +164,7 @@ def prefix_axes(prefix: Any, tree: Any) -> list[int | None]:
         )
     except ValueError as error:
         raise ValueError(
-            f"vmap: in_axes or out_axes ({prefix!r:.60}) is no prefix of the tree that it is for: {error}"
+            f"vmap: in_axes or out_axes ({prefix!r:.60}) is no prefix of the tree "
+            f"that it is for: {error}"
         ) from None
     return optree.tree_leaves(whole, is_leaf=lambda x: x is None, namespace="tracegrad")

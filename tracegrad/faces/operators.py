@@ -15,7 +15,7 @@ from ..ir.dispatch import SPECIAL, STATE, Value
 from ..ir.op import Op
 from ..ir.operands import PLAIN, plain_operand
 from ..ops.matrices.products import IN_ONE_STEP, matmul_op
-from ..ops.places.indexing import reading
+from ..ops.places.keys import reading
 from ..tape.eager_text import REFLECTED, write_out
 from .numpy import results
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from .. import ops
 from ..ir.op import Op
-from ..ops.arrays.shape import broadcast_to_op, reshape_op, select_op, slice_op, transpose_op
+from ..ops.arrays.shape import broadcast_to_op, reshape_op, transpose_op
+from ..ops.arrays.slices import select_op, slice_op
 from ..ops.places.gathering import Placed
 from ..ops.places.indexing import slice_put_op
 from ..tape.tape import record

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 
 class Value:
-    """A boxed array. `_data` is an ndarray, or a `Var` of an open trace; what else is declared here,
-    its classes in `faces` have."""
+    """A boxed array. `_data` is an ndarray, or a `Var` of an open trace; what else is declared
+    here, its classes in `faces` have."""
 
     __slots__ = ()
     _data: Any
@@ -180,7 +180,8 @@ def no_operand(op: Op, inputs: Sequence[Any]) -> TypeError | None:
             known = called()
             kind = DTypeError if isinstance(getattr(x, "dtype", None), np.dtype) else TypeError
             return kind(
-                f"{known[0] if known else op.name}: {name} is {describe(x)}{why.rstrip()}; it must be an array, a Tensor or a number"
+                f"{known[0] if known else op.name}: {name} is {describe(x)}{why.rstrip()}; "
+                "it must be an array, a Tensor or a number"
             )
     return None
 

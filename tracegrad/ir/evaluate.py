@@ -63,7 +63,8 @@ def evaluate_batched(
                 )
             elif node.op.batch is None:
                 raise TracegradError(
-                    f"{node.where}: {node.op.name} has no batching rule, so it cannot be used under vmap"
+                    f"{node.where}: {node.op.name} has no batching rule, "
+                    "so it cannot be used under vmap"
                 )
             else:
                 outs, out_axes = node.op.batch(operands, places, size, **node.params)

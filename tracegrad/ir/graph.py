@@ -42,8 +42,8 @@ class Var:
 
     def __array_ufunc__(self, *_: Any, **__: Any) -> Any:
         raise TypeError(
-            f"{user_line()}: a masked array, or another library, took a traced value apart. Pass plain arrays: "
-            "x.filled(value), np.asarray(x)."
+            f"{user_line()}: a masked array, or another library, took a traced value apart. "
+            "Pass plain arrays: x.filled(value), np.asarray(x)."
         )
 
     def __repr__(self) -> str:
@@ -70,7 +70,9 @@ class Literal:
         )
 
     def __repr__(self) -> str:
-        return repr(self.value) if self.weak else f"{self.value.dtype.name}({self.value})"  # type: ignore[union-attr]
+        if isinstance(self.value, np.generic):
+            return f"{self.value.dtype.name}({self.value})"
+        return repr(self.value)
 
 
 Atom: TypeAlias = Var | Literal

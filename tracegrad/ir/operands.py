@@ -22,7 +22,10 @@ PLAIN: frozenset[type] = NUMBERS | {np.ndarray}
 """The types of plain operands: looking a type up here costs less than asking what it is an instance
 of."""
 ADVICE = {
-    "MaskedArray": "Its mask would be lost. Pass x.filled(value), or np.asarray(x) and the mask as an array of its own (np.where(mask, ...), np.sum(..., where=~mask))",
+    "MaskedArray": (
+        "Its mask would be lost. Pass x.filled(value), or np.asarray(x) and the mask as an array "
+        "of its own (np.where(mask, ...), np.sum(..., where=~mask))"
+    ),
     "matrix": "Its * is a product of matrices. Pass np.asarray(x), and write @ for such products",
 }
 
@@ -40,7 +43,8 @@ def plain_array(x: Any, what: str = "an operand is") -> Any:
     )
     module = type(x).__module__.partition(".")[0]
     raise TypeError(
-        f"{user_line()}: {what} a {module}.{type(x).__name__}, a subclass of ndarray that is not supported. {advice}."
+        f"{user_line()}: {what} a {module}.{type(x).__name__}, a subclass of ndarray that is not "
+        f"supported. {advice}."
     )
 
 

@@ -71,7 +71,10 @@ def print_param(value: Any) -> str:
             else f"({', '.join(map(print_param, value))})"
         )
     if isinstance(value, slice):
-        return f"slice({print_param(value.start)}, {print_param(value.stop)}, {print_param(value.step)})"
+        return (
+            f"slice({print_param(value.start)}, {print_param(value.stop)}, "
+            f"{print_param(value.step)})"
+        )
     if isinstance(value, complex):
         return f"complex({value.real!r}, {value.imag!r})"
     return repr(value)

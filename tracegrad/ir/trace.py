@@ -88,8 +88,9 @@ class Trace:
         """The graph will run on this device; a RuntimeError where another one was chosen before."""
         if self.device is not None and self.device != device:
             raise RuntimeError(
-                f"{user_line()}: a compiled function runs on one device, but {self.name} meets arrays on {self.device} and on {device}. Move them "
-                "to one device before the call, or split the function."
+                f"{user_line()}: a compiled function runs on one device, "
+                f"but {self.name} meets arrays on {self.device} and on {device}. "
+                "Move them to one device before the call, or split the function."
             )
         self.device = device
 
@@ -165,9 +166,10 @@ class Trace:
             self.contents[key] = x, digest(x), user_line() if self.keep_lines else self.where
         elif digest(x) != known[1]:
             raise TracegradError(
-                f"{known[2]}: an array of shape {x.shape} is used here, and written to later in {self.name}, which is traced: all that "
-                "used it would see what it holds in the end. Make a new array in place of writing into this one, or write into a "
-                "traced array: np.zeros_like(v) of a traced v, or tg.zeros(n)."
+                f"{known[2]}: an array of shape {x.shape} is used here, and written to "
+                f"later in {self.name}, which is traced: all that used it would see what "
+                "it holds in the end. Make a new array in place of writing into this one, "
+                "or write into a traced array: np.zeros_like(v) of a traced v, or tg.zeros(n)."
             )
 
     def emit(self, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> tuple[Var, ...]:
@@ -293,9 +295,10 @@ def shown(var: Var) -> str:
     trace: Trace | None = var.trace
     if trace is not None and not trace.text and trace in STATE.traces and text_for_program():
         trace.text = (
-            f"{user_line()}: a text (print, str, an f-string) needs the value of a traced array ({var.type}), which is not known "
-            "while the function is traced, so that each call would have the same text. Return the value and print it outside of "
-            "the compiled function; its shape and dtype can be printed inside."
+            f"{user_line()}: a text (print, str, an f-string) needs the value of a "
+            f"traced array ({var.type}), which is not known while the function is traced, "
+            "so that each call would have the same text. Return the value and print it outside "
+            "of the compiled function; its shape and dtype can be printed inside."
         )
     return f"<traced {var.type}>"
 
@@ -314,9 +317,11 @@ def left_over(var: Var) -> EscapedValueError:
     """The error of using a variable of a trace that is closed, or that another thread has open."""
     if var.trace is not None and var.trace.thread != get_ident():
         return EscapedValueError(
-            f"{user_line()}: a traced value ({var.type}) of {var.trace.name!r}, which another thread is tracing, is used in this "
-            "thread. A traced function runs in one thread: let it compute there, or hand arrays to other threads outside of it. If it "
-            "is a Tensor that the function changes (a parameter that is trained), call the function once before other threads use it."
+            f"{user_line()}: a traced value ({var.type}) of {var.trace.name!r}, which another "
+            "thread is tracing, is used in this thread. A traced function runs in one thread: "
+            "let it compute there, or hand arrays to other threads outside of it. "
+            "If it is a Tensor that the function changes (a parameter that is trained), "
+            "call the function once before other threads use it."
         )
     name, op, where = var.origin or ("a function", "", "")
     what = (
@@ -325,9 +330,11 @@ def left_over(var: Var) -> EscapedValueError:
         else f"an argument of {name!r}"
     )
     return EscapedValueError(
-        f"{user_line()}: a traced value ({var.type}), {what}, is used after the function that made it was traced. It was probably stored in a "
-        "list, an attribute or a global inside a loop's body, a branch or a function given to jit or vmap, where it stands for the values of "
-        "all calls. Return it from that function: as its result, as part of a loop's carry, or as what tg.scan stacks."
+        f"{user_line()}: a traced value ({var.type}), {what}, is used after the function "
+        "that made it was traced. It was probably stored in a list, an attribute or "
+        "a global inside a loop's body, a branch or a function given to jit or vmap, "
+        "where it stands for the values of all calls. Return it from that function: "
+        "as its result, as part of a loop's carry, or as what tg.scan stacks."
     )
 
 

@@ -28,13 +28,15 @@ def _verify(graph: Graph) -> None:
         for atom in node.inputs:
             if isinstance(atom, Var) and atom not in known:
                 raise VerificationError(
-                    f"{graph.name}: {node.op.name} ({node.where}) reads {atom!r} before it is defined"
+                    f"{graph.name}: {node.op.name} ({node.where}) reads {atom!r} "
+                    "before it is defined"
                 )
         types = node.op.infer(*node.inputs, **node.params)
         found = tuple(v.type for v in node.outputs)
         if tuple(types) != found:
             raise VerificationError(
-                f"{graph.name}: {node.op.name} ({node.where}) has outputs {found}, its rule says {tuple(types)}"
+                f"{graph.name}: {node.op.name} ({node.where}) has outputs {found}, "
+                f"its rule says {tuple(types)}"
             )
         for var in node.outputs:
             if var in known:

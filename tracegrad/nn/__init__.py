@@ -51,34 +51,9 @@ from .modules.activation import (
     Tanhshrink,
     Unflatten,
 )
-from .modules.attention import (
-    MultiheadAttention,
-    Transformer,
-    TransformerDecoder,
-    TransformerDecoderLayer,
-    TransformerEncoder,
-    TransformerEncoderLayer,
-)
+from .modules.attention import MultiheadAttention
 from .modules.containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
-from .modules.layers import (
-    BatchNorm1d,
-    BatchNorm2d,
-    BatchNorm3d,
-    Bilinear,
-    Conv1d,
-    Conv2d,
-    Conv3d,
-    Embedding,
-    GroupNorm,
-    Identity,
-    InstanceNorm1d,
-    InstanceNorm2d,
-    InstanceNorm3d,
-    LayerNorm,
-    Linear,
-    LocalResponseNorm,
-    RMSNorm,
-)
+from .modules.layers import Bilinear, Conv1d, Conv2d, Conv3d, Embedding, Identity, Linear
 from .modules.loss import (
     BCELoss,
     BCEWithLogitsLoss,
@@ -102,7 +77,20 @@ from .modules.margins import (
     SoftMarginLoss,
     TripletMarginLoss,
 )
-from .modules.module import Module, Parameter
+from .modules.module import Module
+from .modules.normalization import (
+    BatchNorm1d,
+    BatchNorm2d,
+    BatchNorm3d,
+    GroupNorm,
+    InstanceNorm1d,
+    InstanceNorm2d,
+    InstanceNorm3d,
+    LayerNorm,
+    LocalResponseNorm,
+    RMSNorm,
+)
+from .modules.parameter import Parameter
 from .modules.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNBase, RNNCell
 from .modules.resampling import (
     ChannelShuffle,
@@ -130,6 +118,13 @@ from .modules.resampling import (
     ZeroPad1d,
     ZeroPad2d,
     ZeroPad3d,
+)
+from .modules.transformer import (
+    Transformer,
+    TransformerDecoder,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderLayer,
 )
 
 __all__ = [

@@ -41,7 +41,8 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
         return math.sqrt(2.0 / (1 + slope**2))
     if nonlinearity not in _GAINS:
         raise ValueError(
-            f"Unsupported nonlinearity {nonlinearity}; known are {', '.join(sorted(_PLAIN | {*_GAINS, 'leaky_relu'}))}"
+            f"Unsupported nonlinearity {nonlinearity}; "
+            f"known are {', '.join(sorted(_PLAIN | {*_GAINS, 'leaky_relu'}))}"
         )
     return _GAINS[nonlinearity]
 
@@ -50,7 +51,8 @@ def _fans(tensor: Any) -> tuple[int, int]:
     """How many inputs and outputs a unit of a weight (out, in, *kernel) has."""
     if len(tensor.shape) < 2:
         raise ValueError(
-            f"Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, but its shape is {show(tensor.shape)}"
+            "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, "
+            f"but its shape is {show(tensor.shape)}"
         )
     field = math.prod(tensor.shape[2:])
     return tensor.shape[1] * field, tensor.shape[0] * field

@@ -10,24 +10,26 @@ from typing import Any
 
 from ..ir.op import Op, compose
 from . import random
-from .arrays import concatenation, creation, shape, windows
+from .arrays import concatenation, creation, shape, slices, windows
 from .elementwise import arithmetic, comparison, elementary, logic, powers, special, trigonometric
 from .matrices import linalg, products, spectral, systems, triangular
 from .places import gathering, indexing
 from .totals import reductions, scans, sorting, statistics
 from .places.along import (
-    gather, index_add, index_copy, index_select, put_along_axis, scatter, scatter_add, take, take_along_axis,
+    gather, index_add, index_copy, index_select, put_along_axis, scatter, scatter_add, take,
+    take_along_axis,
 )
 from .elementwise.arithmetic import (
-    add, conj, convert, div, equal, greater, greater_equal, imag, less, less_equal, mul, neg, not_equal, real, strong_mul, sub, where,
+    add, conj, convert, div, equal, greater, greater_equal, imag, less, less_equal, mul, neg,
+    not_equal, real, strong_mul, sub, where,
 )
 from .elementwise.comparison import (
-    around, ceil, clip, copysign, divmod, fix, floor, floor_divide, fmax, fmin, fmod, heaviside, maximum, minimum, mod, relu, remainder,
-    rint, round, signbit, trunc,
+    around, ceil, clip, copysign, divmod, fix, floor, floor_divide, fmax, fmin, fmod, heaviside,
+    maximum, minimum, mod, relu, remainder, rint, round, signbit, trunc,
 )
 from .arrays.creation import (
-    arange, empty, empty_like, eye, full, full_like, identity, indices, iota, linspace, logspace, meshgrid, ones, ones_like, tri, tril,
-    triu, zeros, zeros_like,
+    arange, empty, empty_like, eye, full, full_like, identity, indices, iota, linspace, logspace,
+    meshgrid, ones, ones_like, tri, tril, triu, zeros, zeros_like,
 )
 from .arrays.diagonals import (
     diagonal, trace,
@@ -36,15 +38,16 @@ from .matrices.einsum import (
     einsum,
 )
 from .elementwise.elementary import (
-    abs, absolute, cbrt, exp, exp2, expm1, fabs, log, log10, log1p, log2, positive, reciprocal, sign, sqrt,
-    square,
+    abs, absolute, cbrt, exp, exp2, expm1, fabs, log, log10, log1p, log2, positive, reciprocal,
+    sign, sqrt, square,
 )
 from .places.indexing import (
     getitem, index_add_at, index_update, nonzero, slice_put,
 )
 from .elementwise.logic import (
-    bitwise_and, bitwise_invert, bitwise_not, bitwise_or, bitwise_xor, invert, isclose, isfinite, isinf, isnan, isneginf, isposinf,
-    left_shift, logical_and, logical_not, logical_or, logical_xor, nan_to_num, right_shift,
+    bitwise_and, bitwise_invert, bitwise_not, bitwise_or, bitwise_xor, invert, isclose, isfinite,
+    isinf, isnan, isneginf, isposinf, left_shift, logical_and, logical_not, logical_or, logical_xor,
+    nan_to_num, right_shift,
 )
 from .matrices.outer_products import (
     cross, kron, outer,
@@ -55,15 +58,15 @@ from .arrays.padding import (
 from .elementwise.powers import (
     float_power, pow, power,
 )
-from .matrices.products import (
-    bmm, dot, inner, matmul, matrix_transpose, mm, multi_dot, mv, tensordot, vdot, vecdot,
-)
+from .matrices.products import matmul, matrix_transpose
+from .matrices.contractions import bmm, dot, inner, mm, multi_dot, mv, tensordot, vdot, vecdot
 from .random import (
     Generator, default_rng, manual_seed,
 )
 from .arrays.rearrange import (
-    array_split, atleast_1d, atleast_2d, atleast_3d, column_stack, diag, diag_embed, diagflat, dstack, expand, flatten, fliplr,
-    flipud, hsplit, hstack, one_hot, permute, ravel, repeat, roll, rot90, split, tile, unbind, vsplit, vstack,
+    array_split, atleast_1d, atleast_2d, atleast_3d, column_stack, diag, diag_embed, diagflat,
+    dstack, expand, flatten, fliplr, flipud, hsplit, hstack, one_hot, permute, ravel, repeat, roll,
+    rot90, split, tile, unbind, vsplit, vstack,
 )
 from .totals.reductions import (
     all, amax, amin, any, argmax, argmin, count_nonzero, max, min, prod, ptp, sum,
@@ -72,7 +75,10 @@ from .totals.scans import (
     cummax, cummin, cumprod, cumsum, diff, linear_recurrence, trapezoid,
 )
 from .arrays.concatenation import concatenate, stack
-from .arrays.shape import broadcast_to, embed, expand_dims, flip, moveaxis, reshape, slice_array, squeeze, sum_axes, sum_to, swapaxes, transpose
+from .arrays.shape import (
+    broadcast_to, expand_dims, moveaxis, reshape, squeeze, sum_axes, sum_to, swapaxes, transpose,
+)
+from .arrays.slices import embed, flip, slice_array
 from .totals.sorting import (
     argsort, interp, median, percentile, quantile, searchsorted, sort, topk,
 )
@@ -80,55 +86,70 @@ from .places.spans import (
     dynamic_slice, dynamic_update_slice,
 )
 from .elementwise.special import (
-    beta, betaln, digamma, entr, erf, erfc, erfinv, expit, factorial, gamma, gammaln, lgamma, log_sigmoid, logaddexp, logaddexp2, logit,
-    ndtr, ndtri, polygamma, psi, sigmoid, softplus, xlog1py, xlogy,
+    beta, betaln, digamma, entr, erf, erfc, erfinv, expit, factorial, gamma, gammaln, lgamma,
+    log_sigmoid, logaddexp, logaddexp2, logit, ndtr, ndtri, polygamma, psi, sigmoid, softplus,
+    xlog1py, xlogy,
 )
 from .totals.statistics import (
-    average, log_softmax, logsumexp, mean, nanmax, nanmean, nanmin, nansum, norm, softmax, std, var, vector_norm,
+    average, log_softmax, logsumexp, mean, nanmax, nanmean, nanmin, nansum, norm, softmax, std, var,
+    vector_norm,
 )
 from .elementwise.trigonometric import (
-    acos, acosh, angle, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, asin, asinh, atan, atan2, atanh, cos, cosh, deg2rad,
-    degrees, hypot, rad2deg, radians, sin, sinc, sinh, tan, tanh,
+    acos, acosh, angle, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, asin, asinh,
+    atan, atan2, atanh, cos, cosh, deg2rad, degrees, hypot, rad2deg, radians, sin, sinc, sinh, tan,
+    tanh,
 )
 
 # Derived rules of `elementwise` need a few operations, which stand above it; this one call hands
 # them down.
-compose.add, compose.mul, compose.strong_mul, compose.conj, compose.real, compose.convert = add, mul, strong_mul, conj, real, convert
-compose.sum_to, compose.broadcast_to, compose.expand_dims, compose.moveaxis = sum_to, broadcast_to, expand_dims, moveaxis
+compose.add, compose.mul, compose.strong_mul = add, mul, strong_mul
+compose.conj, compose.real, compose.convert = conj, real, convert
+compose.sum_to, compose.broadcast_to = sum_to, broadcast_to
+compose.expand_dims, compose.moveaxis = expand_dims, moveaxis
 
-PLAIN: dict[Callable[..., Any], Op] = {**arithmetic.PLAIN, **elementary.PLAIN, **trigonometric.PLAIN, **special.PLAIN}
+PLAIN: dict[Callable[..., Any], Op] = {
+    **arithmetic.PLAIN, **elementary.PLAIN, **trigonometric.PLAIN, **special.PLAIN,
+}
 """Functions that do nothing but apply their operation: methods and operators of boxed values skip
 them."""
 
 OPS: tuple[Op, ...] = (
-    *arithmetic.OPS, *shape.OPS, *concatenation.OPS, *elementary.OPS, *powers.OPS, *trigonometric.OPS, *comparison.OPS, *special.OPS, *creation.OPS, *random.OPS,
-    *gathering.OPS, *reductions.OPS, *scans.OPS, *indexing.OPS, *products.OPS, *logic.OPS, *statistics.OPS, *sorting.OPS,
-    *triangular.OPS, *spectral.OPS, *systems.OPS, *windows.OPS,
+    *arithmetic.OPS, *shape.OPS, *slices.OPS, *concatenation.OPS, *elementary.OPS, *powers.OPS,
+    *trigonometric.OPS, *comparison.OPS, *special.OPS, *creation.OPS, *random.OPS, *gathering.OPS,
+    *reductions.OPS, *scans.OPS, *indexing.OPS, *products.OPS, *logic.OPS, *statistics.OPS,
+    *sorting.OPS, *triangular.OPS, *spectral.OPS, *systems.OPS, *windows.OPS,
 )
 
 __all__ = [
-    "Generator", "OPS", "abs", "absolute", "acos", "acosh", "add", "all", "amax", "amin", "angle", "any", "arange", "arccos",
-    "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "argsort", "around", "array_split", "asin",
-    "asinh", "atan", "atan2", "atanh", "atleast_1d", "atleast_2d", "atleast_3d", "average", "beta", "betaln", "bitwise_and",
-    "bitwise_invert", "bitwise_not", "bitwise_or", "bitwise_xor", "bmm", "broadcast_to", "cbrt", "ceil", "clip", "column_stack",
-    "concatenate", "conj", "convert", "copysign", "cos", "cosh", "count_nonzero", "cross", "cummax", "cummin", "cumprod", "cumsum",
-    "default_rng", "deg2rad", "degrees", "diag", "diag_embed", "diagflat", "diagonal", "diff", "digamma", "div", "divmod", "dot",
-    "dstack", "dynamic_slice", "dynamic_update_slice", "einsum", "embed", "empty", "empty_like", "entr", "equal", "erf", "erfc",
-    "erfinv", "exp", "exp2", "expand",
-    "expand_dims", "expit", "expm1", "eye", "fabs", "factorial", "fix", "flatten", "flip", "fliplr", "flipud", "float_power", "floor",
-    "floor_divide", "fmax", "fmin", "fmod", "full", "full_like", "gamma", "gammaln", "gather", "getitem", "greater", "greater_equal",
-    "heaviside", "hsplit", "hstack", "hypot", "identity", "imag", "index_add", "index_add_at", "index_copy", "index_select",
-    "index_update", "indices", "inner", "interp", "invert", "iota", "isclose", "isfinite", "isinf", "isnan", "isneginf", "isposinf",
-    "kron", "left_shift", "less", "less_equal", "lgamma", "linalg", "linear_recurrence", "linspace", "log", "log10", "log1p", "log2",
-    "log_sigmoid", "log_softmax", "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor", "logit",
-    "logspace", "logsumexp", "manual_seed", "matmul", "matrix_transpose", "max", "maximum", "mean", "median", "meshgrid", "min",
-    "minimum", "mm", "mod", "moveaxis", "mul", "multi_dot", "mv", "nan_to_num", "nanmax", "nanmean", "nanmin", "nansum", "ndtr",
-    "ndtri", "neg", "nonzero", "norm", "not_equal", "one_hot", "ones", "ones_like", "outer", "pad", "percentile", "permute",
-    "polygamma", "positive", "pow", "power", "prod", "psi", "ptp", "put_along_axis", "quantile", "rad2deg", "radians", "ravel",
-    "real", "reciprocal", "relu", "remainder", "repeat", "reshape", "right_shift", "rint", "roll", "rot90", "round", "scatter",
-    "scatter_add", "searchsorted", "sigmoid", "sign", "signbit", "sin", "sinc", "sinh", "slice_array", "slice_put", "softmax",
-    "softplus", "sort", "split", "sqrt", "square", "squeeze", "stack", "std", "strong_mul", "sub", "sum", "sum_axes", "sum_to",
-    "swapaxes", "take", "take_along_axis", "tan", "tanh", "tensordot", "tile", "topk", "trace", "transpose", "trapezoid", "tri",
-    "tril", "triu", "trunc", "unbind", "var", "vdot", "vecdot", "vector_norm", "vsplit", "vstack", "where", "xlog1py", "xlogy",
+    "Generator", "OPS", "abs", "absolute", "acos", "acosh", "add", "all", "amax", "amin", "angle",
+    "any", "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
+    "argmax", "argmin", "argsort", "around", "array_split", "asin", "asinh", "atan", "atan2",
+    "atanh", "atleast_1d", "atleast_2d", "atleast_3d", "average", "beta", "betaln", "bitwise_and",
+    "bitwise_invert", "bitwise_not", "bitwise_or", "bitwise_xor", "bmm", "broadcast_to", "cbrt",
+    "ceil", "clip", "column_stack", "concatenate", "conj", "convert", "copysign", "cos", "cosh",
+    "count_nonzero", "cross", "cummax", "cummin", "cumprod", "cumsum", "default_rng", "deg2rad",
+    "degrees", "diag", "diag_embed", "diagflat", "diagonal", "diff", "digamma", "div", "divmod",
+    "dot", "dstack", "dynamic_slice", "dynamic_update_slice", "einsum", "embed", "empty",
+    "empty_like", "entr", "equal", "erf", "erfc", "erfinv", "exp", "exp2", "expand", "expand_dims",
+    "expit", "expm1", "eye", "fabs", "factorial", "fix", "flatten", "flip", "fliplr", "flipud",
+    "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "full", "full_like", "gamma",
+    "gammaln", "gather", "getitem", "greater", "greater_equal", "heaviside", "hsplit", "hstack",
+    "hypot", "identity", "imag", "index_add", "index_add_at", "index_copy", "index_select",
+    "index_update", "indices", "inner", "interp", "invert", "iota", "isclose", "isfinite", "isinf",
+    "isnan", "isneginf", "isposinf", "kron", "left_shift", "less", "less_equal", "lgamma", "linalg",
+    "linear_recurrence", "linspace", "log", "log10", "log1p", "log2", "log_sigmoid", "log_softmax",
+    "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor", "logit",
+    "logspace", "logsumexp", "manual_seed", "matmul", "matrix_transpose", "max", "maximum", "mean",
+    "median", "meshgrid", "min", "minimum", "mm", "mod", "moveaxis", "mul", "multi_dot", "mv",
+    "nan_to_num", "nanmax", "nanmean", "nanmin", "nansum", "ndtr", "ndtri", "neg", "nonzero",
+    "norm", "not_equal", "one_hot", "ones", "ones_like", "outer", "pad", "percentile", "permute",
+    "polygamma", "positive", "pow", "power", "prod", "psi", "ptp", "put_along_axis", "quantile",
+    "rad2deg", "radians", "ravel", "real", "reciprocal", "relu", "remainder", "repeat", "reshape",
+    "right_shift", "rint", "roll", "rot90", "round", "scatter", "scatter_add", "searchsorted",
+    "sigmoid", "sign", "signbit", "sin", "sinc", "sinh", "slice_array", "slice_put", "softmax",
+    "softplus", "sort", "split", "sqrt", "square", "squeeze", "stack", "std", "strong_mul", "sub",
+    "sum", "sum_axes", "sum_to", "swapaxes", "take", "take_along_axis", "tan", "tanh", "tensordot",
+    "tile", "topk", "trace", "transpose", "trapezoid", "tri", "tril", "triu", "trunc", "unbind",
+    "var", "vdot", "vecdot", "vector_norm", "vsplit", "vstack", "where", "xlog1py", "xlogy",
     "zeros", "zeros_like",
 ]

@@ -27,7 +27,8 @@ from ..ir.dispatch import STATE, Value, bind
 from ..ir.trace import Trace
 from ..types import Int, Shape, broadcast_shapes
 from .arrays.creation import iota
-from .arrays.shape import reshape, slice_array
+from .arrays.shape import reshape
+from .arrays.slices import slice_array
 from .define import ndim_of, shape_of
 from .elementwise.arithmetic import add, convert, div, less, mul, neg, sub
 from .elementwise.comparison import minimum, mod
@@ -86,7 +87,8 @@ def _float_dtype(dtype: Any) -> np.dtype[Any]:
     kind = check(np.dtype(dtype))
     if kind not in (FLOAT32, FLOAT64):
         raise DTypeError(
-            f"random numbers are drawn as float32 or float64, not {kind}. Convert the result with .astype."
+            f"random numbers are drawn as float32 or float64, not {kind}. "
+            "Convert the result with .astype."
         )
     return kind
 

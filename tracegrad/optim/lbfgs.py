@@ -108,12 +108,14 @@ class LBFGS(Optimizer):
         """Up to `max_iter` iterations; the loss before the first one is returned."""
         if STATE.traces:
             raise ConcretizationError(
-                "LBFGS.step chooses its next evaluation by the values of the last one, which are not known inside jit. Call it outside, and jit the "
-                "function that its closure calls."
+                "LBFGS.step chooses its next evaluation by the values of the last one, "
+                "which are not known inside jit. Call it outside, and jit the function "
+                "that its closure calls."
             )
         if closure is None:
             raise TypeError(
-                "LBFGS.step needs a closure that clears the gradients, computes the loss, calls backward() and returns the loss"
+                "LBFGS.step needs a closure that clears the gradients, computes the loss, "
+                "calls backward() and returns the loss"
             )
         group = self.param_groups[0]
         assert isinstance(group, Group)

@@ -52,7 +52,8 @@ class LRScheduler(ScheduleHolder):
                 group.setdefault("initial_lr", group["lr"])
             elif "initial_lr" not in group:
                 raise KeyError(
-                    f"param 'initial_lr' is not specified in param_groups[{k}] when resuming an optimizer"
+                    f"param 'initial_lr' is not specified in param_groups[{k}] when "
+                    "resuming an optimizer"
                 )
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
@@ -258,7 +259,8 @@ class OneCycleLR(LRScheduler):
 
     >>> import tracegrad as tg
     >>> optimizer = tg.optim.SGD([tg.ones(1, requires_grad=True)], lr=0.1)
-    >>> schedule = tg.optim.lr_scheduler.OneCycleLR(optimizer, 1.0, total_steps=10, cycle_momentum=False)
+    >>> OneCycleLR = tg.optim.lr_scheduler.OneCycleLR
+    >>> schedule = OneCycleLR(optimizer, 1.0, total_steps=10, cycle_momentum=False)
     >>> [round(rate, 3) for rate in schedule.get_last_lr()]
     [0.04]
     """
@@ -343,7 +345,8 @@ class OneCycleLR(LRScheduler):
     def rates(self) -> list[Any]:
         if self.last_epoch > self.total_steps:
             raise ValueError(
-                f"Tried to step {self.last_epoch} times. The specified number of total steps is {self.total_steps}"
+                f"Tried to step {self.last_epoch} times. The specified number of total steps "
+                f"is {self.total_steps}"
             )
         at = next(
             (k for k, phase in enumerate(self._phases) if self.last_epoch <= phase[0]),

@@ -77,7 +77,8 @@ class Optimizer(OptimizerHolder):
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
             raise TypeError(
-                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got a Tensor: write [w]"
+                "params argument given to the optimizer should be an iterable of Tensors or "
+                "dicts, but got a Tensor: write [w]"
             )
         self.defaults = defaults
         self.state = defaultdict(dict)
@@ -95,7 +96,8 @@ class Optimizer(OptimizerHolder):
         params = param_group["params"]
         if isinstance(params, (set, frozenset)):
             raise TypeError(
-                "optimizer parameters need to be organized in ordered collections, but the order of sets changes between runs"
+                "optimizer parameters need to be organized in ordered collections, "
+                "but the order of sets changes between runs"
             )
         listed = [
             p[1] if isinstance(p, tuple) else p
@@ -104,7 +106,8 @@ class Optimizer(OptimizerHolder):
         for p in listed:
             if not isinstance(p, Tensor):
                 raise TypeError(
-                    f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}"
+                    "optimizer can only optimize Tensors, but one of the params "
+                    f"is {type(p).__name__}"
                 )
             if p.grad_fn is not None:
                 raise ValueError("can't optimize a non-leaf Tensor")
@@ -212,7 +215,8 @@ class Optimizer(OptimizerHolder):
             or not {"state", "param_groups"} <= state_dict.keys()
         ):
             raise TypeError(
-                f"{who}: state_dict is {describe(state_dict)}; it must be what state_dict() gave, with 'state' and 'param_groups'"
+                f"{who}: state_dict is {describe(state_dict)}; it must be what state_dict() gave, "
+                "with 'state' and 'param_groups'"
             )
         groups, saved = self.param_groups, state_dict["param_groups"]
         check_like(f"{who}: param_groups", saved, [])
@@ -229,7 +233,8 @@ class Optimizer(OptimizerHolder):
                 check_like(f"{who}: {key}", options[key], group[key])
         if any(len(g["params"]) != len(s["params"]) for g, s in zip(groups, saved, strict=True)):
             raise ValueError(
-                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+                "loaded state dict contains a parameter group that doesn't match the size "
+                "of optimizer's group"
             )
         places = {
             k: p
@@ -239,7 +244,8 @@ class Optimizer(OptimizerHolder):
         for k, entries in state_dict["state"].items():
             if k not in places:
                 raise ValueError(
-                    f"{who}: state has an entry for the parameter {k!r}, and there are {len(places)} parameters"
+                    f"{who}: state has an entry for the parameter {k!r}, and there are "
+                    f"{len(places)} parameters"
                 )
             check_like(f"{who}: the state of parameter {k}", entries, {})
             p = places[k]

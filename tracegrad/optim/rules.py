@@ -107,7 +107,8 @@ def not_differentiable(differentiable: bool) -> None:
     """An error for steps that shall themselves be differentiated."""
     if differentiable:
         raise NotImplementedError(
-            "differentiable=True is not supported: write the update as a function of values and differentiate that"
+            "differentiable=True is not supported: write the update as a function of values "
+            "and differentiate that"
         )
 
 

@@ -245,7 +245,8 @@ class Builder:
                 # One row at a time lives, in a place of the block's own.
                 old = self.emitter.buffers[t.dest.buffer]
                 self.emitter.buffers[old.name] = replace(old, shape=(blocks, *old.shape[1:]))
-                t.dest = self.emitter.storage[t.var] = Storage(old.name, t.dest.shape, (b,), 1)  # type: ignore[index]
+                t.dest = Storage(old.name, t.dest.shape, (b,), 1)
+                self.emitter.storage[t.var] = t.dest  # type: ignore[index]
             for group in groups:
                 self.nests.loop(group, 0, (b * rows, b * rows + rows))
         self.flush_parallel(body.statements)

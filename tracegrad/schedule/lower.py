@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
@@ -25,24 +25,15 @@ from .bounds import divides, nonnegative, reshape_index
 from .counts import counted_by
 from .indices import Index, aligned, is_one, place
 from .names import Names, comment_of, place_of
+from .piecewise import piecewise
 from .steps import Steps, run
+from .values import BOOL, COMBINING, INT64, INTP, converted, identity, nothing
 
-COMBINING = {
-    "add": "{x} + {y}",
-    "mul": "{x} * {y}",
-    "max": "maximum({x}, {y})",
-    "min": "minimum({x}, {y})",
-    "and": "{x} & {y}",
-    "or": "{x} | {y}",
-}
 UNROLLED = 8
 """A reduction over at most this many elements is one expression."""
 SMALL = 4
 """Arrays of at most so many elements are written out inside loops, where they can live in
 registers."""
-INT64 = np.dtype(np.int64)
-BOOL = np.dtype(np.bool_)
-INTP = np.dtype(np.uintp)
 
 
 @dataclass(frozen=True)
@@ -79,40 +70,6 @@ def is_small(shape: Shape) -> bool:
     """Whether an array is small enough to be written out, element by element."""
     size = integers.product(shape)
     return isinstance(size, int) and 0 < size <= SMALL
-
-
-def nothing(dtype: np.dtype[Any]) -> kernel.Literal:
-    """What stands where there is no element: zero."""
-    return kernel.Literal(False if dtype.kind == "b" else 0, dtype)
-
-
-def identity(combine: lowering.Reduce, dtype: np.dtype[Any]) -> Any:
-    """The start value of a reduction in `dtype`."""
-    start = combine.identity
-    if not isinstance(start, str):
-        return start
-    if dtype.kind == "b":
-        return start == "highest"
-    if dtype.kind in "iu":
-        return int(np.iinfo(dtype).min if start == "lowest" else np.iinfo(dtype).max)
-    return -np.inf if start == "lowest" else np.inf
-
-
-def converted(value: kernel.Expression, dtype: np.dtype[Any]) -> kernel.Expression:
-    """The expression cast to `dtype`."""
-    if value.dtype == dtype:
-        return value
-    if isinstance(value, kernel.Literal):
-        number = (
-            np.asarray(value.value).astype(dtype)
-            if dtype.kind in "fc" or isinstance(value.value, bool)
-            else value.value
-        )
-        return kernel.Literal(
-            number.item() if isinstance(number, np.ndarray) else number, dtype, value.absent
-        )
-    code = "{x} != 0" if dtype.kind == "b" else "{x}"
-    return kernel.Apply(code, (("x", value),), dtype)
 
 
 class Emitter:
@@ -292,7 +249,7 @@ class Emitter:
             case lowering.View():
                 return (yield from self.viewed(node, rule, index))
             case lowering.Piecewise():
-                return (yield from self.piecewise(node, rule, var, index))
+                return (yield from piecewise(self, node, rule, var, index))
             case lowering.Gather():
                 source = node.inputs[0]
                 entries = rule.index(index, tuple(a.type.shape for a in node.inputs), node.params)
@@ -406,76 +363,6 @@ class Emitter:
         )
         return name
 
-    def inside(
-        self, index: Index, lo: Index, hi: Index
-    ) -> tuple[bool | None, list[tuple[Int, Int, Int]]]:
-        """Whether an index is in a box: True, False, or None with the (index, lo, hi) that are not
-        decided."""
-        unknown: list[tuple[Int, Int, Int]] = []
-        for i, a, b in zip(index, lo, hi, strict=True):
-            if (
-                nonnegative(a - 1 - i, self.ranges)
-                or nonnegative(i - b, self.ranges)
-                or nonnegative(a - b, self.ranges)
-            ):
-                return False, []
-            if not (nonnegative(i - a, self.ranges) and nonnegative(b - 1 - i, self.ranges)):
-                unknown.append((i, a, b))
-        return (None, unknown) if unknown else (True, [])
-
-    def piecewise(
-        self, node: Node, rule: lowering.Piecewise, var: Var, index: Index
-    ) -> Steps[kernel.Expression]:
-        possible: list[tuple[lowering.Box, list[tuple[Int, Int, Int]]]] = []
-        for box in rule.boxes(
-            tuple(a.type.shape for a in node.inputs), var.type.shape, node.params
-        ):
-            known, unknown = self.inside(index, box.lo, box.hi)
-            if known:
-                return converted((yield node.inputs[box.source], box.index(index)), var.type.dtype)
-            if known is None:
-                possible.append((box, unknown))
-        dtype = var.type.dtype
-        zero = replace(nothing(dtype), absent=rule.absent(node.params))
-        if not possible:
-            return zero
-        if self.probe is not None:
-            self.wish_cuts(possible)
-        result = self.declare(self.names.of(var), zero)
-        for box, unknown in possible:
-            condition = self.guard(unknown)
-            with self.scope(barrier=True) as inner:
-                value = converted((yield node.inputs[box.source], box.index(index)), dtype)
-                self.emit(kernel.Update(result.name, value, None))
-            self.emit(kernel.If(condition, tuple(inner.statements)))
-        return result
-
-    def guard(self, unknown: list[tuple[Int, Int, Int]]) -> kernel.Expression:
-        """`lo <= i < hi` for all that is not known, on signed values."""
-        parts: list[str] = []
-        arguments: list[tuple[str, kernel.Expression]] = []
-        for k, (i, a, b) in enumerate(unknown):
-            names = (f"i{k}", f"a{k}", f"b{k}")
-            arguments.extend(
-                zip(names, (kernel.Index(i), kernel.Index(a), kernel.Index(b)), strict=True)
-            )
-            parts.append(f"({{{names[1]}}} <= {{{names[0]}}}) & ({{{names[0]}}} < {{{names[2]}}})")
-        return kernel.Apply(" & ".join(parts), tuple(arguments), BOOL)
-
-    def wish_cuts(self, possible: list[tuple[lowering.Box, list[tuple[Int, Int, Int]]]]) -> None:
-        assert self.probe is not None
-        for _, unknown in possible:
-            for i, lo, hi in unknown:
-                names = [n for n in integers.symbols(i) if n in self.ranges]
-                if len(names) != 1:
-                    continue
-                factor = integers.coefficient(i, names[0])
-                if factor not in (1, -1):
-                    continue
-                rest = integers.substitute(i, {names[0]: 0})
-                cuts = {lo - rest, hi - rest} if factor == 1 else {rest - lo + 1, rest - hi + 1}
-                self.probe.cuts.setdefault(names[0], set()).update(cuts)
-
     def gathered(self, node: Node, entries: Iterable[Any], source: Atom) -> Index | None:
         """The index of a scatter, as `gathering` makes it."""
         return run(self.gathering(node, entries, source), self.ready, self.making)
@@ -507,7 +394,8 @@ class Emitter:
                     nonnegative(n, self.ranges) for n in (raw.value + low, size - raw.value - high)
                 ):
                     return raw.value
-                what = f"index {{value}}{'' if high - low == 1 else f' of a slice with ends {high - low} apart'}"
+                apart = "" if high - low == 1 else f" of a slice with ends {high - low} apart"
+                what = f"index {{value}}{apart}"
                 message = (
                     f"{what} is out of bounds for axis {axis} with size {size}{place_of(node)}"
                 )

@@ -12,8 +12,9 @@ from ..ir.graph import Var
 from ..types import Int
 from .bounds import at_most
 from .indices import Index
-from .lower import BOOL, INT64, Emitter, Storage, converted, identity
+from .lower import Emitter, Storage
 from .tasks import Task, bundles, loops, parts
+from .values import BOOL, INT64, converted, identity
 
 
 class Nests:

@@ -15,8 +15,8 @@ from .._codegen import kernel, lowering
 from ..ir.graph import Node
 from ..ops.matrices.systems import det_op, inv_op, slogdet_op, solve_op
 from ..ops.matrices.triangular import cholesky_op, triangular_op
-from .lower import BOOL, converted
 from .names import comment_of, place_of
+from .values import BOOL, converted
 
 if TYPE_CHECKING:
     from .whole import Whole

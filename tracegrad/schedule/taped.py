@@ -9,6 +9,7 @@ from .._codegen import integers, kernel
 from ..ir.graph import Atom, Graph, Node, Var
 from ..ir.loops import Loop
 from .lower import Storage
+from .regions import advance, going, with_size
 
 if TYPE_CHECKING:
     from .whole import Whole
@@ -26,7 +27,7 @@ def taped(whole: Whole, node: Node) -> None:
     carries = len(loop.carries)
     where = [whole.operand(a) for a in node.inputs[len(loop.constants) + carries :]]
     tape = [_growing(whole, a) for a in loop.body.outputs[carries:]]
-    carry, count = whole.going(loop, [t.buffer for t in tape])
+    carry, count = going(whole, loop, [t.buffer for t in tape])
     steps = kernel.Load(count.buffer, whole.nests.place(count, ()), kernel.INT64)
 
     def written() -> None:
@@ -40,9 +41,9 @@ def taped(whole: Whole, node: Node) -> None:
             e.storage[var] = storage
         whole.body(after, [e.storage[v] for v in node.outputs[carries + 1 :]])
 
-    whole.with_size(symbol, steps, written)
+    with_size(whole, symbol, steps, written)
     for var, storage in zip(node.outputs[: carries + 1], [*carry, count], strict=True):
-        whole.advance([e.storage[var]], [storage])
+        advance(whole, [e.storage[var]], [storage])
 
 
 def _growing(whole: Whole, kept: Atom) -> Storage:

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 from .._codegen import integers, kernel, lowering
 from ..ir.graph import Atom, Graph, Literal, Node, Var
-from ..ir.loops import Loop
 from ..ops.arrays.shape import transpose_op
 from ..ops.elementwise.arithmetic import mul_op
 from ..types import Int, Shape
+from . import regions
 from .analysis import Analysis
-from .carries import Plan, in_place, passed
+from .carries import Plan
 from .indices import aligned, is_one
-from .lower import BOOL, INTP, Emitter, Storage, converted, is_small
+from .lower import Emitter, Storage
 from .names import comment_of, place_of
 from .nests import Nests
-from .passes.transpose_short_axes import is_narrow
 from .small_matrices import is_small_matrix, write_out
 from .taped import taped
 from .tasks import Task, bundles, loops
+from .values import converted
 
 if TYPE_CHECKING:
     from .build import Builder
@@ -102,11 +102,6 @@ def along(shape: Shape, axis: int, whole: Shape) -> bool:
     )
 
 
-NEAR = 64
-"""The most elements of a carry that is kept in a place of its own where its last value becomes a
-part of something large."""
-
-
 class Whole:
     def __init__(self, emitter: Emitter, nests: Nests, builder: Builder) -> None:
         self.emitter, self.nests, self.builder = emitter, nests, builder
@@ -175,17 +170,17 @@ class Whole:
             case lowering.Scatter():
                 self.scatter(node, task)
             case lowering.SCAN:
-                self.scan(node)
+                regions.scan(self, node)
             case lowering.SWITCH:
-                self.switch(node)
+                regions.switch(self, node)
             case lowering.WHILE:
-                self.while_loop(node)
+                regions.while_loop(self, node)
             case lowering.SIZED:
-                self.sized(node)
+                regions.sized(self, node)
             case lowering.TAPED:
                 taped(self, node)
             case lowering.BLOCK:
-                self.block(node)
+                regions.block(self, node)
             case other:
                 raise AssertionError(f"no code for {node.op.name} ({other})")
 
@@ -381,242 +376,3 @@ class Whole:
             e.counts[var] = e.counts[atom]
         else:
             e.storage[var] = self.operand(atom)
-
-    def scan(self, node: Node) -> None:
-        e = self.emitter
-        loop = Loop.of(node)
-        for constant in loop.constants:
-            self.give(constant.inside, constant.given)
-        carry = self.started(loop)
-        for c, dest in zip(loop.carries, carry, strict=True):
-            e.storage[c.inside] = dest
-        stacked = [self.operand(s.stacked) for s in loop.slices]
-        following, plan = self.next_of(loop, carry)
-        length = loop.param("length")
-        with e.loop(
-            0, length, barrier=True, sequential=bool(carry), hint="" if carry else "item"
-        ) as i:
-            step: Int = length - 1 - i if loop.param("reverse") else i
-            assert loop.number is not None
-            e.counts[loop.number] = step
-            for s, where in zip(loop.slices, stacked, strict=True):
-                e.storage[s.inside] = Storage(
-                    where.buffer, s.inside.type.shape, (*where.prefix, step)
-                )
-            places = [e.storage[r.stacked] for r in loop.results]
-            ys = [
-                Storage(w.buffer, r.stacked.type.shape[1:], (*w.prefix, step))
-                for r, w in zip(loop.results, places, strict=True)
-            ]
-            self.body(loop.body, [*following, *ys], plan, carry)
-            self.advance(carry, following)
-        self.advance([e.storage[c.last] for c in loop.carries], carry)
-
-    def started(self, loop: Loop) -> list[Storage]:
-        """Where a loop keeps its carries, which have their first values."""
-        carry = [self.near(c.last) for c in loop.carries]
-        for dest, c in zip(carry, loop.carries, strict=True):
-            self.fill(dest, c.first)
-        return carry
-
-    def next_of(self, loop: Loop, carry: Sequence[Storage]) -> tuple[list[Storage], Plan]:
-        """Where what follows on each carry is written, and the plan for it."""
-        cs = loop.carries
-        return self.following(
-            [c.last for c in cs], loop.body, [c.inside for c in cs], [c.next for c in cs], carry
-        )
-
-    def near(self, var: Var) -> Storage:
-        """Where a loop keeps a carry: where its last value goes; if it is small or narrow, in a
-        place of its own, which may change."""
-        where, size = self.emitter.storage[var], var.type.size
-        own = (
-            is_small(var.type.shape)
-            or is_narrow(var.type.shape)
-            or (where.prefix and isinstance(size, int) and size <= NEAR)
-        )
-        return (
-            self.builder.buffer(f"{self.emitter.names.of(var)}_now", var, "temp") if own else where
-        )
-
-    def following(
-        self,
-        outputs: Sequence[Var],
-        body: Graph,
-        carries: Sequence[Var],
-        results: Sequence[Atom],
-        places: Sequence[Storage],
-    ) -> tuple[list[Storage], Plan]:
-        """Where what follows on each carry is written: in its place, where the plan says how, or
-        beside it."""
-        plan = in_place(body, carries, results)
-        written = {*plan.versions.values()}
-        following = [
-            place
-            if k in written
-            else self.builder.buffer(f"{self.emitter.names.of(v)}_next", v, "temp")
-            for k, (v, place) in enumerate(zip(outputs, places, strict=True))
-        ]
-        return following, plan
-
-    def advance(self, carry: Sequence[Storage], following: Sequence[Storage]) -> None:
-        e = self.emitter
-        for dest, source in zip(carry, following, strict=True):
-            if dest == source:
-                continue
-            dtype = e.buffers[source.buffer].dtype
-            for index in e.positions(dest.shape):
-                self.nests.store(
-                    dest, index, kernel.Load(source.buffer, self.nests.place(source, index), dtype)
-                )
-
-    def switch(self, node: Node) -> None:
-        e = self.emitter
-        index = e.element(node.inputs[0], ())
-        where = [self.operand(a) for a in node.inputs[1:]]
-        bodies = []
-        for branch in node.params["branches"]:
-            with e.scope(barrier=True) as inner:
-                self.within(node, branch, where)
-            bodies.append(tuple(inner.statements))
-        if node.inputs[0].type.dtype == BOOL:
-            e.emit(kernel.If(index, bodies[1], bodies[0]))
-            return
-        number = converted(index, kernel.INT64)
-        last = len(bodies) - 1
-        fits = kernel.Apply(f"0 <= {{x}} <= {last}", (("x", number),), BOOL)
-        message = f"switch: index {{value}} is out of range for {last + 1} branches"
-        e.emit(kernel.Check(fits, e.error(message + place_of(node)), number))
-        chain = bodies[-1]
-        for k in reversed(range(last)):
-            chain = (
-                kernel.If(kernel.Apply(f"{{x}} == {k}", (("x", number),), BOOL), bodies[k], chain),
-            )
-        for s in chain:
-            e.emit(s)
-
-    def within(self, node: Node, graph: Graph, where: Sequence[Storage]) -> None:
-        """One of a node's graphs, of operands that lie there; results that lie where an operand
-        does are written in place."""
-        e = self.emitter
-        outputs = [e.storage[v] for v in node.outputs]
-        kept = {
-            node.outputs.index(v): k - 1
-            for v, k in passed(node).items()
-            if e.storage[v] == where[k - 1]
-        }
-        for var, storage in zip(graph.inputs, where, strict=True):
-            e.storage[var] = storage
-        changed = {k: n for k, n in kept.items() if graph.outputs[k] is not graph.inputs[n]}
-        before, after = (
-            [graph.inputs[n] for n in changed.values()],
-            [graph.outputs[k] for k in changed],
-        )
-        places = [outputs[k] for k in changed]
-        following, plan = self.following(
-            [node.outputs[k] for k in changed], graph, before, after, places
-        )
-        beside = dict(zip(changed, following, strict=True))
-        self.body(graph, [beside.get(k, place) for k, place in enumerate(outputs)], plan, places)
-        self.advance(places, following)
-
-    def while_loop(self, node: Node) -> None:
-        carry, count = self.going(Loop.of(node), [])
-        for var, where in zip(node.outputs, [*carry, count], strict=True):
-            self.advance([self.emitter.storage[var]], [where])
-
-    def going(self, loop: Loop, kept: Sequence[str]) -> tuple[list[Storage], Storage]:
-        """The steps of a while loop; where their last carries are, and their number. What is kept
-        of each goes into these growing buffers."""
-        e = self.emitter
-        assert loop.test is not None
-        assert loop.count is not None
-        test, body, limit = loop.test, loop.body, loop.param("max_steps")
-        where = [self.operand(c.given) for c in loop.constants]
-        carry = self.started(loop)
-        following, plan = self.next_of(loop, carry)
-        count, going = self.near(loop.count), self.builder.new_buffer("going", BOOL, ())
-        self.nests.store(count, (), kernel.Literal(0, kernel.INT64))
-        for graph in (test, body):
-            for var, storage in zip(graph.inputs, [*where, *carry, count], strict=False):
-                e.storage[var] = storage
-        with e.scope(barrier=True) as before:
-            self.body(test, [going])
-        for s in before.statements:
-            e.emit(s)
-        condition: kernel.Expression = kernel.Load(going.buffer, (0,), BOOL)
-        steps = kernel.Load(count.buffer, self.nests.place(count, ()), kernel.INT64)
-        if limit is not None:
-            condition = kernel.Apply(
-                f"{{going}} and {{steps}} < {limit}", (("going", condition), ("steps", steps)), BOOL
-            )
-        with e.scope(barrier=True) as inner:
-            at = (
-                integers.symbol(
-                    e.let("step", kernel.Apply("index({x})", (("x", steps),), INTP)).name
-                )
-                if kept
-                else 0
-            )
-            for name in kept:
-                e.emit(kernel.Grow(name, kernel.Apply("{x} + 1", (("x", steps),), kernel.INT64)))
-            rows = [
-                Storage(name, t.shape, (at,))
-                for name, t in zip(kept, body.output_types[len(carry) :], strict=True)
-            ]
-            self.body(body, [*following, *rows], plan, carry)
-            self.advance(carry, following)
-            self.nests.store(count, (), kernel.Apply("{x} + 1", (("x", steps),), kernel.INT64))
-            self.body(test, [going])
-        e.emit(kernel.While(condition, tuple(inner.statements)))
-        if limit is not None:
-            message = "RuntimeError: " + (
-                loop.param("failure") or f"while_loop: still going after max_steps={limit} steps"
-            )
-            done = kernel.Apply("not {x}", (("x", kernel.Load(going.buffer, (0,), BOOL)),), BOOL)
-            e.emit(kernel.Check(done, e.error(message + place_of(loop.origin)), steps))
-        return carry, count
-
-    def block(self, node: Node) -> None:
-        """A graph as it is, its temporaries for itself: at the top in phases of its own, which is
-        what their memory is shared by."""
-        e = self.emitter
-        graph: Graph = node.params["graph"]
-        for var, atom in zip(graph.inputs, node.inputs, strict=True):
-            self.give(var, atom)
-        outputs = [e.storage[v] for v in node.outputs]
-        if len(e.scopes) == 1:
-            self.builder.flush()
-            self.builder.run(graph, outputs)
-            self.builder.flush()
-            return
-        with e.scope(barrier=True) as inner:
-            self.body(graph, outputs)
-        for s in inner.statements:
-            e.emit(s)
-
-    def sized(self, node: Node) -> None:
-        """A graph over a size that is known only now."""
-        e = self.emitter
-        graph: Graph = node.params["graph"]
-        count = converted(e.element(node.inputs[0], ()), kernel.INT64)
-        where = [self.operand(a) for a in node.inputs[1:]]
-
-        self.with_size(node.params["symbol"], count, lambda: self.within(node, graph, where))
-
-    def with_size(self, symbol: str, count: kernel.Expression, written: Callable[[], None]) -> None:
-        """What is written for a size that is known only now, which needs memory of its own."""
-        e = self.emitter
-        there = set(e.buffers)
-        e.sizes.add(symbol)
-        with e.scope(barrier=True) as inner:
-            e.depths[symbol] = len(e.scopes) - 1
-            written()
-        e.sizes.remove(symbol)
-        e.emit(kernel.Let(symbol, kernel.Apply("index({x})", (("x", count),), INTP)))
-        for b in e.buffers.values():
-            if b.role == "local" and b.name not in there and b.name not in e.made:
-                e.made.add(b.name)
-                e.emit(kernel.Allocate(b.name, b.dtype, b.shape, b.of))
-        for s in inner.statements:
-            e.emit(s)

@@ -46,7 +46,8 @@ def chosen(method: str, n: Int, symmetric: bool = False) -> str:
     """The method of linear systems with n unknowns that a user's choice stands for."""
     if method not in ("auto", "dense", "iterative", *METHODS):
         raise ValueError(
-            f'{user_line()}: there is no linear solver {method!r}; choose "auto", "dense", "iterative", {", ".join(map(repr, sorted(METHODS)))}'
+            f'{user_line()}: there is no linear solver {method!r}; choose "auto", "dense", '
+            f'"iterative", {", ".join(map(repr, sorted(METHODS)))}'
         )
     if method == "auto":
         method = "dense" if n <= DENSE else "iterative"
@@ -76,7 +77,8 @@ def solved(
         return ops.linalg.solve(matrix_of(product, b), b)
     steps = max_steps if max_steps is not None else 10 * n + 100 if isinstance(n, int) else 100_000
     failure = (
-        f"the linear solver {method!r} has not reached its tolerance after {steps} steps; the matrix may be singular, or too badly "
+        f"the linear solver {method!r} has not reached its tolerance after {steps} steps; "
+        "the matrix may be singular, or too badly "
         'conditioned for this method: try another, or "dense"'
     )
     with np.errstate(all="ignore"):
@@ -261,8 +263,8 @@ def linear_solve(
             a != k.shape for a, k in zip(shapes, layout.kinds, strict=True)
         ):
             raise ShapeError(
-                f"{user_line()}: linear_solve: the product must be a tree like b, {layout.spec} with shapes {[k.shape for k in layout.kinds]}; it "
-                f"is {spec} with shapes {shapes}"
+                f"{user_line()}: linear_solve: the product must be a tree like b, {layout.spec} "
+                f"with shapes {[k.shape for k in layout.kinds]}; it is {spec} with shapes {shapes}"
             )
         return layout.pack(found)
 

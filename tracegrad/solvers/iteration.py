@@ -71,8 +71,9 @@ def _repeated(
         return ~state[1] & (state[2] < max_steps) if info else ~state[1]
 
     failure = (
-        f"{who} has not converged to tol={tol:.2g} within max_steps={max_steps}: start nearer to the solution, allow more steps or a larger tol, "
-        "or ask for info=True, which returns where it stopped"
+        f"{who} has not converged to tol={tol:.2g} within max_steps={max_steps}: "
+        "start nearer to the solution, allow more steps or a larger tol, or ask for info=True, "
+        "which returns where it stopped"
     )
     # A trial outside of where the function is defined gives a NaN, and is refused.
     with np.errstate(all="ignore"):

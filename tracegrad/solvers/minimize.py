@@ -101,7 +101,8 @@ def _one_number(found: list[Any]) -> list[Any]:
     kinds = [leaf_type(y) for y in found]
     if [k.shape for k in kinds] != [()] or kinds[0].dtype.kind != "f":
         raise TypeError(
-            f"{user_line()}: minimize: f must return one real number, it returned {', '.join(map(str, kinds))}"
+            f"{user_line()}: minimize: f must return one real number, "
+            f"it returned {', '.join(map(str, kinds))}"
         )
     return found
 

@@ -73,7 +73,10 @@ def odeint(
 
     >>> import numpy as np
     >>> import tracegrad as tg
-    >>> decay = tg.jit(lambda k: tg.odeint(lambda y, t: -k * y, 1.0, np.array([0.0, 1.0]), rtol=1e-10, atol=1e-12)[-1])
+    >>> @tg.jit
+    ... def decay(k):
+    ...     times = np.array([0.0, 1.0])
+    ...     return tg.odeint(lambda y, t: -k * y, 1.0, times, rtol=1e-10, atol=1e-12)[-1]
     >>> round(float(decay(2.0)), 8), round(float(tg.grad(decay)(2.0)), 8)
     (0.13533528, -0.13533528)
     """
@@ -83,13 +86,15 @@ def odeint(
     times = leaf_type(t)
     if times.ndim != 1 or times.shape[0] == 0:
         raise ShapeError(
-            f"odeint: t must be the times, of shape (n,) with the first of them that of y0; it has shape {times.shape}"
+            "odeint: t must be the times, of shape (n,) with the first of them that of y0; "
+            f"it has shape {times.shape}"
         )
     for x in (*leaves, t):
         kind = leaf_type(x)
         if kind.dtype.kind not in "fc" and not (kind.weak or x is t):
             raise DTypeError(
-                f"odeint: y0 must hold floating-point numbers, not {kind.dtype}; convert it with .astype(float)"
+                f"odeint: y0 must hold floating-point numbers, not {kind.dtype}; "
+                "convert it with .astype(float)"
             )
     state = [
         ops.convert(x, kind.dtype if kind.dtype.kind in "fc" else np.float64)
@@ -103,7 +108,8 @@ def odeint(
         shapes = [leaf_type(d).shape for d in found]
         if structure != spec or shapes != [k.shape for k in kinds]:
             raise ShapeError(
-                f"odeint: f must return a tree like y0, with leaves of shapes {[k.shape for k in kinds]}; it returned {structure} with {shapes}"
+                "odeint: f must return a tree like y0, with leaves of shapes "
+                f"{[k.shape for k in kinds]}; it returned {structure} with {shapes}"
             )
         return [ops.convert(d, k.dtype) for d, k in zip(found, kinds, strict=True)]
 

@@ -155,7 +155,8 @@ def fixed_point(
     """
     if method not in ("iteration", "anderson", "newton"):
         raise ValueError(
-            f'{user_line()}: fixed_point: there is no method {method!r}; choose "iteration", "anderson" or "newton"'
+            f'{user_line()}: fixed_point: there is no method {method!r}; choose "iteration", '
+            '"anderson" or "newton"'
         )
     layout = Layout(x0, "fixed_point: x0")
 
@@ -169,8 +170,9 @@ def fixed_point(
             or any(a != k.shape for a, k in zip(shapes, layout.kinds, strict=True))
         ):
             raise ShapeError(
-                f"{user_line()}: fixed_point: f must return a tree like x0, {layout.spec} with shapes {[k.shape for k in layout.kinds]}; it "
-                f"returned {spec} with shapes {shapes}"
+                f"{user_line()}: fixed_point: f must return a tree like x0, "
+                f"{layout.spec} with shapes {[k.shape for k in layout.kinds]}; "
+                f"it returned {spec} with shapes {shapes}"
             )
         return [ops.sub(y, old) for y, old in zip(found, flatten(x)[0], strict=True)]
 

@@ -38,7 +38,8 @@ class Layout:
             kind = leaf_type(x)
             if kind.dtype.kind not in "fc" and not kind.weak:
                 raise DTypeError(
-                    f"{user_line()}: {who} must hold floating-point numbers, not {kind.dtype}; convert it with .astype(float)"
+                    f"{user_line()}: {who} must hold floating-point numbers, not {kind.dtype}; "
+                    "convert it with .astype(float)"
                 )
             self.kinds.append(
                 ArrayType(kind.dtype if kind.dtype.kind in "fc" else FLOAT64, kind.shape)
@@ -144,7 +145,8 @@ def count_equations(leaves: list[Any], layout: Layout, who: str) -> Any:
     found = Layout(leaves, f"{who} returns a value that")
     if not same(found.size, layout.size):
         raise ShapeError(
-            f"{user_line()}: {who} returns {found.size} numbers for {layout.size} unknowns; it must return one for each"
+            f"{user_line()}: {who} returns {found.size} numbers for {layout.size} unknowns; "
+            "it must return one for each"
         )
     return ops.convert(found.pack(leaves), layout.dtype)
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from ..devices import CPU, Device
 from ..faces.tensor.shapes import Size
-from ..nn.modules.module import Module, Parameter
+from ..nn.modules.module import Module
+from ..nn.modules.parameter import Parameter
 from ..tensor import Tensor
 
 FileLike = str | os.PathLike[str] | BinaryIO

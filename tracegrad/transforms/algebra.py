@@ -12,7 +12,8 @@ from .._codegen import integers
 from ..dtypes import INT64
 from ..ir.graph import Atom, Literal, Node, Var
 from ..ops.arrays.creation import iota_op
-from ..ops.arrays.shape import broadcast_to_op, reshape_op, slice_op, sum_op, transpose_op
+from ..ops.arrays.shape import broadcast_to_op, reshape_op, sum_op, transpose_op
+from ..ops.arrays.slices import slice_op
 from ..ops.elementwise.arithmetic import (
     add_op,
     convert_op,

@@ -76,8 +76,9 @@ def captures_of(derived: Graph, who: str = "") -> list[Any]:
     if who and not MODE.enabled and not (STATE.traces and STATE.traces[-1].derived):
         if any(isinstance(x, Boxed) and x._on_tape() for x in found):
             raise TracegradError(
-                f"{derived.name}: a derivative given by the user reads something that is differentiated by, or that requires grad, around "
-                f"{who} in which it is used. Make that an argument of the function, save it in forward, or detach it."
+                f"{derived.name}: a derivative given by the user reads something that is "
+                f"differentiated by, or that requires grad, around {who} in which it is used. "
+                "Make that an argument of the function, save it in forward, or detach it."
             )
     return found
 
@@ -164,12 +165,14 @@ def with_axis(value: Any, axis: int | None, size: Int, wanted: int | None) -> An
         if axis is None:
             return value
         raise ValueError(
-            "vmap: out_axes is None for a result that depends on the mapped arguments; give it an axis"
+            "vmap: out_axes is None for a result that depends on the mapped "
+            "arguments; give it an axis"
         )
     rank = len(shape) + (axis is None)
     if not -rank <= wanted < rank:
         raise ShapeError(
-            f"vmap: out_axes names axis {wanted} of a result with {rank} axes, the mapped one included"
+            f"vmap: out_axes names axis {wanted} of a result with {rank} axes, "
+            "the mapped one included"
         )
     if axis is None:
         repeated = broadcast_to(value, (size, *shape))

@@ -73,7 +73,10 @@ taped_op = op(
     lowering=lowering.TAPED,
     variadic=True,
     outputs=0,
-    doc="A loop that ends when a condition does not hold, and a graph that reads what its steps have kept; made of others, never derived.",
+    doc=(
+        "A loop that ends when a condition does not hold, and a graph that reads what its steps "
+        "have kept; made of others, never derived."
+    ),
 )
 
 

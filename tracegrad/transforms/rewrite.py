@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from .._codegen import integers, lowering
 from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..ir.op import Op
 from ..ir.verify import EVERY_PASS, verify
-from ..ops.arrays.shape import broadcast_to_op, embed_op, reshape_op, slice_op, sum_op, transpose_op
-from ..ops.elementwise.arithmetic import neg_op, where_op
 from ..types import SIZES, ArrayType
 from .algebra import (
     add_in_place,
@@ -24,6 +20,14 @@ from .algebra import (
     put_once,
 )
 from .collect_in_place import collect
+from .identities import (
+    drop_broadcast,
+    drop_identity,
+    fold_literals,
+    merge_pair,
+    same_type,
+    spread_late,
+)
 from .loop_fusion import fuse
 from .loop_parts import inline_constants, trim, unstack
 from .loop_tape import tape
@@ -155,220 +159,14 @@ def with_graphs(node: Node, inputs: tuple[Atom, ...], change: Callable[[Graph], 
     return Node(node.op, inputs, params, node.outputs, node.where, node.note)
 
 
-# --- simplify -------------------------------------------------------------------------------------
-
-
-def _scalar(atom: Atom) -> Any:
-    return atom.value if isinstance(atom, Literal) else None
-
-
-def _is(atom: Atom, number: float) -> bool:
-    value = _scalar(atom)
-    return (
-        value is not None
-        and not isinstance(value, (integers.Integer, bool, np.bool_))
-        and value == number
-    )
-
-
-def _is_neutral(atom: Atom, number: float | None, node: Node) -> bool:
-    """Whether an operand is this number; of zeros the sign counts, but among integers: -0.0 + 0.0
-    is 0.0, so of floats only -0.0 adds nothing."""
-    if number is None or not _is(atom, number):
-        return False
-    return (
-        number != 0
-        or node.outputs[0].type.dtype.kind in "iu"
-        or np.signbit(np.real(_scalar(atom))) == np.signbit(number)
-    )
-
-
-def _rule_identity(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
-    """x * 1, x / 1, x - 0, x + (-0), identity(x), convert, reshape, broadcast_to x's own type ->
-    x."""
-    op = node.op
-    if op.passes is not None:
-        return inputs[op.passes]
-    if op.neutral:
-        return next(
-            (inputs[1 - k] for k in (1, 0) if _is_neutral(inputs[k], op.neutral[k], node)), None
-        )
-    return inputs[0] if op is sum_op and node.params["axes"] == () else None
-
-
-def _rule_double(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
-    """-(-x) -> x; reshape(reshape(x)) -> reshape(x); transpose(transpose(x)) -> transpose(x);
-    slice(embed(x)) -> x; broadcast_to, slice and embed of their like -> one; slice that takes all
-    -> x."""
-    op = node.op
-    inner = b.made_by(inputs[0], op) if inputs else None
-    if op is neg_op and inner:
-        return inner.inputs[0]
-    if op in (reshape_op, broadcast_to_op) and inner:
-        return b.emit(node.op, inner.inputs, node.params, node)
-    if op is transpose_op and inner:
-        axes = tuple(inner.params["axes"][a] for a in node.params["axes"])
-        return (
-            inner.inputs[0]
-            if axes == tuple(range(len(axes)))
-            else b.emit(node.op, inner.inputs, {"axes": axes}, node)
-        )
-    if op is slice_op:
-        own = node.params
-        if own["size"] == inputs[0].type.shape and all(s == 1 for s in own["step"]):
-            return inputs[0]
-        outer = b.made_by(inputs[0], embed_op)
-        if (
-            outer
-            and node.params["start"] == outer.params["start"]
-            and all(s == 1 for s in node.params["step"])
-        ):
-            return outer.inputs[0]
-        if inner:
-            outer_params = inner.params
-            start = tuple(
-                a + b * s
-                for a, b, s in zip(
-                    outer_params["start"], own["start"], outer_params["step"], strict=True
-                )
-            )
-            step = tuple(a * b for a, b in zip(outer_params["step"], own["step"], strict=True))
-            return b.emit(
-                node.op, inner.inputs, {"start": start, "size": own["size"], "step": step}, node
-            )
-    if op is embed_op:
-        if inputs[0].type.shape == node.outputs[0].type.shape:
-            return inputs[0]
-        if inner and inner.params["absent"] == node.params["absent"]:
-            start = tuple(
-                a + b for a, b in zip(inner.params["start"], node.params["start"], strict=True)
-            )
-            return b.emit(node.op, inner.inputs, {**node.params, "start": start}, node)
-    return None
-
-
-def _scalar_source(b: Rewriter, atom: Atom) -> Atom | None:
-    """The 0-d value of which every element of `atom` is a copy."""
-    if atom.type.shape == ():
-        return atom
-    repeated = b.made_by(atom, broadcast_to_op)
-    return (
-        repeated.inputs[0] if repeated is not None and repeated.inputs[0].type.shape == () else None
-    )
-
-
-def _rule_constant(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
-    """f(broadcast_to(a), broadcast_to(b)) of scalars -> broadcast_to(f(a, b)); reshape, transpose,
-    slice of one -> broadcast_to(a)."""
-    out = node.outputs[0].type
-    if out.shape == () or not inputs:
-        return None
-    if node.op in (reshape_op, transpose_op, slice_op, broadcast_to_op):
-        source = _scalar_source(b, inputs[0])
-        if source is None or (node.op is broadcast_to_op and source is inputs[0]):
-            return None
-        return b.emit(broadcast_to_op, (source,), {"shape": out.shape}, node)
-    if (
-        not isinstance(node.op.lowering, lowering.Pointwise)
-        or "{0}" in str(node.op.lowering.code)
-        or callable(node.op.lowering.code)
-    ):
-        return None
-    sources = [_scalar_source(b, a) for a in inputs]
-    if any(s is None for s in sources):
-        return None
-    types = node.op.infer(*sources, **node.params)
-    if types[0].dtype != out.dtype or types[0].shape != ():
-        return None
-    small = Node(
-        node.op,
-        tuple(s for s in sources if s is not None),
-        node.params,
-        (Var(types[0]),),
-        node.where,
-        node.note,
-    )
-    value = (
-        _rule_fold(b, small, small.inputs)
-        or _rule_identity_checked(b, small)
-        or b.keep(small, small.inputs)[0]
-    )
-    return b.emit(broadcast_to_op, (value,), {"shape": out.shape}, node)
-
-
-def _rule_repeated(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
-    """f(broadcast_to(x), y) -> f(x, y), or broadcast_to(f(x, y)) where x and y are smaller:
-    elementwise operations broadcast by themselves."""
-    rule = node.op.lowering
-    if not isinstance(rule, lowering.Pointwise) or not inputs:
-        return None
-    out = node.outputs[0].type
-    operands = []
-    for k, atom in enumerate(inputs):
-        repeated = b.made_by(atom, broadcast_to_op)
-        kept = (
-            repeated is None
-            or (k == 0 and node.op is where_op)
-            or atom.type.dtype != repeated.inputs[0].type.dtype
-        )
-        operands.append(atom if kept or repeated is None else repeated.inputs[0])
-    if all(x is y for x, y in zip(operands, inputs, strict=True)):
-        return None
-    types = tuple(node.op.infer(*operands, **node.params))
-    if types == (out,):
-        simpler = Node(node.op, tuple(operands), node.params, node.outputs, node.where, node.note)
-        return _rule_identity_checked(b, simpler) or b.keep(simpler, simpler.inputs)[0]
-    # What reads its own index cannot be computed at a smaller shape.
-    if (
-        types[0].dtype != out.dtype
-        or types[0].weak != out.weak
-        or callable(rule.code)
-        or "{0}" in rule.code
-    ):
-        return None
-    small = Node(node.op, tuple(operands), node.params, (Var(types[0]),), node.where, node.note)
-    value = _rule_identity_checked(b, small) or b.keep(small, small.inputs)[0]
-    return b.emit(broadcast_to_op, (value,), {"shape": out.shape}, node)
-
-
-def _rule_identity_checked(b: Rewriter, node: Node) -> Atom | None:
-    found = _rule_identity(b, node, node.inputs)
-    return found if found is not None and _same_type(found, node.outputs[0]) else None
-
-
-def _rule_fold(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
-    """An elementwise operation on scalar literals -> a literal."""
-    if (
-        not inputs
-        or node.outputs[0].type.shape != ()
-        or not isinstance(node.op.lowering, lowering.Pointwise)
-    ):
-        return None
-    if not all(
-        isinstance(a, Literal) and not isinstance(a.value, integers.Integer) for a in inputs
-    ):
-        return None
-    with np.errstate(all="ignore"):
-        value: Any = np.asarray(node.op.evaluate(*[a.value for a in inputs], **node.params))  # type: ignore[union-attr]
-    kind = node.outputs[0].type
-    return Literal(value.item() if kind.weak else value.astype(kind.dtype)[()])
-
-
 RULES = (
-    _rule_fold, _rule_identity, _rule_constant, _rule_double, _rule_repeated, add_in_place, put_once, factor_out_of_sum, power_of_count,
-    merge_factors, divided_reciprocal, position_of_extreme, product_with_identity, sum_of_product, gather_factors,
-    symmetric_sum,
+    fold_literals, drop_identity, spread_late, merge_pair, drop_broadcast, add_in_place,
+    put_once, factor_out_of_sum, power_of_count, merge_factors, divided_reciprocal,
+    position_of_extreme, product_with_identity, sum_of_product, gather_factors, symmetric_sum,
 )  # fmt: skip
 
 
 Rule = Callable[[Rewriter, Node, tuple[Atom, ...]], Atom | None]
-
-
-def _same_type(a: Atom, b: Var) -> bool:
-    kind = a.type
-    if isinstance(a, Literal) and a.weak:
-        return b.type.weak and b.type.shape == () and kind.dtype == b.type.dtype
-    return kind.dtype == b.type.dtype and kind.shape == b.type.shape and kind.weak == b.type.weak
 
 
 def _key(value: Any) -> Any:
@@ -401,7 +199,7 @@ def simplify(graph: Graph, rules: Sequence[Rule] | None = None) -> Graph:
         if len(node.outputs) == 1:
             for local in rules:
                 new = local(b, node, inputs)
-                if new is not None and (_same_type(new, node.outputs[0])):
+                if new is not None and (same_type(new, node.outputs[0])):
                     return (new,)
         if node.op.effects:
             return None

@@ -150,8 +150,9 @@ def trace_function(
             ]
             if done and not changing:
                 raise TracegradError(
-                    f"{user_line()}: {trace.name} changes a Tensor that it was not given ({done[0][0].what}), which vmap, loops and custom derivatives "
-                    "cannot carry out. Return the new value instead."
+                    f"{user_line()}: {trace.name} changes a Tensor that it was not given "
+                    f"({done[0][0].what}), which vmap, loops and custom derivatives cannot carry "
+                    "out. Return the new value instead."
                 )
             for other, mark in outer:
                 other.check(mark, f"inside {trace.name!r}, {repeated}")
@@ -323,9 +324,10 @@ def check_hooks(boxes: Sequence[Boxed], results: Sequence[Any], trace: Trace, bo
         nodes.extend(e[0] for e in node.edges if e is not None)
     if waiting:
         raise TracegradError(
-            f"{trace.name} registers a hook on a value whose gradient is computed outside of it, when the compiled function is differentiated. "
-            "Call backward inside the function, register the hook on its result outside, or write the change of the gradient as an "
-            "autograd.Function."
+            f"{trace.name} registers a hook on a value whose gradient is computed outside of it, "
+            "when the compiled function is differentiated. Call backward inside the function, "
+            "register the hook on its result outside, or write the change of the gradient as "
+            "an autograd.Function."
         )
 
 
@@ -410,12 +412,14 @@ def check_leaf(x: Any, who: str) -> None:
                 f"{who} {foreign}. Functions of tracegrad cannot follow that library's operations."
             )
         raise TypeError(
-            f"{who} a {type(x).__name__} ({x!r:.60}), which is neither an array nor a number. Pass arrays, numbers, and tuples, lists, dicts or "
-            "dataclasses of them; name other arguments in static_argnames."
+            f"{who} a {type(x).__name__} ({x!r:.60}), which is neither an array nor a number. "
+            "Pass arrays, numbers, and tuples, lists, dicts or dataclasses of them; "
+            "name other arguments in static_argnames."
         )
     if dtype is not None and dtype not in SUPPORTED and dtype.name not in SHORT:
         raise DTypeError(
-            f"{who} an array of dtype {dtype}; the supported dtypes are {', '.join(SHORT)}. Convert it with .astype first."
+            f"{who} an array of dtype {dtype}; the supported dtypes are {', '.join(SHORT)}. "
+            "Convert it with .astype first."
         )
 
 

@@ -18,7 +18,7 @@ from ...ir.dispatch import STATE, Value
 from ...ir.lines import user_line
 from ...ops.define import ndim_of, shape_of
 from ...ops.elementwise.elementary import LN2
-from ...ops.totals.reductions import kept, normalize_axes
+from ...ops.totals.axes import kept, normalize_axes
 from ...types import normalize_axis, show
 from ..operators import operand
 from .lookup import boxes_in, plain, store_exactly, tracked, unsupported

@@ -8,7 +8,7 @@ from ... import ops
 from ...checks import REFUSED, explained_here
 from ...ir.dispatch import Value
 from ...ops.arrays.shape import sum_op
-from ...ops.totals.reductions import over
+from ...ops.totals.axes import over
 from .casts import titled
 from .orders import _numpys
 

@@ -135,8 +135,8 @@ def prelu(input: Any, weight: Any) -> Any:
     if weight.shape not in ((), (1,)):
         if len(input.shape) < 2 or weight.shape != (input.shape[1],):
             raise RuntimeError(
-                f"prelu: weight has shape {tuple(weight.shape)}, which is neither one number nor one for each channel of the input's shape "
-                f"{tuple(input.shape)}"
+                f"prelu: weight has shape {tuple(weight.shape)}, which is neither one number nor "
+                f"one for each channel of the input's shape {tuple(input.shape)}"
             )
         weight = ops.reshape(weight, (weight.shape[0], *[1] * (len(input.shape) - 2)))
     return ops.where(input > 0, input, weight * input)
@@ -195,7 +195,8 @@ def tanh(input: Any) -> Any:
 
 def _softmax_dim(name: str, ndim: int) -> int:
     warnings.warn(
-        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+        f"Implicit dimension choice for {name} has been deprecated. "
+        "Change the call to include dim=X as an argument.",
         stacklevel=3,
     )
     return 0 if ndim in (0, 1, 3) else 1

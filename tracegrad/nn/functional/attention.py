@@ -44,7 +44,8 @@ def scaled_dot_product_attention(
         key, value = ops.repeat(key, times, -3), ops.repeat(value, times, -3)
     if not same(query.shape[-1], key.shape[-1]) or not same(key.shape[-2], value.shape[-2]):
         raise RuntimeError(
-            f"scaled_dot_product_attention: queries {show(query.shape)}, keys {show(key.shape)} and values {show(value.shape)} do not fit: "
+            f"scaled_dot_product_attention: queries {show(query.shape)}, "
+            f"keys {show(key.shape)} and values {show(value.shape)} do not fit: "
             "queries and keys have one number of features, keys and values one number of places"
         )
     factor = 1.0 / math.sqrt(query.shape[-1]) if scale is None else scale

@@ -49,13 +49,15 @@ def reduction_of(
             else "none"
         )
         warnings.warn(
-            f"size_average and reduce args will be deprecated, please use reduction={chosen!r} instead.",
+            "size_average and reduce args will be deprecated, please use "
+            f"reduction={chosen!r} instead.",
             stacklevel=3,
         )
         return chosen
     if reduction not in allowed:
         raise ValueError(
-            f"{reduction!r} is not a valid value for reduction; it is one of {', '.join(map(repr, allowed))}"
+            f"{reduction!r} is not a valid value for reduction; "
+            f"it is one of {', '.join(map(repr, allowed))}"
         )
     return reduction
 
@@ -80,8 +82,8 @@ def alike(name: str, input: Any, target: Any) -> None:
     )
     if not same_shape(a, b):
         warnings.warn(
-            f"{name}: the target's size {show(b)} differs from the input's size {show(a)}. They are broadcast, which is probably not meant; "
-            "give them the same size.",
+            f"{name}: the target's size {show(b)} differs from the input's size {show(a)}. "
+            "They are broadcast, which is probably not meant; give them the same size.",
             UserWarning,
             stacklevel=3,
         )

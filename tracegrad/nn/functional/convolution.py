@@ -34,7 +34,8 @@ def check_axes(name: str, axes: int, input: Any) -> None:
     """An error for an input that is neither (N, C, *places) nor (C, *places)."""
     if len(input.shape) not in (axes + 1, axes + 2):
         raise RuntimeError(
-            f"Expected {axes + 1}D (unbatched) or {axes + 2}D (batched) input to {name}, but got input of size: {show(input.shape)}"
+            f"Expected {axes + 1}D (unbatched) or {axes + 2}D (batched) input to {name}, "
+            f"but got input of size: {show(input.shape)}"
         )
 
 
@@ -43,11 +44,13 @@ def check_weight(name: str, axes: int, input: Any, weight: Any, layout: str) -> 
     check_axes(name, axes, input)
     if len(weight.shape) != axes + 2:
         raise RuntimeError(
-            f"{name}: weight must have {axes + 2} axes ({layout}, *kernel), but its shape is {show(weight.shape)}"
+            f"{name}: weight must have {axes + 2} axes ({layout}, *kernel), "
+            f"but its shape is {show(weight.shape)}"
         )
     if input.dtype != weight.dtype:
         raise RuntimeError(
-            f"{name}: the input's dtype {input.dtype} and the weight's {weight.dtype} should be the same"
+            f"{name}: the input's dtype {input.dtype} and the weight's "
+            f"{weight.dtype} should be the same"
         )
 
 
@@ -143,16 +146,17 @@ def _convolution(
         or (isinstance(out_channels, int) and out_channels % groups)
     ):
         raise RuntimeError(
-            f"Given groups={groups}, weight of size {show(weight.shape)}, expected input{show(input.shape)} to have "
-            f"{per_group * groups} channels, but got {channels} channels instead; groups must divide the channels of both sides"
+            f"Given groups={groups}, weight of size {show(weight.shape)}, "
+            f"expected input{show(input.shape)} to have {per_group * groups} channels, "
+            f"but got {channels} channels instead; groups must divide the channels of both sides"
         )
     x = padded(x, _padding(name, padding, kernel, steps, holes))
     for n, k, d in zip(x.shape[2:], kernel, holes, strict=True):
         if isinstance(n, int) and n < d * (k - 1) + 1:
             reach = tuple([h * (m - 1) + 1 for m, h in zip(kernel, holes, strict=True)])
             raise RuntimeError(
-                f"Calculated padded input size per channel: {show(x.shape[2:])}. Kernel size: {show(reach)}. Kernel size can't be greater than "
-                "actual input size"
+                f"Calculated padded input size per channel: {show(x.shape[2:])}. Kernel size: "
+                f"{show(reach)}. Kernel size can't be greater than actual input size"
             )
     sizes = [
         out_size(n, k, s, d) for n, k, s, d in zip(x.shape[2:], kernel, steps, holes, strict=True)
@@ -260,7 +264,8 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: float | N
     """
     if len(pad) % 2 or len(pad) > 2 * len(input.shape):
         raise RuntimeError(
-            f"pad: the widths come in pairs, at most one for each of the {len(input.shape)} axes; got {tuple(pad)}"
+            f"pad: the widths come in pairs, at most one for each of the {len(input.shape)} "
+            f"axes; got {tuple(pad)}"
         )
     modes = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
     if mode not in modes:
@@ -281,7 +286,8 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: float | N
         ]
         if any(isinstance(n, int) and n < 0 for n in size):
             raise RuntimeError(
-                f"pad: the negative widths {tuple(pad)} cut more than there is of shape {show(x.shape)}"
+                f"pad: the negative widths {tuple(pad)} cut more than there is of "
+                f"shape {show(x.shape)}"
             )
         x = ops.slice_array(x, start, size, [1] * len(size))
         widths = [(max(a, 0), max(b, 0)) for a, b in widths]

@@ -26,8 +26,9 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
         or not same(input.shape[-1], weight.shape[-1])
     ):
         raise RuntimeError(
-            f"linear: an input of shape {show(input.shape)} and a weight of shape {show(weight.shape)} do not fit; the last axis of both "
-            "has one entry for each input feature"
+            f"linear: an input of shape {show(input.shape)} and a weight of shape "
+            f"{show(weight.shape)} do not fit; the last axis of both has one entry "
+            "for each input feature"
         )
     product = ops.matmul(input, ops.transpose(weight))
     return (
@@ -64,7 +65,8 @@ def embedding(
     """
     if max_norm is not None or scale_grad_by_freq or sparse:
         raise NotImplementedError(
-            "embedding: max_norm, scale_grad_by_freq and sparse are not supported; normalise the weight under no_grad instead"
+            "embedding: max_norm, scale_grad_by_freq and sparse are not supported; "
+            "normalise the weight under no_grad instead"
         )
     if len(weight.shape) != 2:
         raise RuntimeError(f"embedding: 'weight' must be 2-D, not of shape {show(weight.shape)}")
@@ -106,7 +108,8 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
     if numbers is None:
         if num_classes == -1:
             raise RuntimeError(
-                "one_hot: inside jit, num_classes must be given, because the size of the result depends on it"
+                "one_hot: inside jit, num_classes must be given, because the size of the "
+                "result depends on it"
             )
     else:
         if numbers.size and numbers.min() < 0:
@@ -117,7 +120,8 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
             num_classes = int(numbers.max()) + 1
         elif numbers.size and numbers.max() >= num_classes:
             raise RuntimeError(
-                f"Class values must be smaller than num_classes: {numbers.max()} is not smaller than {num_classes}."
+                "Class values must be smaller than num_classes: "
+                f"{numbers.max()} is not smaller than {num_classes}."
             )
     return ops.one_hot(indices, num_classes, np.int64)
 

@@ -122,15 +122,18 @@ def _checked_targets(name: str, input: Any, target: Any, axis: int, ignore_index
     expected = (*shape[:axis], *shape[axis + 1 :])
     if len(shape) > 1 and target.shape and not same(shape[0], target.shape[0]):
         raise ValueError(
-            f"Expected input batch_size ({shape[0]}) to match target batch_size ({target.shape[0]})."
+            f"Expected input batch_size ({shape[0]}) to match target batch_size "
+            f"({target.shape[0]})."
         )
     if not same_shape(expected, target.shape):
         raise RuntimeError(
-            f"{name}: for an input of shape {show(shape)} the class indices must have shape {show(expected)}, not {show(target.shape)}"
+            f"{name}: for an input of shape {show(shape)} the class indices must have shape "
+            f"{show(expected)}, not {show(target.shape)}"
         )
     if target.dtype.kind not in "iu":
         raise RuntimeError(
-            f"{name}: class indices must be integers, but the target's dtype is {target.dtype}. Convert it with .long()."
+            f"{name}: class indices must be integers, but the target's dtype is {target.dtype}. "
+            "Convert it with .long()."
         )
     numbers, classes = known(target), shape[axis]
     if numbers is not None and isinstance(classes, int):
@@ -144,7 +147,8 @@ def _checked_targets(name: str, input: Any, target: Any, axis: int, ignore_index
 def _class_weight(name: str, weight: Any, classes: Any) -> None:
     if weight is not None and (len(weight.shape) != 1 or not same(weight.shape[0], classes)):
         raise RuntimeError(
-            f"{name}: weight must have one number for each of the {classes} classes, but its shape is {show(weight.shape)}"
+            f"{name}: weight must have one number for each of the {classes} classes, "
+            f"but its shape is {show(weight.shape)}"
         )
 
 
@@ -244,7 +248,8 @@ def _against_probabilities(
 ) -> Any:
     if not same_shape(input.shape, target.shape):
         raise RuntimeError(
-            f"cross_entropy: probabilities as targets must have the input's shape {show(input.shape)}, not {show(target.shape)}"
+            "cross_entropy: probabilities as targets must have the input's shape "
+            f"{show(input.shape)}, not {show(target.shape)}"
         )
     if target.dtype.kind != "f":
         raise RuntimeError(
@@ -282,13 +287,14 @@ def binary_cross_entropy(
     kind = reduction_of(size_average, reduce, reduction)
     if not same_shape(input.shape, target.shape):
         raise ValueError(
-            f"binary_cross_entropy: the target's size {show(target.shape)} differs from the input's size {show(input.shape)}. "
-            "Give them the same size."
+            f"binary_cross_entropy: the target's size {show(target.shape)} differs from the "
+            f"input's size {show(input.shape)}. Give them the same size."
         )
     p = known(input)
     if p is not None and p.size and not (np.min(p) >= 0 and np.max(p) <= 1):
         raise RuntimeError(
-            "all elements of input should be between 0 and 1; use binary_cross_entropy_with_logits for unbounded numbers"
+            "all elements of input should be between 0 and 1; "
+            "use binary_cross_entropy_with_logits for unbounded numbers"
         )
     losses = (target - 1.0) * _log(1.0 - input) - target * _log(input)
     return titled(
@@ -315,7 +321,8 @@ def binary_cross_entropy_with_logits(
     kind = reduction_of(size_average, reduce, reduction)
     if not same_shape(input.shape, target.shape):
         raise ValueError(
-            f"Target size ({show(target.shape)}) must be the same as input size ({show(input.shape)})"
+            f"Target size ({show(target.shape)}) must be the same as input size "
+            f"({show(input.shape)})"
         )
     if pos_weight is None:
         losses = ops.softplus(input) - input * target
@@ -341,7 +348,8 @@ def kl_div(
     kind = reduction_of(size_average, reduce, reduction, ("none", "batchmean", "mean", "sum"))
     if kind == "mean":
         warnings.warn(
-            "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' divides only by the batch size, "
+            "reduction: 'mean' divides the total loss by both the batch size "
+            "and the support size. 'batchmean' divides only by the batch size, "
             "and aligns with the KL math definition.",
             UserWarning,
             stacklevel=2,

@@ -31,7 +31,8 @@ def _last_axes(
     ndim = len(input.shape)
     if not sizes or not same_shape(sizes, input.shape[-len(sizes) :]):
         raise RuntimeError(
-            f"Given normalized_shape={list(sizes)}, expected input with shape [*, {show(sizes)}], but got input of size{show(input.shape)}"
+            f"Given normalized_shape={list(sizes)}, expected input with shape [*, {show(sizes)}], "
+            f"but got input of size{show(input.shape)}"
         )
     return sizes, tuple(range(ndim - len(sizes), ndim))
 
@@ -64,7 +65,8 @@ def layer_norm(
     for name, value in (("weight", weight), ("bias", bias)):
         if value is not None and tuple(value.shape) != sizes:
             raise RuntimeError(
-                f"layer_norm: expected {name} to be of the shape {sizes} that is normalised, but got {show(value.shape)}"
+                f"layer_norm: expected {name} to be of the shape {sizes} that is normalised, "
+                f"but got {show(value.shape)}"
             )
     result, _, _ = _normalized(input, axes, eps)
     result = result if weight is None else result * weight
@@ -79,7 +81,8 @@ def group_norm(
     batch, channels, *rest = input.shape
     if channels % num_groups:
         raise RuntimeError(
-            f"Expected number of channels in input to be divisible by num_groups, but got {channels} and {num_groups}"
+            "Expected number of channels in input to be divisible by num_groups, "
+            f"but got {channels} and {num_groups}"
         )
     apart = ops.reshape(input, (batch, num_groups, -1))
     result = ops.reshape(_normalized(apart, (2,), eps)[0], (batch, channels, *rest))
@@ -122,7 +125,8 @@ def batch_norm(
     ):
         if value is not None and not (len(value.shape) == 1 and same(value.shape[0], channels)):
             raise RuntimeError(
-                f"batch_norm: {name} should have one element for each of {channels} channels, not shape {show(value.shape)}"
+                f"batch_norm: {name} should have one element for each of {channels} channels, "
+                f"not shape {show(value.shape)}"
             )
     if not training:
         if running_mean is None or running_var is None:
@@ -169,7 +173,8 @@ def instance_norm(
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     if ndim < 3:
         raise ValueError(
-            f"instance_norm: expected an input (N, C, ...) with places, but its shape is {show(input.shape)}"
+            "instance_norm: expected an input (N, C, ...) with places, "
+            f"but its shape is {show(input.shape)}"
         )
     axes = tuple(range(2, ndim))
     count = _averaged_over(input, axes, "spatial element")

@@ -36,18 +36,21 @@ def _layout(
     )
     if min(kernel) < 1 or min(steps) < 1 or min(holes) < 1:
         raise RuntimeError(
-            f"{name}: kernel_size, stride and dilation must be positive, but they are {kernel}, {steps} and {holes}"
+            f"{name}: kernel_size, stride and dilation must be positive, "
+            f"but they are {kernel}, {steps} and {holes}"
         )
     if any(p < 0 or 2 * p > k for p, k in zip(zeros, kernel, strict=True)):
         raise RuntimeError(
-            f"{name}: pad should be at most half of effective kernel size, but got pad={zeros} and kernel_size={kernel}"
+            f"{name}: pad should be at most half of effective kernel size, "
+            f"but got pad={zeros} and kernel_size={kernel}"
         )
     beyond = []
     for n, k, s, p, d in zip(input.shape[-axes:], kernel, steps, zeros, holes, strict=True):
         rest = n + 2 * p - d * (k - 1) - 1
         if isinstance(rest, int) and rest < 0:
             raise RuntimeError(
-                f"{name}: a window of {d * (k - 1) + 1} does not fit into an axis of {n} with {p} padded at both ends"
+                f"{name}: a window of {d * (k - 1) + 1} does not fit into an axis of {n} with "
+                f"{p} padded at both ends"
             )
         extra = 0
         if ceil_mode:
@@ -185,7 +188,8 @@ def _counts(n: Any, kernel: int, step: int, zeros: int, beyond: int, with_paddin
         return np.array([kernel])
     if not isinstance(n, int):
         raise RuntimeError(
-            "avg_pool: count_include_pad=False with padding needs sizes that are known; mark them static"
+            "avg_pool: count_include_pad=False with padding needs sizes that are "
+            "known; mark them static"
         )
     counted = np.zeros(n + 2 * zeros + beyond)
     counted[0 if with_padding else zeros : n + (2 if with_padding else 1) * zeros] = 1.0

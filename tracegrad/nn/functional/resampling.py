@@ -78,7 +78,8 @@ def interpolate(
         )
     if axes not in (1, 2, 3) or _AXES.get(mode, axes) != axes:
         raise NotImplementedError(
-            f"interpolate: mode {mode!r} needs an input (N, C, ...) with {_AXES.get(mode, '1 to 3')} axes of places, not {show(input.shape)}"
+            f"interpolate: mode {mode!r} needs an input (N, C, ...) with "
+            f"{_AXES.get(mode, '1 to 3')} axes of places, not {show(input.shape)}"
         )
     if antialias:
         raise NotImplementedError(
@@ -86,7 +87,8 @@ def interpolate(
         )
     if align_corners is not None and mode not in _AXES:
         raise ValueError(
-            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
+            "align_corners option can only be set with the interpolating modes: "
+            "linear | bilinear | bicubic | trilinear"
         )
     if (size is None) == (scale_factor is None):
         raise ValueError("interpolate: exactly one of size and scale_factor must be defined")
@@ -107,7 +109,8 @@ def interpolate(
         scales = [None] * axes if recompute_scale_factor else list(given)
     if len(new) != axes or min(new, default=0) < 1:
         raise ValueError(
-            f"interpolate: the input {show(input.shape)} needs {axes} sizes of at least 1, got {new}"
+            f"interpolate: the input {show(input.shape)} needs {axes} sizes of "
+            f"at least 1, got {new}"
         )
     if mode == "area":
         if axes > 2:
@@ -153,7 +156,8 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
     r = upscale_factor
     if len(input.shape) < 3 or r < 1 or input.shape[-3] % (r * r):
         raise RuntimeError(
-            f"pixel_shuffle: the channels of {show(input.shape)} (axis -3) must be divisible by {r} * {r}"
+            f"pixel_shuffle: the channels of {show(input.shape)} (axis -3) must be "
+            f"divisible by {r} * {r}"
         )
     *lead, c, h, w = input.shape
     count = len(lead)

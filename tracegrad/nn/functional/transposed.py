@@ -64,7 +64,8 @@ def _transposed(
         )
     if any(m >= max(s, d) for m, s, d in zip(more, steps, holes, strict=True)):
         raise RuntimeError(
-            f"output padding must be smaller than either stride or dilation, but got output_padding {more}, stride {steps}"
+            "output padding must be smaller than either stride or dilation, "
+            f"but got output_padding {more}, stride {steps}"
         )
     x = with_batch(input, axes)
     batch, channels, *places = x.shape
@@ -75,7 +76,8 @@ def _transposed(
         or (isinstance(in_channels, int) and in_channels % groups)
     ):
         raise RuntimeError(
-            f"Given transposed=1, weight of size {show(weight.shape)}, expected input{show(input.shape)} to have {in_channels} channels, "
+            f"Given transposed=1, weight of size {show(weight.shape)}, "
+            f"expected input{show(input.shape)} to have {in_channels} channels, "
             f"but got {channels} channels instead; groups ({groups}) must divide them"
         )
     inner, count = per_group * integers.product(kernel), integers.product(places)
@@ -198,7 +200,8 @@ def fold(
     """
     if len(input.shape) not in (2, 3):
         raise RuntimeError(
-            f"fold: expected columns (N, C * k1 * k2, windows) or (C * k1 * k2, windows), not {show(input.shape)}"
+            "fold: expected columns (N, C * k1 * k2, windows) or (C * k1 * k2, windows), "
+            f"not {show(input.shape)}"
         )
     sizes, kernel = (
         per_axis("fold", "output_size", output_size, 2),
@@ -214,8 +217,8 @@ def fold(
     ]
     if x.shape[1] % area or not same(x.shape[2], places[0] * places[1]):
         raise RuntimeError(
-            f"fold: for output_size={sizes} and kernel_size={kernel} the columns are a multiple of {area} rows and {places[0]} * {places[1]} "
-            f"windows, but got {show(input.shape)}"
+            f"fold: for output_size={sizes} and kernel_size={kernel} the columns are a multiple "
+            f"of {area} rows and {places[0]} * {places[1]} windows, but got {show(input.shape)}"
         )
     seen = ops.reshape(x, (x.shape[0], x.shape[1] // area, *kernel, *places))
     result = _cropped(

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 from ... import tensors as tg
 from .. import functional as F
 from ..functional.convolution import Sizes
-from .module import Module, Parameter
+from .module import Module
+from .parameter import Parameter
 
 
 class _Fixed(Module):
@@ -27,13 +28,15 @@ class _Fixed(Module):
         names, name = list(self.options), type(self).__name__
         if len(args) > len(names):
             raise TypeError(
-                f"{name} takes the arguments {', '.join(names) or 'none'}, but {len(args)} were given"
+                f"{name} takes the arguments {', '.join(names) or 'none'}, "
+                f"but {len(args)} were given"
             )
         given = dict(zip(names, args, strict=False))
         for key in kwargs:
             if key not in self.options or key in given:
                 raise TypeError(
-                    f"{name} got an unexpected or repeated argument {key!r}; it takes {', '.join(names) or 'none'}"
+                    f"{name} got an unexpected or repeated argument {key!r}; "
+                    f"it takes {', '.join(names) or 'none'}"
                 )
         for key, value in {**self.options, **given, **kwargs}.items():
             if value is ...:
@@ -279,7 +282,10 @@ class _MaxPool(_Pool):
         "return_indices": False,
         "ceil_mode": False,
     }
-    shown = "kernel_size={kernel_size}, stride={stride}, padding={padding}, dilation={dilation}, ceil_mode={ceil_mode}"
+    shown = (
+        "kernel_size={kernel_size}, stride={stride}, padding={padding}, "
+        "dilation={dilation}, ceil_mode={ceil_mode}"
+    )
 
 
 class MaxPool1d(_MaxPool):

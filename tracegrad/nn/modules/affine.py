@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 from ... import tensors as tg
 from .. import init
 from ..functional.convolution import Sizes, per_axis
-from .module import Module, Parameter
+from .module import Module
+from .parameter import Parameter
 
 
 class Affine(Module):
@@ -45,8 +46,14 @@ class Convolution(Affine):
     padding_modes: ClassVar[tuple[str, ...]]
 
     def _build(
-        self, channels: tuple[int, int, int], kernel_size: Sizes, stride: Sizes, padding: Sizes | str, dilation: Sizes, padding_mode: str
-    ) -> None:  # fmt: skip
+        self,
+        channels: tuple[int, int, int],
+        kernel_size: Sizes,
+        stride: Sizes,
+        padding: Sizes | str,
+        dilation: Sizes,
+        padding_mode: str,
+    ) -> None:
         """`channels`: of the input, of the output, and how many groups of each there are."""
         self.in_channels, self.out_channels, self.groups = channels
         if self.groups < 1 or self.in_channels % self.groups or self.out_channels % self.groups:
@@ -58,7 +65,8 @@ class Convolution(Affine):
         if padding_mode not in self.padding_modes:
             modes = ", ".join(self.padding_modes)
             raise ValueError(
-                f"{name}: padding_mode must be one of {modes}, but got padding_mode='{padding_mode}'"
+                f"{name}: padding_mode must be one of {modes}, "
+                f"but got padding_mode='{padding_mode}'"
             )
         self.padding_mode = padding_mode
         self.kernel_size = per_axis(name, "kernel_size", kernel_size, axes)
@@ -69,7 +77,10 @@ class Convolution(Affine):
         self.dilation = per_axis(name, "dilation", dilation, axes)
 
     def extra_repr(self) -> str:
-        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        text = (
+            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
+            f"stride={self.stride}"
+        )
         zeros, ones = (0,) * self.axes, (1,) * self.axes
         usual = {"padding": zeros, "dilation": ones, "output_padding": zeros, "groups": 1}
         for name, value in usual.items():

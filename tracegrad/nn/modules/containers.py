@@ -8,7 +8,8 @@ from typing import Any, Self
 
 from ...checks import describe
 from ...tensor import Tensor
-from .module import Module, Parameter
+from .module import Module
+from .parameter import Parameter
 
 
 class _Indexed(Module):

@@ -20,7 +20,8 @@ class _Loss(Module):
         super().__init__()
         if reduction not in (*REDUCTIONS, "batchmean"):
             raise ValueError(
-                f"{reduction!r} is not a valid value for reduction; it is one of {', '.join(map(repr, REDUCTIONS))}"
+                f"{reduction!r} is not a valid value for reduction; "
+                f"it is one of {', '.join(map(repr, REDUCTIONS))}"
             )
         self.reduction = reduction
         for name, value in options.items():

@@ -10,40 +10,12 @@ import numpy as np
 
 from ...autograd.grad_mode import no_grad
 from ...checks import REFUSED, explained
-from ...devices import Device, DeviceArray
-from ...dtypes import is_differentiable
+from ...devices import Device
 from ...faces.tensor.casts import dtype_and_device
 from ...holders import ModuleHolder
 from ...tape.hooks import RemovableHandle, add_hook
 from ...tensor import Tensor
-
-
-class Parameter(Tensor):
-    """A Tensor that a Module counts among its parameters; it requires grad. It shares the memory of
-    `data`.
-
-    >>> import tracegrad as tg
-    >>> tg.nn.Parameter(tg.ones(2))
-    Parameter containing:
-    tensor([1., 1.], requires_grad=True)
-    """
-
-    __slots__ = ()
-
-    def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
-        array = np.empty(0) if data is None else data._data if isinstance(data, Tensor) else data
-        if not isinstance(array, (np.ndarray, DeviceArray)):
-            raise TypeError(
-                f"Parameter: data must be a Tensor or an ndarray, not {type(data).__name__}"
-            )
-        if requires_grad and not is_differentiable(array.dtype):
-            raise RuntimeError(
-                "Only Tensors of floating point and complex dtype can require gradients"
-            )
-        super().__init__(array, requires_grad)
-
-    def __repr__(self) -> str:
-        return "Parameter containing:\n" + super().__repr__()
+from .parameter import Parameter, clear
 
 
 class Incompatible(NamedTuple):
@@ -55,7 +27,10 @@ class Incompatible(NamedTuple):
     def __repr__(self) -> str:
         if not self.missing_keys and not self.unexpected_keys:
             return "<All keys matched successfully>"
-        return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
+        return (
+            f"_IncompatibleKeys(missing_keys={self.missing_keys}, "
+            f"unexpected_keys={self.unexpected_keys})"
+        )
 
 
 class Module(ModuleHolder):
@@ -130,7 +105,8 @@ class Module(ModuleHolder):
                 ]
                 if value is not None and not isinstance(value, wanted):
                     raise TypeError(
-                        f"cannot assign '{type(value).__name__}' object to {what} '{name}' ({wanted.__name__} or None required)"
+                        f"cannot assign '{type(value).__name__}' object to {what} '{name}' "
+                        f"({wanted.__name__} or None required)"
                     )
                 own[kind][name] = value
                 return
@@ -165,7 +141,8 @@ class Module(ModuleHolder):
         self._check_name("parameter", name)
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
-                f"cannot assign '{type(param).__name__}' object to parameter '{name}' (Parameter or None required)"
+                f"cannot assign '{type(param).__name__}' object to parameter '{name}' "
+                "(Parameter or None required)"
             )
         self._parameters[name] = param
 
@@ -175,7 +152,8 @@ class Module(ModuleHolder):
         self._check_name("buffer", name)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
-                f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (Tensor or None required)"
+                f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' "
+                "(Tensor or None required)"
             )
         self._buffers[name] = tensor
         (self._non_persistent.discard if persistent else self._non_persistent.add)(name)
@@ -377,8 +355,9 @@ class Module(ModuleHolder):
         for key, (_, _, value) in places.items():
             if key in state_dict and tuple(np.shape(state_dict[key])) != tuple(value.shape):
                 errors.append(
-                    f"size mismatch for {key}: copying a param with shape {tuple(np.shape(state_dict[key]))} from checkpoint, the shape in "
-                    f"current model is {tuple(value.shape)}."
+                    f"size mismatch for {key}: copying a param with shape "
+                    f"{tuple(np.shape(state_dict[key]))} from checkpoint, the shape in current "
+                    f"model is {tuple(value.shape)}."
                 )
         if errors:
             raise RuntimeError(
@@ -496,16 +475,4 @@ def _register(
     return handle
 
 
-def clear(p: Any, set_to_none: bool) -> None:
-    """Forget a gradient, or set it to zeros without its history."""
-    if set_to_none:
-        p.grad = None
-    elif p.grad is not None:
-        if p.grad.grad_fn is not None:
-            p.grad.detach_()
-        else:
-            p.grad.requires_grad_(False)
-        p.grad.zero_()
-
-
-__all__ = ["Incompatible", "Module", "Parameter"]
+__all__ = ["Incompatible", "Module"]

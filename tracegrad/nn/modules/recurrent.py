@@ -16,7 +16,8 @@ from ...control.scan import scan
 from ...types import same, same_shape, show
 from .. import functional as F
 from .. import init
-from .module import Module, Parameter
+from .module import Module
+from .parameter import Parameter
 
 Step = Callable[[Any, Any, Any], Any]
 
@@ -97,11 +98,13 @@ class RNNBase(_Recurrent):
             or not 0 <= dropout <= 1
         ):
             raise ValueError(
-                "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
+                "dropout should be a number in range [0, 1] representing the probability of an "
+                "element being zeroed"
             )
         if dropout > 0 and num_layers == 1:
             warnings.warn(
-                f"dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers greater than 1, "
+                "dropout option adds dropout after all but last recurrent layer, "
+                "so non-zero dropout expects num_layers greater than 1, "
                 f"but got dropout={dropout} and num_layers={num_layers}",
                 stacklevel=3,
             )
@@ -116,7 +119,8 @@ class RNNBase(_Recurrent):
                 )
         if not 0 <= proj_size < hidden_size:
             raise ValueError(
-                f"proj_size has to be a positive integer, smaller than hidden_size, or zero to disable projections, not {proj_size}"
+                "proj_size has to be a positive integer, smaller than hidden_size, "
+                f"or zero to disable projections, not {proj_size}"
             )
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
         self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
@@ -188,7 +192,8 @@ class RNNBase(_Recurrent):
         name, batched = type(self).__name__, len(getattr(input, "shape", ())) == 3
         if not hasattr(input, "shape"):
             raise TypeError(
-                f"{name} takes a Tensor (packed sequences are not supported: mask what pads), not a {type(input).__name__}"
+                f"{name} takes a Tensor (packed sequences are not supported: "
+                f"mask what pads), not a {type(input).__name__}"
             )
         if len(input.shape) not in (2, 3):
             raise ValueError(
@@ -196,11 +201,13 @@ class RNNBase(_Recurrent):
             )
         if not same(input.shape[-1], self.input_size):
             raise RuntimeError(
-                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}"
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, "
+                f"got {input.shape[-1]}"
             )
         if input.dtype != self.weight_ih_l0.dtype:
             raise ValueError(
-                f"RNN input dtype ({input.dtype}) does not match weight dtype ({self.weight_ih_l0.dtype}). Convert one of them."
+                f"RNN input dtype ({input.dtype}) does not match weight dtype "
+                f"({self.weight_ih_l0.dtype}). Convert one of them."
             )
         x = input if batched else ops.expand_dims(input, 1)
         x = ops.swapaxes(x, 0, 1) if self.batch_first and batched else x

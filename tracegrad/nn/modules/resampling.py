@@ -65,8 +65,9 @@ class _Transposed(Convolution):
             )
             if not least <= wanted[k] < least + self.stride[k]:
                 raise ValueError(
-                    f"requested an output size of {wanted}, but valid sizes of axis {k} range from {least} to {least + self.stride[k] - 1} "
-                    f"(for an input of {list(input.shape)})"
+                    f"requested an output size of {wanted}, but valid sizes of axis {k} "
+                    f"range from {least} to {least + self.stride[k] - 1} (for an input of "
+                    f"{list(input.shape)})"
                 )
             found.append(wanted[k] - least)
         return tuple(found)

@@ -34,8 +34,9 @@ def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: boo
     total = ops.vector_norm(ops.stack([ops.vector_norm(t, norm_type) for t in found]), norm_type)
     if error_if_nonfinite and not bool(ops.isfinite(total)):
         raise RuntimeError(
-            f"The total norm of order {float(norm_type)} for gradients from `parameters` is non-finite, so it cannot be clipped. To disable "
-            "this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
+            f"The total norm of order {float(norm_type)} for gradients from `parameters` is "
+            "non-finite, so it cannot be clipped. To disable this error and scale the gradients "
+            "by the non-finite norm anyway, set `error_if_nonfinite=False`"
         )
     return total
 
@@ -96,7 +97,8 @@ def vector_to_parameters(vec: Any, parameters: Sequence[Any] | Iterable[Any]) ->
     total = sum(math.prod(p.shape) for p in found)
     if vec.shape != (total,):
         raise RuntimeError(
-            f"vector_to_parameters: the parameters have {total} elements, but the vector's shape is {tuple(vec.shape)}"
+            f"vector_to_parameters: the parameters have {total} elements, "
+            f"but the vector's shape is {tuple(vec.shape)}"
         )
     with no_grad():
         for p in found:

@@ -30,7 +30,8 @@ def pad_sequence(
         raise ValueError(f"pad_sequence: padding_side is 'right' or 'left', not {padding_side!r}")
     if any(not x.shape or tuple(x.shape[1:]) != tuple(parts[0].shape[1:]) for x in parts):
         raise RuntimeError(
-            f"pad_sequence: the sequences differ in more than their lengths: {', '.join(show(x.shape) for x in parts)}"
+            "pad_sequence: the sequences differ in more than their lengths: "
+            f"{', '.join(show(x.shape) for x in parts)}"
         )
     longest = max(int(x.shape[0]) for x in parts)
     widened = []

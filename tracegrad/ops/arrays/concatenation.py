@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from ...ir.op import Types, op, operand_kinds
 from ...types import ArrayType, Int, Shape, normalize_axis, same, show
 from ..define import front, in_order, ndim_of, shape_of
 from ..elementwise.arithmetic import convert
-from .shape import broadcast_to, expand_dims, reshape, slice_array
+from .shape import broadcast_to, expand_dims, reshape
+from .slices import slice_array
 
 
 def _concatenate_infer(*xs: Any, axis: int) -> Types:
@@ -27,10 +29,16 @@ def _concatenate_infer(*xs: Any, axis: int) -> Types:
             not same(a, b) for k, (a, b) in enumerate(zip(shape, first, strict=True)) if k != axis
         ):
             raise ShapeError(
-                f"cannot concatenate shapes {' and '.join(show(y.type.shape) for y in xs)} along axis {axis}: all other axes must agree"
+                f"cannot concatenate shapes {' and '.join(show(y.type.shape) for y in xs)} along "
+                f"axis {axis}: all other axes must agree"
             )
         total = total + shape[axis]
     return (ArrayType(promote(*operand_kinds(xs)), (*first[:axis], total, *first[axis + 1 :])),)
+
+
+def _behind(lo: tuple[Int, ...], index: tuple[Int, ...]) -> tuple[Int, ...]:
+    """An index of the result as one of the part that starts at `lo`."""
+    return tuple(i - b for i, b in zip(index, lo, strict=True))
 
 
 def _concatenate_boxes(
@@ -40,14 +48,7 @@ def _concatenate_boxes(
     for k, shape in enumerate(in_shapes):
         lo = tuple(offset if a == axis else 0 for a in range(len(out_shape)))
         hi = tuple(offset + shape[axis] if a == axis else s for a, s in enumerate(out_shape))
-        boxes.append(
-            lower.Box(
-                lo,
-                hi,
-                k,
-                lambda index, lo=lo: tuple(i - b for i, b in zip(index, lo, strict=True)),  # type: ignore[misc]
-            )
-        )
+        boxes.append(lower.Box(lo, hi, k, partial(_behind, lo)))
         offset = offset + shape[axis]
     return tuple(boxes)
 

@@ -69,7 +69,8 @@ def _shape(shape: Any) -> tuple[Int, ...]:
     try:
         if isinstance(sizes, (set, dict, Iterator)):
             raise TypeError(
-                f"sizes have an order, and are read more than once: pass a tuple of integers, not {describe(sizes)}"
+                "sizes have an order, and are read more than once: pass a tuple of integers, "
+                f"not {describe(sizes)}"
             )
         result = tuple(_size(s) for s in sizes)
     except REFUSED as error:
@@ -189,8 +190,9 @@ def _known(value: Any, who: str) -> Any:
         if getattr(value._data, "shape", None) == () and not isinstance(value._data, Var):
             return to_host(value._data)[()]
         raise ConcretizationError(
-            f"{who} decides the size of the result, and is a traced array ({value._data.type}), not known while tracing. Make it "
-            "a size (x.shape[0]) or a Python number, or mark the argument static with static_argnames."
+            f"{who} decides the size of the result, and is a traced array ({value._data.type}), "
+            "not known while tracing. Make it a size (x.shape[0]) or a Python number, "
+            "or mark the argument static with static_argnames."
         )
     if (
         not isinstance(value, (int, float, np.integer, np.floating, integers.Integer))
@@ -397,7 +399,8 @@ def _matrix(x: Any, who: str) -> Any:
     x = x if hasattr(x, "shape") else np.asarray(x)
     if ndim_of(x) < 2:
         raise ShapeError(
-            f"{who} needs a matrix, or a stack of them, but got {ndim_of(x)} axes. Add an axis with x[None, :]."
+            f"{who} needs a matrix, or a stack of them, but got {ndim_of(x)} axes. "
+            "Add an axis with x[None, :]."
         )
     return x
 

@@ -10,7 +10,8 @@ from ...types import Int, normalize_axis, show
 from ..define import ndim_of, shape_of
 from ..elementwise.arithmetic import convert
 from ..matrices.products import operand
-from .shape import embed, moveaxis, reshape, slice_array, sum_axes
+from .shape import moveaxis, reshape, sum_axes
+from .slices import embed, slice_array
 
 
 def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:

@@ -13,7 +13,8 @@ from ..define import as_array, ndim_of, shape_of
 from ..places.along import take
 from ..places.indexing import as_value
 from .concatenation import concatenate
-from .shape import broadcast_to, cut, embed, flip
+from .shape import broadcast_to
+from .slices import cut, embed, flip
 
 
 def _widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
@@ -30,7 +31,8 @@ def _widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
         ]
     except (TypeError, ValueError) as error:
         raise ShapeError(
-            f"pad_width {pad_width!r} must be one integer, a (before, after) pair, or a pair for each of the {ndim} axes"
+            f"pad_width {pad_width!r} must be one integer, a (before, after) pair, "
+            f"or a pair for each of the {ndim} axes"
         ) from error
     return widths
 
@@ -58,7 +60,8 @@ def _extended(x: Any, axis: int, before: int, after: int, mode: str) -> Any:
     known = isinstance(n, int)
     if known and (mode == "wrap" or n == 1 or max(before, after) >= n):
         # Beyond one period the parts would be many: one gather by the positions that NumPy pads.
-        return take(x, np.pad(np.arange(n), (before, after), mode=mode), axis)  # type: ignore[call-overload]
+        padded: Any = np.pad
+        return take(x, padded(np.arange(n), (before, after), mode=mode), axis)
     parts = [x]
     if before > 0:
         parts.insert(0, _one_side(x, axis, before, mode, True))

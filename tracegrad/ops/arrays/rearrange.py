@@ -16,11 +16,12 @@ from ...types import Int, axes_of, normalize_axis, same, show
 from ..define import as_array, in_order, ndim_of, shape_of
 from ..elementwise.arithmetic import convert, equal, where
 from ..places.along import take
-from ..places.indexing import concrete
+from ..places.keys import concrete
 from .concatenation import concatenate
 from .creation import iota
 from .diagonals import diagonal
-from .shape import broadcast_to, cut, embed, expand_dims, flip, reshape, swapaxes, transpose
+from .shape import broadcast_to, expand_dims, reshape, swapaxes, transpose
+from .slices import cut, embed, flip
 
 # --- diagonals ------------------------------------------------------------------------------------
 
@@ -45,7 +46,8 @@ def diag(x: Any, k: int = 0) -> Any:
         return diagonal(x, k)
     if ndim_of(x) != 1:
         raise ShapeError(
-            f"diag needs a vector or a matrix, got an array of shape {show(shape_of(x))}; diagonal and diag_embed take stacks of them"
+            f"diag needs a vector or a matrix, got an array of shape {show(shape_of(x))}; "
+            "diagonal and diag_embed take stacks of them"
         )
     return diag_embed(x, k)
 
@@ -140,7 +142,8 @@ def expand(x: Any, shape: Sequence[Int]) -> Any:
         extra = len(shape) - len(old)
         if extra < 0:
             raise ShapeError(
-                f"expand to {show(tuple(shape))} needs at least the {len(old)} axes of the array of shape {show(old)}"
+                f"expand to {show(tuple(shape))} needs at least the {len(old)} axes of the array "
+                f"of shape {show(old)}"
             )
         target = []
         for k, n in enumerate(shape):
@@ -264,7 +267,8 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
         n = shape_of(x)[where_]
         if indices_or_sections <= 0 or not same(n % int(indices_or_sections), 0):
             raise ShapeError(
-                f"an axis of size {n} cannot be split into {indices_or_sections} equal parts; array_split allows unequal ones"
+                f"an axis of size {n} cannot be split into {indices_or_sections} equal parts; "
+                "array_split allows unequal ones"
             )
     return array_split(x, indices_or_sections, axis)
 

@@ -76,8 +76,9 @@ def transfer(x: Any, device: Any) -> Any:
             held = x._data if isinstance(x, Value) else x
             return x if isinstance(held, Var) else x.face(from_host(to, held))
         raise RuntimeError(
-            f"{user_line()}: {trace.name} is compiled for {source}, and a compiled function runs on one device, so that nothing in it can be moved "
-            f"to {to}. Move the arguments before the call, or the results after it."
+            f"{user_line()}: {trace.name} is compiled for {source}, and a compiled "
+            f"function runs on one device, so that nothing in it can be moved to {to}. "
+            "Move the arguments before the call, or the results after it."
         )
     return bind(transfer_op, [x], {"device": to, "source": source})
 

@@ -11,7 +11,8 @@ from ..._codegen import lowering as lower
 from ...ir.dispatch import bind
 from ...types import ArrayType, Int, Shape
 from ..define import front, linear, shape_of
-from .shape import broadcast_to, cut, embed, expand_dims, sum_axes
+from .shape import broadcast_to, expand_dims, sum_axes
+from .slices import cut, embed
 
 
 def _shear_evaluate(x: Any, *, axis: int, along: int, slope: int, start: Int, size: Int) -> Any:
@@ -65,7 +66,10 @@ shear_op = linear(
     adjoint=_shear_adjoint,
     batch=_shear_batch,
     lowering=lower.View(_shear_index),
-    doc="out[.., k, .., i, ..] = x[.., k, .., start + i + slope * k, ..]: row k of `axis` moved along another axis.",
+    doc=(
+        "out[.., k, .., i, ..] = x[.., k, .., start + i + slope * k, ..]: "
+        "row k of `axis` moved along another axis."
+    ),
 )
 
 

@@ -120,7 +120,10 @@ strong_mul_op = elementwise(
     ),
     parity=odd,
     neutral=(1, 1),
-    doc="Product that is 0 where x is 0, whatever y is: a cotangent of zero stays zero beside an infinite partial.",
+    doc=(
+        "Product that is 0 where x is 0, whatever y is: a cotangent of zero stays zero beside "
+        "an infinite partial."
+    ),
 )
 
 

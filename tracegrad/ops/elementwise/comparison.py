@@ -19,7 +19,8 @@ REAL = "biuf"
 
 
 # --- extremes -------------------------------------------------------------------------------------
-# Rules read the differential itself, so that an infinite or NaN operand that was not chosen never meets it.
+# Rules read the differential itself, so that an infinite or NaN operand that was not chosen never
+# meets it.
 
 
 def _maximum_part(d: Any, x: Any, y: Any) -> Any:

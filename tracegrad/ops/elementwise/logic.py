@@ -86,7 +86,8 @@ def _ordered(x: Any, name: str) -> Any:
     x = as_array(x)
     if x.dtype.kind == "c":
         raise DTypeError(
-            f"{name} is not defined for complex numbers, which have no sign; use their real and imaginary parts"
+            f"{name} is not defined for complex numbers, which have no sign; "
+            "use their real and imaginary parts"
         )
     return x
 

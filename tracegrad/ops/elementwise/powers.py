@@ -99,7 +99,10 @@ power_log_op: Op = pointwise(
     domain="singular",
     cost=20,
     partials=(_power_log_by_base, lambda x, y, p, *, n: power_log(x, y, p, n + 1), None),
-    doc="p * log(x)**n for p = x**y, the n-th derivative of the power by y: 0 where p is 0. The derivatives are those of x and y; p is known from them.",
+    doc=(
+        "p * log(x)**n for p = x**y, the n-th derivative of the power by y: 0 where p is 0. "
+        "The derivatives are those of x and y; p is known from them."
+    ),
 )
 
 
@@ -118,7 +121,10 @@ pow_below_op: Op = pointwise(
     cost=24,
     compute=lambda x, n, *, limit: (x.type.dtype, INT64),
     partials=(lambda x, n, *, limit: strong_mul(n, power(x, n - 1)), None),
-    doc="x to an integer power known to lie in 0 <= n < limit: what `pow` becomes where the exponents count upwards.",
+    doc=(
+        "x to an integer power known to lie in 0 <= n < limit: "
+        "what `pow` becomes where the exponents count upwards."
+    ),
 )
 POWER_LIMITS = (16, 128, 1024)
 """The limits for which `pow_below` has native code."""
@@ -146,7 +152,8 @@ def power(x: Any, y: Any) -> Any:
     if dtype.kind in "biu":
         if type(y) is int and y < 0:
             raise ValueError(
-                f"integers to the negative integer power {y} are not allowed. Write x ** {y}.0, or use float_power."
+                f"integers to the negative integer power {y} are not allowed. "
+                f"Write x ** {y}.0, or use float_power."
             )
         x = convert(
             x,

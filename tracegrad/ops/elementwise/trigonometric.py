@@ -409,7 +409,8 @@ def angle(x: Any, deg: bool = False) -> Any:
 def _real(x: Any, name: str) -> Any:
     if isinstance(x, complex) or getattr(getattr(x, "dtype", None), "kind", "") == "c":
         raise DTypeError(
-            f"{name} is not defined for complex numbers, only for real ones; use their real part or angle"
+            f"{name} is not defined for complex numbers, only for real ones; "
+            "use their real part or angle"
         )
     return x
 

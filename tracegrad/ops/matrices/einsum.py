@@ -20,7 +20,8 @@ from ..arrays.diagonals import diagonal
 from ..arrays.shape import moveaxis, reshape, sum_axes, transpose
 from ..define import shape_of
 from ..elementwise.arithmetic import convert, mul
-from .products import alike, fold, operand, product, size_hint, sum_products
+from .contractions import fold
+from .products import alike, operand, product, size_hint, sum_products
 
 Label = int
 """Letters are their code points; axes of an ellipsis are negative, -1 for the last one."""
@@ -108,11 +109,13 @@ def parse(
     for c in left.replace("...", "").replace(",", "") + right.replace("...", ""):
         if not (c.isascii() and c.isalpha()):
             raise ShapeError(
-                f"einsum: the subscripts {text!r} contain {c!r}; an index is one letter, '...' stands for further axes"
+                f"einsum: the subscripts {text!r} contain {c!r}; an index is one letter, "
+                "'...' stands for further axes"
             )
     if len(words) != len(shapes):
         raise ShapeError(
-            f"einsum: the subscripts {text!r} name {len(words)} operands, but {len(shapes)} were given"
+            f"einsum: the subscripts {text!r} name {len(words)} operands, "
+            f"but {len(shapes)} were given"
         )
     inputs = [
         _labels(text, word, shape, k)
@@ -127,7 +130,8 @@ def parse(
     before, dots, after = right.partition("...")
     if further and not dots:
         raise ShapeError(
-            f"einsum: the '...' of {text!r} stands for {len(further)} axes, so the result needs '...' too"
+            f"einsum: the '...' of {text!r} stands for {len(further)} axes, "
+            "so the result needs '...' too"
         )
     letters = before + after
     for c in letters:
@@ -149,7 +153,8 @@ def _labels(text: str, word: str, shape: Sequence[Int], k: int) -> tuple[Label, 
         )
     if named > len(shape) or (not dots and named < len(shape)):
         raise ShapeError(
-            f"einsum: operand {k} of shape {show(tuple(shape))} has {len(shape)} axes, but {word!r} names {named}"
+            f"einsum: operand {k} of shape {show(tuple(shape))} has {len(shape)} axes, "
+            f"but {word!r} names {named}"
         )
     return (*map(ord, before), *(range(named - len(shape), 0) if dots else ()), *map(ord, after))
 
@@ -167,7 +172,8 @@ def _sizes(
                 name = "an axis of '...'" if c < 0 else f"the index {chr(c)!r}"
                 shapes = " and ".join(show(tuple(shape_of(y))) for y in arrays)
                 raise ShapeError(
-                    f"einsum: {name} of {text!r} has sizes {known} and {n}; they must agree, or be 1. The operands' shapes are {shapes}"
+                    f"einsum: {name} of {text!r} has sizes {known} and {n}; "
+                    f"they must agree, or be 1. The operands' shapes are {shapes}"
                 )
     return sizes
 

@@ -68,7 +68,8 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     m, n = shape_of(a)[-2:]
     if mode not in ("reduced", "r") and not (mode == "complete" and (same(m, n) or m < n)):
         raise ValueError(
-            f'qr: mode is "reduced" or "r", not {mode!r}; a complete basis of more rows than columns is not unique'
+            f'qr: mode is "reduced" or "r", not {mode!r}; a complete basis of more rows than '
+            "columns is not unique"
         )
     q, r = qr_stack(as_stack(a))
     batch = shape_of(a)[:-2]
@@ -131,8 +132,8 @@ def svd(
     batch = shape_of(a)[:-2]
     if compute_uv and full_matrices and not same(*shape_of(a)[-2:]):
         raise ShapeError(
-            f"svd: shape {show(shape_of(a))} is not square, and the vectors that would complete a basis are not unique; "
-            "pass full_matrices=False"
+            f"svd: shape {show(shape_of(a))} is not square, and the vectors that would complete a "
+            "basis are not unique; pass full_matrices=False"
         )
     u, s, vh = (from_stack(r, batch) for r in svd_stack(as_stack(a)))
     return SVDResult(u, s, vh) if compute_uv else s

@@ -24,21 +24,14 @@ from ..arrays.shape import broadcast_to, moveaxis, reshape, transpose
 from ..define import ndim_of, shape_of
 from ..elementwise.arithmetic import conj, convert, div, greater, mul, real, sub
 from ..totals import statistics
+from ..totals.axes import normalize_axes
 from ..totals.reductions import max as max_
 from ..totals.reductions import min as min_
-from ..totals.reductions import normalize_axes
 from ..totals.reductions import sum as sum_
+from .contractions import multi_dot, tensordot, vecdot
 from .factorizations import cholesky, eigh, eigvalsh, qr, svd, svdvals
 from .outer_products import cross, outer
-from .products import (
-    matmul,
-    matrix_transpose,
-    multi_dot,
-    operand,
-    size_hint,
-    tensordot,
-    vecdot,
-)
+from .products import matmul, matrix_transpose, operand, size_hint
 from .stacks import as_matrix, as_stack, check_matrix, from_stack, in_lapack_dtype
 from .systems import det_stack, inv_stack, pinv_stack, slogdet_stack, solve_stack
 from .triangular import triangular_solve_stack
@@ -70,7 +63,8 @@ def _system(name: str, a: Any, b: Any) -> tuple[Any, Any, tuple[Int, ...], bool]
     if not same(n[-1], m[-2]):
         given = show(m[:-1] if vector else m)
         raise ShapeError(
-            f"{name}: matrices of shape {show(n)} need right-hand sides of {n[-1]} rows, not shape {given}"
+            f"{name}: matrices of shape {show(n)} need right-hand sides of {n[-1]} "
+            f"rows, not shape {given}"
         )
     batch = broadcast_shapes(n[:-2], m[:-2])
     if all(isinstance(s, int) and s == 1 for s in n[:-2]) and batch:
@@ -215,7 +209,8 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
     n = integers.product(shape)
     if not same(integers.product(shape_of(a)[: ndim_of(b)]), n):
         raise ShapeError(
-            f"tensorsolve: an array of shape {show(shape_of(a))} is no square map onto shape {show(shape_of(b))}"
+            f"tensorsolve: an array of shape {show(shape_of(a))} is no square map onto "
+            f"shape {show(shape_of(b))}"
         )
     return reshape(solve(reshape(a, (n, n)), reshape(b, (-1,))), shape)
 
@@ -310,7 +305,8 @@ def norm(
     """
     (a,) = in_lapack_dtype(a)
     if ord in ("nuc", 2, -2) and len(normalize_axes(axis, ndim_of(a))) == 2:
-        return matrix_norm(a, ord, (0, 1) if axis is None else tuple(axis), keepdims)  # type: ignore[arg-type]
+        axes: Any = (0, 1) if axis is None else axis
+        return matrix_norm(a, ord, tuple(axes), keepdims)
     return statistics.norm(a, ord, axis, keepdims)
 
 

@@ -7,7 +7,8 @@ from typing import Any
 from ...errors import ShapeError
 from ...types import same, show
 from ..arrays.concatenation import stack
-from ..arrays.shape import moveaxis, reshape, slice_array
+from ..arrays.shape import moveaxis, reshape
+from ..arrays.slices import slice_array
 from ..define import ndim_of, shape_of
 from ..elementwise.arithmetic import mul, neg, sub
 from .products import operand
@@ -62,7 +63,8 @@ def cross(
     n, m = shape_of(x)[-1], shape_of(y)[-1]
     if not (any(same(n, s) for s in (2, 3)) and any(same(m, s) for s in (2, 3))):
         raise ShapeError(
-            f"cross: vectors must have 2 or 3 components, got shapes {show(shape_of(x))} and {show(shape_of(y))}"
+            f"cross: vectors must have 2 or 3 components, got shapes {show(shape_of(x))} "
+            f"and {show(shape_of(y))}"
         )
     a = [_component(x, k) for k in range(3 if same(n, 3) else 2)]
     b = [_component(y, k) for k in range(3 if same(m, 3) else 2)]

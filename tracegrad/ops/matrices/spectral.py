@@ -81,7 +81,10 @@ eigh_op: Op = op(
     batch=batch_stacks(lambda: eigh_op),
     lowering=routine("eigh", failure="Eigenvalues did not converge"),
     outputs=2,
-    doc="Eigenvalues, ascending, and orthonormal eigenvectors of Hermitian matrices, of which only the lower triangle is read.",
+    doc=(
+        "Eigenvalues, ascending, and orthonormal eigenvectors of Hermitian matrices, "
+        "of which only the lower triangle is read."
+    ),
 )
 
 

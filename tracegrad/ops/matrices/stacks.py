@@ -69,7 +69,8 @@ def floating(name: str, kind: ArrayType) -> ArrayType:
     """The type itself, where LAPACK computes in its dtype."""
     if kind.dtype.kind not in "fc":
         raise DTypeError(
-            f"{name}: needs real or complex floating point numbers, not {kind.dtype}; convert with .astype(float)"
+            f"{name}: needs real or complex floating point numbers, not {kind.dtype}; "
+            "convert with .astype(float)"
         )
     return kind
 
@@ -83,7 +84,8 @@ def right_hand_sides(name: str, a: Any, b: Any) -> Types:
         or right.dtype != kind.dtype
     ):
         raise ShapeError(
-            f"{name}: matrices {kind} and right-hand sides {right} do not fit: sizes, numbers of rows and dtypes must agree"
+            f"{name}: matrices {kind} and right-hand sides {right} do not fit: "
+            "sizes, numbers of rows and dtypes must agree"
         )
     return (right,)
 
@@ -153,7 +155,8 @@ def check_matrix(name: str, x: Any, square: bool) -> Any:
         )
     if square and not same(shape[-1], shape[-2]):
         raise ShapeError(
-            f"{name}: needs square matrices, not shape {show(shape)}: the last two sizes must be equal"
+            f"{name}: needs square matrices, not shape {show(shape)}: "
+            "the last two sizes must be equal"
         )
     return x
 

@@ -15,7 +15,8 @@ from ...ir.op import Op, Types, op
 from ...types import ArrayType, Int, show
 from ..arrays.concatenation import stack
 from ..arrays.creation import eye
-from ..arrays.shape import broadcast_to, reshape, slice_array, sum_axes, transpose
+from ..arrays.shape import broadcast_to, reshape, sum_axes, transpose
+from ..arrays.slices import slice_array
 from ..define import front, shape_of
 from ..elementwise.arithmetic import add, conj, imag, mul, neg, real, sub, where
 from ..totals.reductions import product_of_others
@@ -149,7 +150,10 @@ pinv_op: Op = op(
     jvp=lambda tangents, inputs, outs, *, rcond: [_change_of_pinv(tangents[0], inputs[0], outs[0])],
     batch=batch_stacks(lambda: pinv_op),
     lowering=routine("pinv", "rcond", failure=NO_CONVERGENCE),
-    doc="Pseudo-inverse: singular values up to rcond times the largest count as zero. Differentiated among matrices of the same rank.",
+    doc=(
+        "Pseudo-inverse: singular values up to rcond times the largest count as zero. "
+        "Differentiated among matrices of the same rank."
+    ),
 )
 
 

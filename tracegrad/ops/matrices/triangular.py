@@ -14,7 +14,7 @@ from ...ir.op import Op, Types, op
 from ...types import ArrayType, same, show
 from ..arrays.concatenation import concatenate
 from ..arrays.creation import eye, tril, triu
-from ..arrays.shape import slice_array
+from ..arrays.slices import slice_array
 from ..define import shape_of
 from ..elementwise.arithmetic import add, conj, convert, imag, mul, neg, sub, where
 from .products import adjoint, product, swap
@@ -157,7 +157,10 @@ cholesky_op: Op = op(
     jvp=_cholesky_jvp,
     batch=batch_stacks(lambda: cholesky_op),
     lowering=routine("cholesky", failure="Matrix is not positive definite"),
-    doc="The lower triangular factor l with l @ l^H = a. Only the lower triangle of a is read; the derivative takes a as Hermitian.",
+    doc=(
+        "The lower triangular factor l with l @ l^H = a. Only the lower triangle of a is read; "
+        "the derivative takes a as Hermitian."
+    ),
 )
 
 
@@ -213,7 +216,10 @@ qr_op: Op = op(
     batch=batch_stacks(lambda: qr_op),
     lowering=routine("qr"),
     outputs=2,
-    doc="q with orthonormal columns and upper triangular r, q @ r = a, for at least as many rows as columns (full rank, for derivatives).",
+    doc=(
+        "q with orthonormal columns and upper triangular r, q @ r = a, for at least as many rows "
+        "as columns (full rank, for derivatives)."
+    ),
 )
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from ...errors import ShapeError
 from ...types import Shape, broadcast_shapes, normalize_axis, show
-from ..arrays.shape import reshape, slice_array
+from ..arrays.shape import reshape
+from ..arrays.slices import slice_array
 from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import mul
 from ..elementwise.comparison import clip, mod
@@ -75,7 +76,8 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1, *, unique: bool
     ndim = ndim_of(x)
     if ndim_of(indices) != ndim:
         raise ShapeError(
-            f"indices of shape {show(shape_of(indices))} need the rank of the array, whose shape is {show(shape_of(x))}"
+            f"indices of shape {show(shape_of(indices))} need the rank of the array, "
+            f"whose shape is {show(shape_of(x))}"
         )
     where_ = normalize_axis(axis, ndim)
     return gather_at(x, [indices], (where_,), 0, _aligned(ndim, where_), unique)
@@ -97,7 +99,8 @@ def put_along_axis(x: Any, indices: Any, values: Any, axis: int | None) -> Any:
     ndim = ndim_of(x)
     if ndim_of(indices) != ndim:
         raise ShapeError(
-            f"indices of shape {show(shape_of(indices))} need the rank of the array, whose shape is {show(shape_of(x))}"
+            f"indices of shape {show(shape_of(indices))} need the rank of the array, "
+            f"whose shape is {show(shape_of(x))}"
         )
     where_ = normalize_axis(axis, ndim)
     block = broadcast_shapes(
@@ -118,7 +121,8 @@ def _lanes(x: Any, dim: int, index: Any) -> tuple[int, Shape]:
         k != axis and n > m for k, (n, m) in enumerate(zip(wanted, shape, strict=True))
     ):
         raise ShapeError(
-            f"index of shape {show(wanted)} must have the rank of the array of shape {show(shape)}, and be no larger apart from axis {axis}"
+            f"index of shape {show(wanted)} must have the rank of the array of shape "
+            f"{show(shape)}, and be no larger apart from axis {axis}"
         )
     return axis, tuple(
         m if k == axis else n for k, (n, m) in enumerate(zip(wanted, shape, strict=True))
@@ -150,7 +154,8 @@ def _scatter(x: Any, dim: int, index: Any, src: Any, accumulate: bool) -> Any:
             n > m for n, m in zip(size, shape_of(src), strict=True)
         ):
             raise ShapeError(
-                f"src of shape {show(shape_of(src))} must be at least as large as the index, whose shape is {show(size)}"
+                f"src of shape {show(shape_of(src))} must be at least as large as the index, "
+                f"whose shape is {show(size)}"
             )
         src = _corner(src, size)
     part = (add_at if accumulate else put_at)(

@@ -19,11 +19,13 @@ from ...ir.trace import is_left_over, left_over, user_line
 from ...types import Int, Shape, normalize_axis, show
 from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import convert
-from .gathering import Window, gather_at, put_at
+from .gathering import gather_at, put_at
+from .positions import Window
 
 DYNAMIC = (
-    "Write both ends as the same integer plus constants (x[i - 1:i + 2]), give the length as a Python int (a static argument of jit), "
-    "or use tg.dynamic_slice(x, start, size) and tg.dynamic_update_slice(x, values, start)."
+    "Write both ends as the same integer plus constants (x[i - 1:i + 2]), "
+    "give the length as a Python int (a static argument of jit), or use tg.dynamic_slice(x, "
+    "start, size) and tg.dynamic_update_slice(x, values, start)."
 )
 
 
@@ -44,19 +46,21 @@ def span(item: slice) -> slice | tuple[Any, Window]:
             raise left_over(x._data)
         if hasattr(x, "dtype") and (x.dtype.kind not in "iu" or ndim_of(x)):
             raise IndexError(
-                f"{user_line()}: the {name} of a slice must be an integer, not {x.dtype} of shape {show(shape_of(x))}"
+                f"{user_line()}: the {name} of a slice must be an integer, "
+                f"not {x.dtype} of shape {show(shape_of(x))}"
             )
     if is_traced(item.step):
         raise ConcretizationError(
-            f"{user_line()}: the step of a slice must be known while the function is traced, not a traced integer"
+            f"{user_line()}: the step of a slice must be known while the function is traced, "
+            "not a traced integer"
         )
     step = 1 if item.step is None else operator.index(item.step)
     if step == 0:
         raise ValueError("slice step cannot be zero")
     if item.start is None or item.stop is None:
         raise ConcretizationError(
-            f"{user_line()}: how many elements a slice from or to a traced integer has, as in x[i:], is not known while the function is "
-            f"traced. {DYNAMIC}"
+            f"{user_line()}: how many elements a slice from or to a traced integer has, "
+            f"as in x[i:], is not known while the function is traced. {DYNAMIC}"
         )
     first, last = form_of(item.start), form_of(item.stop)
     if not unknown(first) and not unknown(last):
@@ -64,8 +68,8 @@ def span(item: slice) -> slice | tuple[Any, Window]:
     extent = last - first if step > 0 else first - last
     if unknown(extent):
         raise ConcretizationError(
-            f"{user_line()}: the ends of a slice are traced, and their difference is not known while the function is traced: so neither "
-            f"is the result's size. {DYNAMIC}"
+            f"{user_line()}: the ends of a slice are traced, and their difference is not known "
+            f"while the function is traced: so neither is the result's size. {DYNAMIC}"
         )
     if extent <= 0:
         return slice(0, 0)
@@ -83,7 +87,8 @@ def _starts(x: Any, start: Any, axis: int | None, who: str) -> tuple[list[int], 
     axes = list(range(ndim)) if axis is None else [normalize_axis(axis, ndim)]
     if len(given) != len(axes):
         raise ShapeError(
-            f"{who}: {len(given)} starts for an array of shape {show(shape_of(x))}; give one for each axis, or axis="
+            f"{who}: {len(given)} starts for an array of shape {show(shape_of(x))}; "
+            "give one for each axis, or axis="
         )
     for s in given:
         kind = np.asarray(s).dtype if not hasattr(s, "dtype") else s.dtype
@@ -108,7 +113,8 @@ def _windows(
             place = operator.index(s)
             if not (0 <= place <= shape[k] - n or 0 <= place + shape[k] < shape[k] - n):
                 raise IndexError(
-                    f"{who}: {n} elements from {place} on are out of bounds for axis {k} with size {shape[k]}"
+                    f"{who}: {n} elements from {place} on are out of bounds for axis {k} "
+                    f"with size {shape[k]}"
                 )
     return [s if is_traced(s) else as_array(s) for s in starts], [(n, 1, n) for n in sizes]
 
@@ -161,7 +167,8 @@ def dynamic_update_slice(x: Any, values: Any, start: Any, axis: int | None = Non
     )
     if len(given) != len(shape) or given != expected:
         raise ShapeError(
-            f"dynamic_update_slice: values of shape {show(given)} for an array of shape {show(shape)}, of which {show(expected)}"
+            f"dynamic_update_slice: values of shape {show(given)} for an array of shape "
+            f"{show(shape)}, of which {show(expected)}"
         )
     indices, windows = _windows(x, axes, starts, [given[k] for k in axes], "dynamic_update_slice")
     values = convert(values, x.dtype)

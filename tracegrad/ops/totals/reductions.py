@@ -3,97 +3,26 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..._codegen import integers
 from ..._codegen import lowering as lower
 from ...checks import describe, explained_here
 from ...dtypes import BOOL, INT64, UINT64
 from ...errors import DTypeError, ShapeError
 from ...ir.dispatch import bind
 from ...ir.op import Op, Types, op
-from ...types import ArrayType, Int, axes_of, normalize_axis, show
+from ...types import ArrayType, Int, normalize_axis, show
 from ..arrays.concatenation import concatenate
-from ..arrays.shape import (
-    broadcast_to,
-    expand_dims,
-    reshape,
-    slice_array,
-    sum_axes,
-    sum_op,
-    transpose,
-)
+from ..arrays.shape import broadcast_to, expand_dims, reshape, sum_axes, sum_op, transpose
+from ..arrays.slices import slice_array
 from ..define import as_array, front, ndim_of, shape_of
 from ..elementwise.arithmetic import add, conj, convert, div, equal, mul, not_equal, sub, where
 from ..elementwise.logic import logical_or
+from .axes import Axis, count, keep, moved_axes, over, reduced_axes, spread, stands_for_none
 from .scans import cumprod
-
-Axis = int | Sequence[int] | None
-
-
-def normalize_axes(axis: Axis, ndim: int) -> tuple[int, ...]:
-    """The axes that `axis` means, sorted; None is all of them."""
-    if axis is None:
-        return (0,) if ndim == 1 else tuple(range(ndim))
-    numbers = axes_of(axis)
-    if len(numbers) == 1:
-        return (normalize_axis(numbers[0], ndim),)
-    axes = sorted(normalize_axis(a, ndim) for a in numbers)
-    if len(set(axes)) != len(axes):
-        raise ShapeError(f"repeated axis in {numbers}")
-    return tuple(axes)
-
-
-def reduced_axes(axis: Axis, ndim: int) -> tuple[int, ...]:
-    """The axes of a ufunc's reduction: as NumPy's, it takes 0 and -1 for an array without axes."""
-    return () if ndim == 0 and stands_for_none(axis) else normalize_axes(axis, ndim)
-
-
-def stands_for_none(axis: Any) -> bool:
-    """Whether this is what NumPy takes for an axis where an array has none."""
-    return isinstance(axis, (int, np.integer)) and axis in (0, -1)
-
-
-@lru_cache(maxsize=4096)
-def over(axis: Axis, ndim: int) -> dict[str, Any]:
-    """The parameters of a reduction, of which running code uses few."""
-    return {"axes": reduced_axes(axis, ndim)}
-
-
-def kept(shape: Sequence[Int], axes: Sequence[int]) -> tuple[Int, ...]:
-    """`shape` with size 1 along the reduced axes."""
-    return tuple(1 if k in axes else s for k, s in enumerate(shape))
-
-
-def spread(x: Any, shape: Sequence[Int], axes: Sequence[int]) -> Any:
-    """A reduced value repeated along the axes that were reduced."""
-    return broadcast_to(reshape(x, kept(shape, axes)), tuple(shape))
-
-
-def keep(result: Any, x: Any, axes: Sequence[int], keepdims: Any) -> Any:
-    """The reduced axes put back with size 1, where asked."""
-    if keepdims is False:
-        return result
-    if not (isinstance(keepdims, (int, np.bool_)) or getattr(keepdims, "shape", None) == ()):
-        raise explained_here(
-            TypeError(f"keepdims is {describe(keepdims)}; it must be True or False")
-        )
-    return reshape(result, kept(shape_of(x), axes)) if keepdims else result
-
-
-def count(shape: Sequence[Int], axes: Sequence[int]) -> Int:
-    """How many elements each result of a reduction combines."""
-    return integers.product(shape[a] for a in axes)
-
-
-def moved_axes(axes: tuple[int, ...], ndim: int) -> tuple[int, ...]:
-    """The order that brings `axes` to the end."""
-    return (*[k for k in range(ndim) if k not in axes], *axes)
-
 
 # --- sum ------------------------------------------------------------------------------------------
 
@@ -255,7 +184,8 @@ def _check_order(dtype: np.dtype[Any], name: str) -> None:
         # NumPy compares complex numbers by their real parts first, which no derivative rule could
         # follow.
         raise DTypeError(
-            f"{name} of complex numbers is not defined; take it of their absolute value, real or imaginary part"
+            f"{name} of complex numbers is not defined; take it of their absolute value, "
+            "real or imaginary part"
         )
 
 
@@ -264,8 +194,8 @@ def _extreme_infer(name: str) -> Callable[..., Types]:
         _check_order(x.type.dtype, name)
         if builtins.any(isinstance(x.type.shape[a], int) and x.type.shape[a] == 0 for a in axes):
             raise ShapeError(
-                f"{name} of no elements: axes {axes} of an array of shape {show(x.type.shape)} are empty. "
-                "Give initial=..., or check the size first."
+                f"{name} of no elements: axes {axes} of an array of shape {show(x.type.shape)} "
+                "are empty. Give initial=..., or check the size first."
             )
         return (ArrayType(x.type.dtype, _reduced(x, axes)),)
 

@@ -15,7 +15,8 @@ from ...ir.op import Op, Types, op, operand_kinds
 from ...types import ArrayType, Int, normalize_axis, same, show
 from ..arrays.concatenation import concatenate
 from ..arrays.creation import iota
-from ..arrays.shape import broadcast_to, cut, reshape, slice_array, sum_axes
+from ..arrays.shape import broadcast_to, reshape, sum_axes
+from ..arrays.slices import cut, slice_array
 from ..define import as_array, front, linear, ndim_of, shape_of
 from ..elementwise.arithmetic import add, conj, convert, div, equal, mul, not_equal, sub, where
 from ..elementwise.logic import logical_or
@@ -98,7 +99,8 @@ def _recurrence_infer(a: Any, b: Any, *, axis: int, reverse: bool) -> Types:
         same(m, n) for m, n in zip(a.type.shape, b.type.shape, strict=True)
     ):
         raise ShapeError(
-            f"linear_recurrence needs coefficients and terms of one shape, got {show(a.type.shape)} and {show(b.type.shape)}"
+            "linear_recurrence needs coefficients and terms of one shape, "
+            f"got {show(a.type.shape)} and {show(b.type.shape)}"
         )
     return (ArrayType(promote(*operand_kinds([a, b])), b.type.shape),)
 
@@ -151,7 +153,10 @@ recurrence_op: Op = op(
     jvp=_recurrence_jvp,
     batch=_recurrence_batch,
     lowering=lower.Kernel(_recurrence_call),
-    doc="y[i] = a[i] * y[i - 1] + b[i] along an axis, from y[0] = b[0] (from the end, where `reverse`).",
+    doc=(
+        "y[i] = a[i] * y[i - 1] + b[i] along an axis, from y[0] = b[0] (from the "
+        "end, where `reverse`)."
+    ),
 )
 
 
@@ -211,7 +216,9 @@ cumprod_op: Op = op(
         [0],
     ),
     lowering=lower.Scan("mul"),
-    doc="Products of the elements up to each one along an axis (from each one on, where `reverse`).",
+    doc=(
+        "Products of the elements up to each one along an axis (from each one on, where `reverse`)."
+    ),
 )
 
 
@@ -226,7 +233,10 @@ def _running_extreme(name: str, numpy: Any, combine: str) -> Op:
             [0],
         ),
         lowering=lower.Scan(combine),
-        doc=f"Running {combine}imum along an axis, without derivative: {name[8:]} takes it from the element picked.",
+        doc=(
+            f"Running {combine}imum along an axis, without derivative: "
+            f"{name[8:]} takes it from the element picked."
+        ),
     )
     return this
 

@@ -15,20 +15,22 @@ from ...ir.dispatch import bind
 from ...ir.op import Op, Types, op
 from ...types import ArrayType, Int, normalize_axis, same, show
 from ..arrays.concatenation import stack
-from ..arrays.shape import expand_dims, flip, reshape, slice_array, sum_axes, transpose
+from ..arrays.shape import expand_dims, reshape, sum_axes, transpose
+from ..arrays.slices import flip, slice_array
 from ..define import as_array, front, ndim_of, shape_of
 from ..elementwise.arithmetic import add, convert, div, equal, less, less_equal, mul, sub, where
 from ..elementwise.comparison import clip
 from ..elementwise.logic import isnan, logical_and, logical_not, logical_or
 from ..places.along import take_along_axis
 from ..places.gathering import gather_at
-from .reductions import count, kept, moved_axes, normalize_axes
+from .axes import count, kept, moved_axes, normalize_axes
 
 
 def _check_order(dtype: np.dtype[Any]) -> None:
     if dtype.kind == "c":
         raise DTypeError(
-            "complex numbers have no order; sort by their absolute value, real or imaginary part with argsort and take_along_axis"
+            "complex numbers have no order; sort by their absolute value, "
+            "real or imaginary part with argsort and take_along_axis"
         )
 
 
@@ -108,7 +110,8 @@ def topk(
     shape = shape_of(x)
     if k < 0 or k > shape[place]:
         raise ShapeError(
-            f"topk of {k} elements needs an axis of at least that size; axis {place} of an array of shape {show(shape)} has {shape[place]}"
+            f"topk of {k} elements needs an axis of at least that size; "
+            f"axis {place} of an array of shape {show(shape)} has {shape[place]}"
         )
     order = argsort(x, place, largest)
     first = slice_array(
@@ -161,7 +164,10 @@ searchsorted_op: Op = op(
     infer=_search_infer,
     batch=_search_batch,
     lowering=lower.Kernel(_search_call),
-    doc="Where each v would be inserted into the sorted vector a, before (left) or behind (right) its equals.",
+    doc=(
+        "Where each v would be inserted into the sorted vector a, before (left) or "
+        "behind (right) its equals."
+    ),
 )
 
 
@@ -199,12 +205,14 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any
         raise DTypeError("interp needs real places; complex numbers have no order")
     if ndim_of(xp) != 1 or ndim_of(fp) != 1:
         raise ShapeError(
-            f"interp needs vectors of points and values, got shapes {show(shape_of(xp))} and {show(shape_of(fp))}"
+            f"interp needs vectors of points and values, got shapes {show(shape_of(xp))} and "
+            f"{show(shape_of(fp))}"
         )
     n = shape_of(xp)[0]
     if not same(n, shape_of(fp)[0]):
         raise ShapeError(
-            f"interp needs as many values as points, got {show(shape_of(xp))} points and {show(shape_of(fp))} values"
+            f"interp needs as many values as points, got {show(shape_of(xp))} points and "
+            f"{show(shape_of(fp))} values"
         )
     if isinstance(n, int) and n == 0:
         raise ShapeError("interp needs at least one point")
@@ -300,7 +308,8 @@ def _quantile(
     if method not in PICKED:
         if method not in ("linear", "midpoint"):
             raise ValueError(
-                f'method must be "linear", "lower", "higher", "nearest" or "midpoint", not {method!r}'
+                'method must be "linear", "lower", "higher", "nearest" or '
+                f'"midpoint", not {method!r}'
             )
         x = x if x.dtype.kind == "f" else convert(x, np.float64)
     dtype = x.dtype if method in PICKED or beside is None else np.result_type(x.dtype, beside)

@@ -23,8 +23,9 @@ from ..elementwise.elementary import abs as abs_
 from ..elementwise.elementary import exp, log, sqrt, square
 from ..elementwise.logic import isfinite, isnan, logical_not
 from ..elementwise.powers import power
-from .reductions import Axis, count, flags_of, keep, normalize_axes, reduced_axes, spread
+from .axes import Axis, count, keep, normalize_axes, reduced_axes, spread
 from .reductions import all as all_
+from .reductions import flags_of
 from .reductions import max as max_
 from .reductions import min as min_
 from .reductions import sum as sum_
@@ -66,7 +67,10 @@ no_grad_op: Op = op(
     compute=lambda x: (x.type.dtype,),
     parity=odd,
     passes=0,
-    doc="The value, through which only forward mode goes: where a graph was traced it left the tape.",
+    doc=(
+        "The value, through which only forward mode goes: "
+        "where a graph was traced it left the tape."
+    ),
 )
 
 
@@ -78,7 +82,10 @@ overwritten_op = elementwise(
     partials=(1, None),
     result="promote",
     passes=1,
-    doc="A new value that a traced function wrote while nothing was recorded: the tape still leads to the old one.",
+    doc=(
+        "A new value that a traced function wrote while nothing was recorded: "
+        "the tape still leads to the old one."
+    ),
 )
 
 
@@ -179,7 +186,8 @@ def average(x: Any, axis: Axis = None, weights: Any = None, keepdims: bool = Fal
             or not same(shape_of(weights)[0], shape[axes[0]])
         ):
             raise ShapeError(
-                f"weights of shape {show(shape_of(weights))} fit neither the array of shape {show(shape)} nor the averaged axis"
+                f"weights of shape {show(shape_of(weights))} fit neither the array of shape "
+                f"{show(shape)} nor the averaged axis"
             )
         weights = reshape(weights, tuple(n if k == axes[0] else 1 for k, n in enumerate(shape)))
     weights = broadcast_to(weights, shape)
@@ -304,7 +312,8 @@ def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> 
         return vector_norm(x, 2, axes, keepdims)
     if ord not in (1, -1, np.inf, -np.inf):
         raise ValueError(
-            f'the order of a matrix norm here is "fro", 1, -1, inf or -inf, not {ord!r}; linalg.norm has those by singular values'
+            f'the order of a matrix norm here is "fro", 1, -1, inf or -inf, not {ord!r}; '
+            "linalg.norm has those by singular values"
         )
     row, column = (
         (normalize_axis(a, ndim_of(x)) for a in axis) if isinstance(axis, (tuple, list)) else axes

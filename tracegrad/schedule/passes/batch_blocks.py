@@ -11,16 +11,17 @@ are disjoint is read off the statements, whoever wrote them: vmap or a person.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from ..._codegen import integers, kernel, owners, traversal, work
+from ..._codegen import integers, kernel, owners, traversal
 from ...types import Int
 from .lockstep import WIDTH as LOCKSTEP
 from .lockstep import fits, in_lockstep
 from .memory import mentioned, read_by
 from .registers import small
+from .survey import Survey, extents, is_lanes, lane_loops, survey
 
 BLOCK = 256
 """The most lanes of one block."""
@@ -30,136 +31,6 @@ ITEMS = 8
 """The lanes of a block where each one is a loop, or some other long work, by itself."""
 CACHE = 1 << 18
 """What the temporaries of one block may take, in bytes, before blocks become smaller."""
-SHORT = 16
-"""Loops of so many passes may be gone through by every block again."""
-
-
-@dataclass
-class Use:
-    """How some statements use a buffer."""
-
-    places: set[int] | None = None
-    """The axes that are indexed by the lane in every access; None before the first."""
-    written: bool = False
-    shared: bool = False
-    """Whether a lane writes it, or may, though it is not a temporary of one pass."""
-    own: bool = True
-    """Whether all accesses are those of a lane to a temporary of its own pass."""
-
-    def merged(self, other: Use) -> Use:
-        places = (
-            self.places
-            if other.places is None
-            else other.places
-            if self.places is None
-            else self.places & other.places
-        )
-        return Use(
-            places,
-            self.written or other.written,
-            self.shared or other.shared,
-            self.own and other.own,
-        )
-
-
-@dataclass
-class Survey:
-    """What statements do, seen with loops over `extent` lanes in mind."""
-
-    uses: dict[str, Use] = field(default_factory=dict)
-    possible: bool = True
-    lanes: bool = False
-    """Whether there is a loop over lanes at all."""
-    handed: set[str] = field(default_factory=set)
-    """The buffers that routines get."""
-
-    def add(self, buffer: str, use: Use) -> None:
-        self.uses[buffer] = self.uses[buffer].merged(use) if buffer in self.uses else use
-
-    def merged(self, other: Survey) -> Survey:
-        both = Survey(
-            dict(self.uses),
-            self.possible and other.possible,
-            self.lanes or other.lanes,
-            self.handed | other.handed,
-        )
-        for name, use in other.uses.items():
-            both.add(name, use)
-        return both
-
-
-def survey(statement: kernel.Statement, extent: Int, owner: owners.Owners) -> Survey:
-    found = Survey()
-
-    def access(
-        buffer: str, at: Sequence[Any] | None, lane: kernel.Loop | None, written: bool
-    ) -> None:
-        root, place = owner.place(buffer, tuple(at or ()))
-        places = {
-            d
-            for d, i in enumerate(place or ())
-            if lane is not None and i == integers.symbol(lane.index)
-        }
-        mine = lane is not None and lane.own is not None and root in lane.own
-        found.add(root, Use(places, written, written and lane is not None and not mine, mine))
-
-    def visit(s: kernel.Statement, lane: kernel.Loop | None, made: set[str]) -> None:
-        for e in traversal.loads(s):
-            access(e.buffer, e.index, lane, False)
-        match s:
-            case kernel.Store(buffer, at, _, _):
-                access(buffer, at, lane, True)
-            case kernel.Call(_, arguments, _, _):
-                for a in arguments:
-                    if isinstance(a, str) and a != "status":
-                        # Which of its operands a routine writes is not told.
-                        access(a, None, lane, True)
-                        found.handed.add(owner.of(a))
-                if lane is None or work.has_threads(s):
-                    found.possible = False
-            case kernel.Grow(name, _):
-                access(name, None, lane, True)
-            case kernel.Declare(name, _):
-                made.add(name)
-            case kernel.Update(name, _, _, _) if lane is not None and name not in made:
-                found.possible = False
-            case kernel.Loop(_, _, hi, _, _) if lane is None and is_lanes(s) and hi == extent:
-                lane, made = s, set()
-                found.lanes = True
-            case kernel.Loop() | kernel.While() if (
-                lane is None and next(_lane_loops(s, extent), None) is None and not _is_short(s)
-            ):
-                # Each block would do it again.
-                found.possible = False
-        for part in traversal.bodies(s):
-            for inner in part:
-                visit(inner, lane, made)
-
-    visit(statement, None, set())
-    return found
-
-
-def _is_short(s: kernel.Statement) -> bool:
-    """Whether a loop takes next to no time."""
-    if isinstance(s, kernel.Loop):
-        trips = s.hi - s.lo
-        return isinstance(trips, int) and trips <= SHORT and all(_is_short(t) for t in s.body)
-    return not isinstance(s, (kernel.While, kernel.Call))
-
-
-def is_lanes(s: kernel.Statement) -> bool:
-    return isinstance(s, kernel.Loop) and not s.sequential and isinstance(s.lo, int) and s.lo == 0
-
-
-def extents(s: kernel.Statement) -> Iterator[Int]:
-    """The sizes of the outermost loops in a statement whose passes may run in any order."""
-    if is_lanes(s):
-        assert isinstance(s, kernel.Loop)
-        yield s.hi
-    else:
-        for part in traversal.bodies(s):
-            for inner in part:
-                yield from extents(inner)
 
 
 def batch_blocks(
@@ -270,7 +141,7 @@ class _Cut:
         """Whether a statement can be gone through by lanes at all."""
         s = self.body[k]
         return self.survey(k, extent).possible and (
-            self.phase[k].kind == "serial" or (is_lanes(s) and s.hi == extent)  # type: ignore[union-attr]
+            self.phase[k].kind == "serial" or (is_lanes(s) and s.hi == extent)
         )
 
     def survey(self, k: int, extent: Int) -> Survey:
@@ -371,7 +242,7 @@ class _Cut:
 
     def width(self, first: int, end: int, extent: Int) -> int:
         """How many lanes a block has."""
-        inner = [s for k in range(first, end) for s in _lane_loops(self.body[k], extent)]
+        inner = [s for k in range(first, end) for s in lane_loops(self.body[k], extent)]
         items = [
             s
             for s in inner
@@ -451,24 +322,22 @@ class _Cut:
         changes and adds to what is allocated."""
         result: list[kernel.Statement] = []
         for s in body:
-            items = (
+            if (
                 width == LOCKSTEP
                 and isinstance(s, kernel.Loop)
                 and s.own is not None
                 and s.lo == lo
-            )
-            found = in_lockstep(s, extent, self.buffers, self.fresh, width) if items else None  # type: ignore[arg-type]
-            if found is None:
+                and (found := in_lockstep(s, extent, self.buffers, self.fresh, width)) is not None
+            ):
+                statements, memory = found
+                result.extend(statements)
+                allocated[:] = [*[a for a in allocated if a.name not in s.own], *memory]
+            else:
                 result.append(
                     traversal.with_bodies(
                         s, lambda inner: self.side_by_side(inner, lo, extent, width, allocated)
                     )
                 )
-            else:
-                statements, memory = found
-                result.extend(statements)
-                own = s.own or frozenset()  # type: ignore[union-attr]
-                allocated[:] = [*[a for a in allocated if a.name not in own], *memory]
         return tuple(result)
 
 
@@ -483,15 +352,6 @@ def _written(body: Sequence[kernel.Statement]) -> set[str]:
 
     kernel.walk(tuple(body), visit)
     return found
-
-
-def _lane_loops(s: kernel.Statement, extent: Int) -> Iterator[kernel.Loop]:
-    if is_lanes(s) and isinstance(s, kernel.Loop) and s.hi == extent:
-        yield s
-    else:
-        for part in traversal.bodies(s):
-            for inner in part:
-                yield from _lane_loops(inner, extent)
 
 
 def _blocked(

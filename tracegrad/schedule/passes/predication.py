@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from ..._codegen import integers, kernel, traversal
 from ...types import Int
-from ..lower import BOOL, INTP
+from ..values import BOOL, INTP
 from .memory import mentions
 
 FALSE = kernel.Literal(False, BOOL)

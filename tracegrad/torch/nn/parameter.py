@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ...nn.modules.module import Parameter
+from ...nn.modules.parameter import Parameter
 
 __all__ = ["Parameter"]

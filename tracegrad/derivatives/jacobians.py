@@ -1,0 +1,232 @@
+"""All derivatives of all results: `jacobian`, by forward or reverse mode, and `hessian`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..autograd.grad_mode import enable_grad
+from ..checks import argument_numbers
+from ..errors import ConcretizationError
+from ..ir.dispatch import STATE
+from ..ops import conj, convert, moveaxis, reshape
+from ..ops.arrays.creation import eye
+from ..tape.engine import zeros
+from ..tensor import Boxed
+from ..transforms.tracing import check_leaf, plain
+from ..tree import flatten, map_leaves, unflatten
+from .forward import jvp
+from .reverse import Function, Inputs, derived, grad, gradients, own_array, reach_of
+from .vmap import vmap
+
+
+def _basis(leaves: Sequence[Any], k: int) -> Any:
+    """All unit tangents of leaf k, along a new first axis."""
+    x = leaves[k]
+    size = (
+        int(np.prod([int(s) for s in x.shape], dtype=np.int64))
+        if all(isinstance(s, int) for s in x.shape)
+        else x.array_type.size
+    )
+    return reshape(convert(eye(size), x.dtype), (size, *x.shape))
+
+
+def _map_basis(function: Function, basis: Any, chunk_size: int | None) -> Any:
+    """`function` over the rows of `basis`, all at once or in chunks; in a loop where it cannot be
+    traced."""
+    count = basis.shape[0]
+    try:
+        if chunk_size is None or not isinstance(count, int) or count <= chunk_size:
+            return vmap(function)(basis)
+        parts = [vmap(function)(basis[k : k + chunk_size]) for k in range(0, count, chunk_size)]
+    except ConcretizationError:
+        if STATE.traces:
+            raise
+        parts = [
+            map_leaves(
+                lambda y: y[None] if hasattr(y, "ndim") else np.asarray(y)[None], function(basis[k])
+            )
+            for k in range(count)
+        ]
+    return map_leaves(lambda *ys: ys[0] if len(ys) == 1 else np.concatenate(ys), *parts)
+
+
+def jacobian(
+    function: Function,
+    argnums: int | Sequence[int] = 0,
+    mode: str = "auto",
+    chunk_size: int | None = None,
+) -> Function:
+    """A function that returns the Jacobian: an array of shape `result.shape + argument.shape` for
+    every pair of result and argument.
+
+    mode        "forward" (one pass per input element), "reverse" (one per output element), or
+                "auto": whichever needs fewer passes
+    chunk_size  how many passes run at once (None: all); smaller chunks need less memory
+
+    Trees of results and arguments give trees of arrays, results outside. All passes of a chunk are
+    one batched evaluation.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.jacobian(lambda x: x[:2] * x[2])(np.array([1.0, 2.0, 3.0]))
+    array([[3., 0., 1.],
+           [0., 3., 2.]])
+    """
+    if mode not in ("auto", "forward", "reverse"):
+        raise ValueError(f"jacobian: mode is 'auto', 'forward' or 'reverse', not {mode!r}")
+    if chunk_size is not None and chunk_size < 1:
+        raise ValueError(f"jacobian: chunk_size is at least 1, not {chunk_size}")
+
+    def make(f: Function) -> Function:
+        def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+            inputs = Inputs(args, argnums, "jacobian")
+
+            def of_leaves(*leaves: Any) -> Any:
+                full = list(args)
+                for n, value in zip(inputs.numbers, unflatten(inputs.spec, leaves), strict=True):
+                    full[n] = value
+                return f(*full, **kwargs)
+
+            if mode == "forward":
+                return _forward_jacobian(of_leaves, inputs, chunk_size)
+            with enable_grad():
+                outs, out_spec = flatten(f(*inputs.args, **kwargs))
+            for o in outs:
+                check_leaf(o, "jacobian: the function returned")
+            in_size = sum(
+                np.size(x) if not isinstance(x, Boxed) else x.array_type.size
+                for x in inputs.originals
+            )
+            out_size = sum(o.array_type.size if isinstance(o, Boxed) else np.size(o) for o in outs)
+            # A real cotangent does not give the derivative of a complex result with respect to a
+            # real argument; a tangent does.
+            if mode == "auto" and (in_size < out_size or any(_is_complex(o) for o in outs)):
+                return _forward_jacobian(of_leaves, inputs, chunk_size)
+            return _reverse_jacobian(outs, out_spec, inputs, chunk_size)
+
+        return jacobian_of
+
+    return derived(
+        function, ("jacobian", argument_numbers(argnums, "jacobian"), mode, chunk_size), make
+    )
+
+
+def _forward_jacobian(of_leaves: Function, inputs: Inputs, chunk_size: int | None) -> Any:
+    if not inputs.originals:
+        raise ValueError("jacobian: the arguments to differentiate hold no arrays")
+    columns: list[list[Any]] = []
+    out_spec: Any = None
+    for k, x in enumerate(inputs.originals):
+        shape = getattr(x, "shape", ())
+
+        def push(t: Any, k: int = k) -> Any:
+            tangents = [t if j == k else _zero_tangent(y) for j, y in enumerate(inputs.originals)]
+            return jvp(of_leaves, inputs.originals, tangents)[1]
+
+        stacked = _map_basis(push, _basis(inputs.leaves, k), chunk_size)
+        parts, out_spec = flatten(stacked)
+        columns.append([plain(reshape(moveaxis(p, 0, -1), (*p.shape[1:], *shape))) for p in parts])
+    rows = (
+        [
+            inputs.tree([own_array(c[r], x) for c, x in zip(columns, inputs.leaves, strict=True)])
+            for r in range(len(columns[0]))
+        ]
+        if columns
+        else []
+    )
+    return unflatten(out_spec, rows)
+
+
+def _is_complex(x: Any) -> bool:
+    return isinstance(x, complex) or getattr(getattr(x, "dtype", None), "kind", "") == "c"
+
+
+def _zero_tangent(x: Any) -> Any:
+    return (
+        zeros(x.array_type) if isinstance(x, Boxed) else np.zeros(np.shape(x), np.asarray(x).dtype)
+    )
+
+
+def _reverse_jacobian(
+    outs: Sequence[Any], out_spec: Any, inputs: Inputs, chunk_size: int | None
+) -> Any:
+    reach = reach_of(outs, inputs.leaves)
+    inputs.done()
+    rows = []
+    for o in outs:
+        out_shape = getattr(o, "shape", ())
+        if not isinstance(o, Boxed) or not o._requires_grad:
+            found = [np.zeros((*out_shape, *x.shape), x.dtype) for x in inputs.leaves]
+        else:
+
+            def pull(ct: Any, o: Any = o) -> Any:
+                return tuple(gradients(o, inputs.leaves, ct, reach, retain=True))
+
+            if out_shape == ():
+                found = list(pull(o.dtype.type(1)))
+            else:
+                stacked = _map_basis(pull, _basis([o], 0), chunk_size)
+                found = [
+                    reshape(s, (*out_shape, *x.shape))
+                    for s, x in zip(stacked, inputs.leaves, strict=True)
+                ]
+            if _is_complex(o):
+                # Gradients are conjugate (see value_and_grad); a Jacobian is the derivative itself,
+                # in both modes.
+                found = [conj(g) for g in found]
+        rows.append(
+            inputs.tree([own_array(g, x) for g, x in zip(found, inputs.leaves, strict=True)])
+        )
+    return unflatten(out_spec, rows)
+
+
+def jacfwd(
+    function: Function, argnums: int | Sequence[int] = 0, chunk_size: int | None = None
+) -> Function:
+    """`jacobian` in forward mode: for few inputs and many outputs.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.jacfwd(lambda t: np.stack([t, t * t]))(3.0)
+    array([1., 6.])
+    """
+    return jacobian(function, argnums, "forward", chunk_size)
+
+
+def jacrev(
+    function: Function, argnums: int | Sequence[int] = 0, chunk_size: int | None = None
+) -> Function:
+    """`jacobian` in reverse mode: for many inputs and few outputs.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.jacrev(lambda x: np.sum(x * x))(np.array([1.0, 2.0]))
+    array([2., 4.])
+    """
+    return jacobian(function, argnums, "reverse", chunk_size)
+
+
+def hessian(
+    function: Function, argnums: int | Sequence[int] = 0, chunk_size: int | None = None
+) -> Function:
+    """A function that returns the Hessian of a function with one real scalar result: shape
+    `argument.shape + argument.shape`.
+
+    Forward over reverse: the Jacobian of the gradient, all directions in one batch (`chunk_size`
+    limits it). With several arguments or trees, `H[i][j]` has shape `argument_i.shape +
+    argument_j.shape`.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.hessian(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 2.0]))
+    array([[4., 2.],
+           [2., 0.]])
+    """
+    return derived(
+        function,
+        ("hessian", argument_numbers(argnums, "hessian"), chunk_size),
+        lambda f: jacobian(grad(f, argnums), argnums, "forward", chunk_size),
+    )

@@ -1,0 +1,342 @@
+"""Keys as NumPy reads them (integers, slices, None, `...`, index arrays and masks), as plans."""
+
+from __future__ import annotations
+
+import operator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._codegen import integers
+from ...devices import to_host
+from ...errors import ConcretizationError
+from ...ir.dispatch import STATE, Value
+from ...ir.graph import Var
+from ...ir.op import Op
+from ...ir.trace import is_left_over, left_over, user_line
+from ...types import Int, Shape, same
+from ..arrays.shape import reshape_op
+from ..arrays.slices import select_op, slice_op
+from ..define import as_array, ndim_of, shape_of
+from .positions import Window, Windows
+from .spans import has_traced_ends, slice_part, span
+
+
+class Plan(NamedTuple):
+    """A key in three steps: a slice of x, its `shape` without the axes of integers and with new
+    axes, index arrays into that."""
+
+    start: Shape
+    size: Shape
+    step: tuple[int, ...]
+    shape: Shape
+    indices: tuple[Any, ...]
+    axes: tuple[int, ...]
+    at: int
+    unique: bool
+    windows: Windows
+
+    def places(self) -> tuple[Any, ...]:
+        """Where the index arrays point, as gather_at, add_at and put_at take it."""
+        return self.axes, self.at, (), self.unique, self.windows
+
+
+def concrete(x: Any, asked: str, instead: str) -> np.ndarray[Any, Any]:
+    """The values of x, or a ConcretizationError where x is traced."""
+    if not isinstance(x, Value):
+        return np.asarray(x)
+    if isinstance(x._data, Var):
+        if is_left_over(x._data):
+            raise left_over(x._data)
+        raise ConcretizationError(
+            f"{user_line()}: {asked} needs the values of a traced array ({x._data.type}), "
+            f"which are not known while the function is traced. {instead}"
+        )
+    if x._base is not None:
+        x._refresh()
+    return np.asarray(to_host(x._data))
+
+
+def _nonzero(mask: Any) -> tuple[np.ndarray[Any, Any], ...]:
+    instead = (
+        "The result's size would depend on the data: use tg.where(mask, x, 0), "
+        "or a reduction's where= argument, or compute the mask from static values."
+    )
+    return np.nonzero(concrete(mask, "indexing with a boolean mask", instead))
+
+
+def _entry(item: Any) -> Any:
+    """One part of a key as None, Ellipsis, slice, integer, or an index array (with dtype)."""
+    if item is None or item is Ellipsis or isinstance(item, (slice, integers.Integer)):
+        return item
+    if isinstance(item, (bool, np.bool_, int, np.integer)):
+        return np.asarray(item) if isinstance(item, (bool, np.bool_)) else int(item)
+    if isinstance(item, (list, tuple, range)):
+        if any(part is None or part is Ellipsis or isinstance(part, slice) for part in item):
+            raise IndexError(
+                "an index must be an integer, a slice, None, ..., or an array. "
+                "Several indices are a tuple, not a list."
+            )
+        # An empty list means no elements, of integer kind; boxed entries are joined by the caller's
+        # own stack.
+        item = as_array(item)
+        item = item.astype(np.int64) if item.size == 0 else item
+    if not hasattr(item, "dtype"):
+        if hasattr(item, "__index__"):
+            return operator.index(item)
+        raise IndexError(
+            "an index must be an integer, a slice, None, ..., or an array of integers or "
+            f"booleans, not {type(item).__name__}"
+        )
+    if item.dtype.kind not in "biu":
+        raise IndexError(
+            f"arrays used as indices must be of integer or boolean dtype, not {item.dtype}. "
+            "Convert with .astype(int)."
+        )
+    if (
+        ndim_of(item) == 0
+        and item.dtype.kind != "b"
+        and not (isinstance(item, Value) and (STATE.traces or isinstance(item._data, Var)))
+    ):
+        return int(concrete(item, "", ""))
+    return item
+
+
+def _bound(value: Any, size: Int, default: Int, low: Int, high: Int) -> Int:
+    """One end of a slice, clipped to [low, high]."""
+    if value is None:
+        return default
+    place: Int = value if isinstance(value, integers.Integer) else slice_part(value)
+    place = place + size if place < 0 else place
+    return low if place < low else high if place > high else place
+
+
+def _slice_range(item: slice, size: Int) -> tuple[Int, Int, int]:
+    """start, number of elements, step."""
+    step = 1 if item.step is None else slice_part(item.step)
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    if step > 0:
+        start, stop = _bound(item.start, size, 0, 0, size), _bound(item.stop, size, size, 0, size)
+        span = stop - start
+    else:
+        start, stop = (
+            _bound(item.start, size, size - 1, -1, size - 1),
+            _bound(item.stop, size, -1, -1, size - 1),
+        )
+        span = start - stop
+    if span <= 0:
+        return 0, 0, 1
+    return start, (span + abs(step) - 1) // abs(step), step
+
+
+def _integer_place(item: Int, size: Int, axis: int) -> Int:
+    if item < 0:
+        if item + size < 0:
+            raise IndexError(f"index {item} is out of bounds for axis {axis} with size {size}")
+        return item + size
+    if item >= size:
+        raise IndexError(f"index {item} is out of bounds for axis {axis} with size {size}")
+    return item
+
+
+def check_mask(mask: Any, shape: Shape, axis: int) -> None:
+    for k, n in enumerate(shape_of(mask)):
+        if axis + k < len(shape) and not same(shape[axis + k], n):
+            raise IndexError(
+                f"boolean index did not match the indexed array along axis {axis + k}: "
+                f"its size is {shape[axis + k]}, the mask's is {n}"
+            )
+
+
+def make_plan(shape: Shape, key: Any) -> Plan:
+    """What the key means for an array of this shape."""
+    entries = [_entry(item) for item in (key if isinstance(key, tuple) else (key,))]
+    used = sum(
+        0
+        if e is None or e is Ellipsis
+        else ndim_of(e)
+        if hasattr(e, "dtype") and e.dtype.kind == "b"
+        else 1
+        for e in entries
+    )
+    if sum(e is Ellipsis for e in entries) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    if used > len(shape):
+        raise IndexError(
+            f"too many indices for array: array is {len(shape)}-dimensional, "
+            f"but {used} were indexed"
+        )
+    if not any(e is Ellipsis for e in entries):
+        entries.append(Ellipsis)
+    start: list[Int] = []
+    size: list[Int] = []
+    step: list[int] = []
+    result: list[Int] = []
+    indices: list[Any] = []
+    axes: list[int] = []
+    # Positions in the key of integers and index arrays: where the block goes depends on their
+    # neighbourhood.
+    runs: list[int] = []
+    windows: list[Window | None] = []
+    at = -1
+    masks = 0
+
+    def whole(n: Int) -> None:
+        start.append(0)
+        size.append(n)
+        step.append(1)
+        result.append(n)
+
+    for place, e in enumerate(entries):
+        axis = len(start)
+        if e is None:
+            result.append(1)
+        elif e is Ellipsis:
+            for n in shape[axis : axis + len(shape) - used]:
+                whole(n)
+        elif isinstance(e, slice):
+            found = span(e) if has_traced_ends(e) else e
+            if isinstance(found, slice):
+                b, n, s = _slice_range(found, shape[axis])
+                start.append(b)
+                size.append(n)
+                step.append(s)
+                result.append(n)
+            else:
+                axes.append(len(result))
+                indices.append(found[0])
+                windows.append(found[1])
+                whole(shape[axis])
+        else:
+            at = len(result) - windows.count(None) if at < 0 else at
+            runs.append(place)
+            if not hasattr(e, "dtype"):
+                start.append(_integer_place(e, shape[axis], axis))
+                size.append(1)
+                step.append(1)
+            elif e.dtype.kind == "b" and ndim_of(e) == 0:
+                masks += 2
+                axes.append(len(result))
+                result.append(1)
+                indices.append(
+                    np.zeros(
+                        int(bool(concrete(e, "indexing with a boolean", "Use tg.where."))), np.int64
+                    )
+                )
+                windows.append(None)
+            elif e.dtype.kind == "b":
+                masks += 1
+                check_mask(e, shape, axis)
+                for places in _nonzero(e):
+                    axes.append(len(result))
+                    indices.append(places)
+                    windows.append(None)
+                    whole(shape[len(start)])
+            else:
+                axes.append(len(result))
+                indices.append(e)
+                windows.append(None)
+                whole(shape[axis])
+    adjacent = not runs or runs == list(range(runs[0], runs[-1] + 1))
+    single_mask = (
+        masks == 1
+        and all(isinstance(i, np.ndarray) for i in indices)
+        and sum(hasattr(e, "dtype") for e in entries) == 1
+    )
+    unique = single_mask or all(ndim_of(i) == 0 for i in indices)
+    first = at if adjacent and at >= 0 else 0
+    return Plan(
+        tuple(start),
+        tuple(size),
+        tuple(step),
+        tuple(result),
+        tuple(indices),
+        tuple(axes),
+        first,
+        unique,
+        tuple(windows),
+    )
+
+
+def hashable(key: Any) -> Any:
+    """A key of plain integers, slices, None and `...` in a form that can be looked up; None for any
+    other."""
+    kind = type(key)
+    if kind is slice:
+        parts = (key.start, key.stop, key.step)
+        return (slice, *parts) if _PLAIN.issuperset(map(type, parts)) else None
+    if kind is int or key is None or key is Ellipsis:
+        return (key,)
+    if kind is tuple:
+        found = [hashable(item) if type(item) is not tuple else None for item in key]
+        return None if None in found else (tuple, *found)
+    return None
+
+
+_PLAIN = frozenset((int, type(None)))
+
+
+@lru_cache(maxsize=4096)
+def known_plan(shape: Shape, known: Any) -> Plan:
+    """The plan for a key as `hashable` gives it: running code asks for the same few again and
+    again."""
+    return make_plan(shape, key_of(known))
+
+
+def only_new_axes(shape: Shape, plan: Plan) -> bool:
+    """Whether the key takes all of x as it is, or under a shape with new axes."""
+    whole = plan.size == shape and all(s == 1 for s in plan.step)
+    return whole and (plan.shape == shape or len(plan.shape) > len(shape))
+
+
+class Reading(NamedTuple):
+    """What reads a key of integers and slices: an operation with its parameters, and the key with
+    which NumPy shows the same."""
+
+    op: Op
+    params: dict[str, Any]
+    key: Any
+
+
+def reading(shape: Shape, key: Any) -> Reading | None:
+    """How running code reads a key from an array of this shape; None where that takes more than one
+    view."""
+    kind = type(key)
+    if kind is int or key is None or key is Ellipsis:
+        return _known_reading(shape, (key,))
+    if kind is slice:
+        start, stop, step = key.start, key.stop, key.step
+        if (
+            step is None
+            and (start is None or type(start) is int)
+            and (stop is None or type(stop) is int)
+        ):
+            return _known_reading(shape, (slice, start, stop, None))
+    known = hashable(key) if kind is slice or kind is tuple else None
+    return None if known is None else _known_reading(shape, known)
+
+
+@lru_cache(maxsize=4096)
+def _known_reading(shape: Shape, known: Any) -> Reading | None:
+    plan = known_plan(shape, known)
+    if plan.indices:
+        return None
+    key = made if type(made := key_of(known)) is tuple else (made,)
+    # With the ellipsis NumPy gives a view of 0 dimensions in place of a number.
+    key = key if Ellipsis in key else (*key, Ellipsis)
+    if only_new_axes(shape, plan):
+        return Reading(reshape_op, {"shape": plan.shape}, key)
+    params = {"start": plan.start, "size": plan.size, "step": plan.step}
+    return (
+        Reading(slice_op, params, key)
+        if plan.shape == plan.size
+        else Reading(select_op, {**params, "shape": plan.shape}, key)
+    )
+
+
+def key_of(known: Any) -> Any:
+    if known[0] is slice:
+        return slice(*known[1:])
+    return tuple([key_of(item) for item in known[1:]]) if known[0] is tuple else known[0]

@@ -1,0 +1,93 @@
+"""One element of what is put together of boxes, as a concatenation is: from the box that its index
+is known to be in, or behind a branch for each that it may be in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from .._codegen import integers, kernel, lowering
+from ..ir.graph import Node, Var
+from ..types import Int
+from .bounds import nonnegative
+from .indices import Index
+from .steps import Steps
+from .values import BOOL, converted, nothing
+
+if TYPE_CHECKING:
+    from .lower import Emitter
+
+
+def piecewise(
+    e: Emitter, node: Node, rule: lowering.Piecewise, var: Var, index: Index
+) -> Steps[kernel.Expression]:
+    possible: list[tuple[lowering.Box, list[tuple[Int, Int, Int]]]] = []
+    for box in rule.boxes(tuple(a.type.shape for a in node.inputs), var.type.shape, node.params):
+        known, unknown = _inside(e, index, box.lo, box.hi)
+        if known:
+            return converted((yield node.inputs[box.source], box.index(index)), var.type.dtype)
+        if known is None:
+            possible.append((box, unknown))
+    dtype = var.type.dtype
+    zero = replace(nothing(dtype), absent=rule.absent(node.params))
+    if not possible:
+        return zero
+    if e.probe is not None:
+        _wish_cuts(e, possible)
+    result = e.declare(e.names.of(var), zero)
+    for box, unknown in possible:
+        condition = _guard(unknown)
+        with e.scope(barrier=True) as inner:
+            value = converted((yield node.inputs[box.source], box.index(index)), dtype)
+            e.emit(kernel.Update(result.name, value, None))
+        e.emit(kernel.If(condition, tuple(inner.statements)))
+    return result
+
+
+def _inside(
+    e: Emitter, index: Index, lo: Index, hi: Index
+) -> tuple[bool | None, list[tuple[Int, Int, Int]]]:
+    """Whether an index is in a box: True, False, or None with the (index, lo, hi) that are not
+    decided."""
+    unknown: list[tuple[Int, Int, Int]] = []
+    for i, a, b in zip(index, lo, hi, strict=True):
+        if (
+            nonnegative(a - 1 - i, e.ranges)
+            or nonnegative(i - b, e.ranges)
+            or nonnegative(a - b, e.ranges)
+        ):
+            return False, []
+        if not (nonnegative(i - a, e.ranges) and nonnegative(b - 1 - i, e.ranges)):
+            unknown.append((i, a, b))
+    return (None, unknown) if unknown else (True, [])
+
+
+def _guard(unknown: list[tuple[Int, Int, Int]]) -> kernel.Expression:
+    """`lo <= i < hi` for all that is not known, on signed values."""
+    parts: list[str] = []
+    arguments: list[tuple[str, kernel.Expression]] = []
+    for k, (i, a, b) in enumerate(unknown):
+        names = (f"i{k}", f"a{k}", f"b{k}")
+        arguments.extend(
+            zip(names, (kernel.Index(i), kernel.Index(a), kernel.Index(b)), strict=True)
+        )
+        parts.append(f"({{{names[1]}}} <= {{{names[0]}}}) & ({{{names[0]}}} < {{{names[2]}}})")
+    return kernel.Apply(" & ".join(parts), tuple(arguments), BOOL)
+
+
+def _wish_cuts(e: Emitter, possible: list[tuple[lowering.Box, list[tuple[Int, Int, Int]]]]) -> None:
+    assert e.probe is not None
+    for _, unknown in possible:
+        for i, lo, hi in unknown:
+            names = [n for n in integers.symbols(i) if n in e.ranges]
+            if len(names) != 1:
+                continue
+            factor = integers.coefficient(i, names[0])
+            if factor not in (1, -1):
+                continue
+            rest = integers.substitute(i, {names[0]: 0})
+            cuts = {lo - rest, hi - rest} if factor == 1 else {rest - lo + 1, rest - hi + 1}
+            e.probe.cuts.setdefault(names[0], set()).update(cuts)
+
+
+__all__ = ["piecewise"]

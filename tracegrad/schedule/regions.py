@@ -1,0 +1,270 @@
+"""Operations that hold graphs: loops, branches, blocks, and graphs over a size that is known late.
+Their graphs are scheduled by the same machinery, in scopes of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from .._codegen import integers, kernel
+from ..ir.graph import Atom, Graph, Node, Var
+from ..ir.loops import Loop
+from ..types import Int
+from .carries import Plan, in_place, passed
+from .lower import Storage, is_small
+from .names import place_of
+from .passes.transpose_short_axes import is_narrow
+from .values import BOOL, INTP, converted
+
+if TYPE_CHECKING:
+    from .whole import Whole
+
+NEAR = 64
+"""The most elements of a carry that is kept in a place of its own where its last value becomes a
+part of something large."""
+
+
+def scan(whole: Whole, node: Node) -> None:
+    e = whole.emitter
+    loop = Loop.of(node)
+    for constant in loop.constants:
+        whole.give(constant.inside, constant.given)
+    carry = started(whole, loop)
+    for c, dest in zip(loop.carries, carry, strict=True):
+        e.storage[c.inside] = dest
+    stacked = [whole.operand(s.stacked) for s in loop.slices]
+    following, plan = next_of(whole, loop, carry)
+    length = loop.param("length")
+    with e.loop(0, length, barrier=True, sequential=bool(carry), hint="" if carry else "item") as i:
+        step: Int = length - 1 - i if loop.param("reverse") else i
+        assert loop.number is not None
+        e.counts[loop.number] = step
+        for s, where in zip(loop.slices, stacked, strict=True):
+            e.storage[s.inside] = Storage(where.buffer, s.inside.type.shape, (*where.prefix, step))
+        places = [e.storage[r.stacked] for r in loop.results]
+        ys = [
+            Storage(place.buffer, r.stacked.type.shape[1:], (*place.prefix, step))
+            for r, place in zip(loop.results, places, strict=True)
+        ]
+        whole.body(loop.body, [*following, *ys], plan, carry)
+        advance(whole, carry, following)
+    advance(whole, [e.storage[c.last] for c in loop.carries], carry)
+
+
+def started(whole: Whole, loop: Loop) -> list[Storage]:
+    """Where a loop keeps its carries, which have their first values."""
+    carry = [near(whole, c.last) for c in loop.carries]
+    for dest, c in zip(carry, loop.carries, strict=True):
+        whole.fill(dest, c.first)
+    return carry
+
+
+def next_of(whole: Whole, loop: Loop, carry: Sequence[Storage]) -> tuple[list[Storage], Plan]:
+    """Where what follows on each carry is written, and the plan for it."""
+    cs = loop.carries
+    return where_next(
+        whole, [c.last for c in cs], loop.body, [c.inside for c in cs], [c.next for c in cs], carry
+    )
+
+
+def near(whole: Whole, var: Var) -> Storage:
+    """Where a loop keeps a carry: where its last value goes; if it is small or narrow, in a
+    place of its own, which may change."""
+    where, size = whole.emitter.storage[var], var.type.size
+    own = (
+        is_small(var.type.shape)
+        or is_narrow(var.type.shape)
+        or (where.prefix and isinstance(size, int) and size <= NEAR)
+    )
+    return whole.builder.buffer(f"{whole.emitter.names.of(var)}_now", var, "temp") if own else where
+
+
+def where_next(
+    whole: Whole,
+    outputs: Sequence[Var],
+    body: Graph,
+    carries: Sequence[Var],
+    results: Sequence[Atom],
+    places: Sequence[Storage],
+) -> tuple[list[Storage], Plan]:
+    """Where what follows on each carry is written: in its place, where the plan says how, or
+    beside it."""
+    plan = in_place(body, carries, results)
+    written = {*plan.versions.values()}
+    following = [
+        place
+        if k in written
+        else whole.builder.buffer(f"{whole.emitter.names.of(v)}_next", v, "temp")
+        for k, (v, place) in enumerate(zip(outputs, places, strict=True))
+    ]
+    return following, plan
+
+
+def advance(whole: Whole, carry: Sequence[Storage], following: Sequence[Storage]) -> None:
+    e = whole.emitter
+    for dest, source in zip(carry, following, strict=True):
+        if dest == source:
+            continue
+        dtype = e.buffers[source.buffer].dtype
+        for index in e.positions(dest.shape):
+            whole.nests.store(
+                dest, index, kernel.Load(source.buffer, whole.nests.place(source, index), dtype)
+            )
+
+
+def switch(whole: Whole, node: Node) -> None:
+    e = whole.emitter
+    index = e.element(node.inputs[0], ())
+    where = [whole.operand(a) for a in node.inputs[1:]]
+    bodies = []
+    for branch in node.params["branches"]:
+        with e.scope(barrier=True) as inner:
+            within(whole, node, branch, where)
+        bodies.append(tuple(inner.statements))
+    if node.inputs[0].type.dtype == BOOL:
+        e.emit(kernel.If(index, bodies[1], bodies[0]))
+        return
+    number = converted(index, kernel.INT64)
+    last = len(bodies) - 1
+    fits = kernel.Apply(f"0 <= {{x}} <= {last}", (("x", number),), BOOL)
+    message = f"switch: index {{value}} is out of range for {last + 1} branches"
+    e.emit(kernel.Check(fits, e.error(message + place_of(node)), number))
+    chain = bodies[-1]
+    for k in reversed(range(last)):
+        chain = (
+            kernel.If(kernel.Apply(f"{{x}} == {k}", (("x", number),), BOOL), bodies[k], chain),
+        )
+    for s in chain:
+        e.emit(s)
+
+
+def within(whole: Whole, node: Node, graph: Graph, where: Sequence[Storage]) -> None:
+    """One of a node's graphs, of operands that lie there; results that lie where an operand
+    does are written in place."""
+    e = whole.emitter
+    outputs = [e.storage[v] for v in node.outputs]
+    kept = {
+        node.outputs.index(v): k - 1
+        for v, k in passed(node).items()
+        if e.storage[v] == where[k - 1]
+    }
+    for var, storage in zip(graph.inputs, where, strict=True):
+        e.storage[var] = storage
+    changed = {k: n for k, n in kept.items() if graph.outputs[k] is not graph.inputs[n]}
+    before, after = (
+        [graph.inputs[n] for n in changed.values()],
+        [graph.outputs[k] for k in changed],
+    )
+    places = [outputs[k] for k in changed]
+    following, plan = where_next(
+        whole, [node.outputs[k] for k in changed], graph, before, after, places
+    )
+    beside = dict(zip(changed, following, strict=True))
+    whole.body(graph, [beside.get(k, place) for k, place in enumerate(outputs)], plan, places)
+    advance(whole, places, following)
+
+
+def while_loop(whole: Whole, node: Node) -> None:
+    carry, count = going(whole, Loop.of(node), [])
+    for var, where in zip(node.outputs, [*carry, count], strict=True):
+        advance(whole, [whole.emitter.storage[var]], [where])
+
+
+def going(whole: Whole, loop: Loop, kept: Sequence[str]) -> tuple[list[Storage], Storage]:
+    """The steps of a while loop; where their last carries are, and their number. What is kept
+    of each goes into these growing buffers."""
+    e = whole.emitter
+    assert loop.test is not None
+    assert loop.count is not None
+    test, body, limit = loop.test, loop.body, loop.param("max_steps")
+    where = [whole.operand(c.given) for c in loop.constants]
+    carry = started(whole, loop)
+    following, plan = next_of(whole, loop, carry)
+    count, again = near(whole, loop.count), whole.builder.new_buffer("going", BOOL, ())
+    whole.nests.store(count, (), kernel.Literal(0, kernel.INT64))
+    for graph in (test, body):
+        for var, storage in zip(graph.inputs, [*where, *carry, count], strict=False):
+            e.storage[var] = storage
+    with e.scope(barrier=True) as before:
+        whole.body(test, [again])
+    for s in before.statements:
+        e.emit(s)
+    condition: kernel.Expression = kernel.Load(again.buffer, (0,), BOOL)
+    steps = kernel.Load(count.buffer, whole.nests.place(count, ()), kernel.INT64)
+    if limit is not None:
+        condition = kernel.Apply(
+            f"{{going}} and {{steps}} < {limit}", (("going", condition), ("steps", steps)), BOOL
+        )
+    with e.scope(barrier=True) as inner:
+        at = (
+            integers.symbol(e.let("step", kernel.Apply("index({x})", (("x", steps),), INTP)).name)
+            if kept
+            else 0
+        )
+        for name in kept:
+            e.emit(kernel.Grow(name, kernel.Apply("{x} + 1", (("x", steps),), kernel.INT64)))
+        rows = [
+            Storage(name, t.shape, (at,))
+            for name, t in zip(kept, body.output_types[len(carry) :], strict=True)
+        ]
+        whole.body(body, [*following, *rows], plan, carry)
+        advance(whole, carry, following)
+        whole.nests.store(count, (), kernel.Apply("{x} + 1", (("x", steps),), kernel.INT64))
+        whole.body(test, [again])
+    e.emit(kernel.While(condition, tuple(inner.statements)))
+    if limit is not None:
+        message = "RuntimeError: " + (
+            loop.param("failure") or f"while_loop: still going after max_steps={limit} steps"
+        )
+        done = kernel.Apply("not {x}", (("x", kernel.Load(again.buffer, (0,), BOOL)),), BOOL)
+        e.emit(kernel.Check(done, e.error(message + place_of(loop.origin)), steps))
+    return carry, count
+
+
+def block(whole: Whole, node: Node) -> None:
+    """A graph as it is, its temporaries for itself: at the top in phases of its own, which is
+    what their memory is shared by."""
+    e = whole.emitter
+    graph: Graph = node.params["graph"]
+    for var, atom in zip(graph.inputs, node.inputs, strict=True):
+        whole.give(var, atom)
+    outputs = [e.storage[v] for v in node.outputs]
+    if len(e.scopes) == 1:
+        whole.builder.flush()
+        whole.builder.run(graph, outputs)
+        whole.builder.flush()
+        return
+    with e.scope(barrier=True) as inner:
+        whole.body(graph, outputs)
+    for s in inner.statements:
+        e.emit(s)
+
+
+def sized(whole: Whole, node: Node) -> None:
+    """A graph over a size that is known only now."""
+    e = whole.emitter
+    graph: Graph = node.params["graph"]
+    count = converted(e.element(node.inputs[0], ()), kernel.INT64)
+    where = [whole.operand(a) for a in node.inputs[1:]]
+
+    with_size(whole, node.params["symbol"], count, lambda: within(whole, node, graph, where))
+
+
+def with_size(
+    whole: Whole, symbol: str, count: kernel.Expression, written: Callable[[], None]
+) -> None:
+    """What is written for a size that is known only now, which needs memory of its own."""
+    e = whole.emitter
+    there = set(e.buffers)
+    e.sizes.add(symbol)
+    with e.scope(barrier=True) as inner:
+        e.depths[symbol] = len(e.scopes) - 1
+        written()
+    e.sizes.remove(symbol)
+    e.emit(kernel.Let(symbol, kernel.Apply("index({x})", (("x", count),), INTP)))
+    for b in e.buffers.values():
+        if b.role == "local" and b.name not in there and b.name not in e.made:
+            e.made.add(b.name)
+            e.emit(kernel.Allocate(b.name, b.dtype, b.shape, b.of))
+    for s in inner.statements:
+        e.emit(s)
