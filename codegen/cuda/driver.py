@@ -57,6 +57,9 @@ def missing() -> str:
     if importlib.util.find_spec("numba_cuda") is None:
         return f"numba-cuda is not installed: {INSTALL}"
     try:
+        version = importlib.metadata.version("numba-cuda")
+        if version.startswith("0.30.") and not hasattr(np, "row_stack"):
+            return f"numba-cuda {version} needs NumPy below 2.5: pip install 'numpy<2.5'"
         cuda = target()
         if not cuda.is_available():
             return f"no NVIDIA driver was found ({_why(cuda)}). Install the driver of the GPU; numba-cuda itself is there"
