@@ -58,7 +58,7 @@ def missing() -> str:
         return f"numba-cuda is not installed: {INSTALL}"
     try:
         version = importlib.metadata.version("numba-cuda")
-        if version.startswith("0.30.") and not hasattr(np, "row_stack"):
+        if version.startswith("0.30.") and np.lib.NumpyVersion(np.__version__) >= "2.5.0":
             return f"numba-cuda {version} needs NumPy below 2.5: pip install 'numpy<2.5'"
         cuda = target()
         if not cuda.is_available():
