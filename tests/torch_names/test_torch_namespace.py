@@ -14,7 +14,7 @@ import pytest
 
 import tracegrad as tg
 import tracegrad.torch as torch
-from tests.torch_cases import CASES, inputs, results
+from tests.torch_calls import CASES, inputs, results
 
 NUMBERS = dict(np.load(pathlib.Path(__file__).parents[1] / "data" / "torch.npz"))
 
