@@ -1,5 +1,5 @@
-"""Every ufunc that is known, called with each of its arguments, and its methods outer and at: values
-as NumPy's, derivatives as finite differences."""
+"""Every ufunc that is known, called with each of its arguments, and its methods outer and at:
+values as NumPy's, derivatives as finite differences."""
 
 from __future__ import annotations
 
