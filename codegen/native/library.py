@@ -26,13 +26,7 @@ from .lapack import (
     svd,
     triangular_solve,
 )
-from .products import (
-    by_loops,
-    has_blas,
-    in_loops,
-    with_matrix,
-    with_vector,
-)
+from .products import by_loops, has_blas, in_loops, with_matrix, with_vector
 from .stacks import small_cholesky, small_det, small_inv, small_solve, small_triangular_solve
 from .support import signed
 

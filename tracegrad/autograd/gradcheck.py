@@ -15,14 +15,7 @@ import numpy as np
 from ..ops.arrays.transfer import place_of, transfer
 from ..tensor import Tensor
 from .functions import grad
-from .jacobian_check import (
-    Function,
-    GradcheckError,
-    JacobianCheck,
-    Matrix,
-    as_tuple,
-    random_matrix,
-)
+from .jacobian_check import Function, GradcheckError, JacobianCheck, Matrix, as_tuple, random_matrix
 
 
 def gradcheck(

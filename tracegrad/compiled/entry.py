@@ -10,13 +10,7 @@ import numpy as np
 
 from ..ir.graph import Graph
 from ..runtime.execute import Executable
-from ..surroundings.places import (
-    UNREADABLE,
-    Fact,
-    Place,
-    content,
-    unchanged,
-)
+from ..surroundings.places import UNREADABLE, Fact, Place, content, unchanged
 from ..tensor import Boxed
 from ..transforms.tracing import Change, Standing, Traced, leaf_type, standing_of
 

@@ -19,12 +19,7 @@ from ..custom.rules import Custom
 from ..holders import GroupHolder, ModuleHolder, OptimizerHolder
 from ..ops.random import Generator
 from ..tensor import Boxed
-from .places import (
-    ATTRIBUTE,
-    Fact,
-    Place,
-    root,
-)
+from .places import ATTRIBUTE, Fact, Place, root
 
 _SCALARS = (bool, int, float, complex, str, type(None), np.generic)
 _LIMIT = 5000

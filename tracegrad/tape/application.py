@@ -17,12 +17,7 @@ from ..ops import convert, sum_to
 from ..ops.arrays.creation import zeros as zeros_of
 from ..ops.arrays.transfer import place_of, transfer
 from ..types import ArrayType, same, show
-from .context import (
-    FunctionCtx,
-    among,
-    check_dirty,
-    keep,
-)
+from .context import FunctionCtx, among, check_dirty, keep
 from .hooks import FACE, boxed
 from .mode import MODE
 from .rule_reads import ASK_THE_USER, by_rule
