@@ -1,0 +1,88 @@
+"""How work is divided on a device: read off the kernels, without one."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracegrad as tg
+from tests.cuda_plans import INSTALLED, plan_of
+
+pytestmark = pytest.mark.skipif(not INSTALLED, reason="needs pip install 'tracegrad[cuda]'")
+
+
+def kernels(function: Any, *shapes: tuple[int, ...]) -> Any:
+    return plan_of(function, tuple(np.ones(s) for s in shapes)).launches
+
+
+def in_memory(source: str) -> list[str]:
+    """Lines that combine into an element of an array inside a loop over something else."""
+    return re.findall(r"^ {8,}(\w+\[[^\]]*\]) = \1 \+ .*$", source, flags=re.M)
+
+
+def test_few_long_rows_take_a_block_each() -> None:
+    (launch,) = kernels(lambda x: np.sum(np.exp(x), axis=1), (50, 10_000))
+    assert launch.per_block
+    assert launch.work == 50
+
+
+def test_many_short_rows_take_a_thread_each() -> None:
+    (launch,) = kernels(lambda x: np.sum(np.exp(x), axis=1), (100_000, 8))
+    assert not launch.per_block
+
+
+def test_rows_are_not_cut_into_blocks() -> None:
+    """What is read and what is combined along rows, as in the gradient of a mixture."""
+
+    def rows(x: Any, y: Any) -> Any:
+        share = np.exp(x) / np.sum(np.exp(x), axis=1, keepdims=True)
+        return share, np.sum(share[:, :, None] * y, axis=1)
+
+    for launch in kernels(rows, (50, 10_000), (50, 10_000, 4)):
+        assert launch.work >= 50
+        assert "min(" not in launch.source, launch.source
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes"),
+    [
+        (lambda x: np.sum(x * x, axis=0), [(100_000, 100)]),
+        (lambda x: np.sum(x * x, axis=0), [(100_000, 3)]),
+        (lambda x: np.sum(x * x, axis=(0, 2)), [(300, 40, 50)]),
+        (lambda x: np.max(x, axis=0), [(100_000, 3)]),
+        (tg.grad(lambda w, x: np.sum(np.logaddexp(0, x @ w))), [(100,), (100_000, 100)]),
+    ],
+)
+def test_totals_are_in_registers(function: Any, shapes: list[tuple[int, ...]]) -> None:
+    launches = kernels(function, *shapes)
+    assert [found for k in launches for found in in_memory(k.source)] == []
+    for k in launches:
+        if k.per_block or k.single:
+            continue
+        assert isinstance(k.work, int)
+
+
+def test_blocks_combine_what_blocks_have_found() -> None:
+    """About a thousand parts, each of a block, and their totals shared by blocks again."""
+    first, second = kernels(lambda x: np.sum(x * x, axis=0), (100_000, 100))
+    assert first.per_block
+    assert 512 <= first.work <= 2048
+    assert second.per_block
+    assert second.work == 100
+
+
+def test_a_total_with_other_readers_stays_in_memory() -> None:
+    """Its register would hide what the others read, or what they add meanwhile."""
+
+    def walk(x: Any) -> Any:
+        def step(k: Any, c: Any) -> Any:
+            c[0] += x[k] * c[0]
+            return c
+
+        return tg.fori_loop(0, 30, step, x * 1.0)
+
+    (launch,) = kernels(walk, (30,))
+    assert "total" not in launch.source
