@@ -158,13 +158,9 @@ def _joined(before: ArrayType, after: ArrayType) -> ArrayType | None:
     """The type that a leaf has from now on; None where the two do not go together."""
     joined = agreed(before, after)
     # What is an array stays as it is.
-    return (
-        joined
-        if joined is not None
-        and (before.weak or joined == before)
-        and (after.weak or joined == after)
-        else None
-    )
+    if joined is None or not all(kind.weak or joined == kind for kind in (before, after)):
+        return None
+    return joined
 
 
 def _given(x: Any, found: ArrayType, wanted: ArrayType) -> Any:

@@ -46,11 +46,9 @@ def _evaluate(
             "reverse": reverse,
         }
         return natively(scan_op, inputs, params)
-    fixed, carry, xs = (
-        inputs[:constants],
-        list(inputs[constants : constants + carries]),
-        inputs[constants + carries :],
-    )
+    fixed = inputs[:constants]
+    carry = list(inputs[constants : constants + carries])
+    xs = inputs[constants + carries :]
     kinds = body.output_types[carries:]
     ys = [np.empty((length, *t.shape), t.dtype) for t in kinds]
     for i in range(length)[:: -1 if reverse else 1]:
@@ -202,10 +200,8 @@ def _jvp(
     def step(consts: Any, state: Any, number: Any, slices: Any) -> Any:
         primal = [*consts[: counts[0]], *state[: counts[1]], number, *slices[: counts[2]]]
         directions = [*consts[counts[0] : last_fixed], *state[counts[1] :], *slices[counts[2] :]]
-        results, ds = (
-            evaluate(body, primal),
-            evaluate(derived, [*primal, *directions, *consts[last_fixed:]]),
-        )
+        results = evaluate(body, primal)
+        ds = evaluate(derived, [*primal, *directions, *consts[last_fixed:]])
         return (
             [*results[:carries], *[d for d, m in zip(ds[:carries], moving, strict=True) if m]],
             [*results[carries:], *ds[carries:]],

@@ -117,13 +117,9 @@ def apart(tree: Any, tracked: bool = True) -> Any:
     def copied(x: Any) -> Any:
         if type(x) in (np.ndarray, np.memmap):  # what is refused, is refused as it is
             return np.array(x)
-        return (
-            x.clone()
-            if isinstance(x, Tensor)
-            and not isinstance(x._data, Var)
-            and (tracked or not x._requires_grad)
-            else x
-        )
+        if not isinstance(x, Tensor) or isinstance(x._data, Var):
+            return x
+        return x.clone() if tracked or not x._requires_grad else x
 
     return tree if STATE.traces else map_leaves(copied, tree)
 

@@ -129,14 +129,13 @@ def _forward_jacobian(of_leaves: Function, inputs: Inputs, chunk_size: int | Non
         stacked = _map_basis(push, _basis(inputs.leaves, k), chunk_size)
         parts, out_spec = flatten(stacked)
         columns.append([plain(reshape(moveaxis(p, 0, -1), (*p.shape[1:], *shape))) for p in parts])
-    rows = (
-        [
+    if columns:
+        rows = [
             inputs.tree([own_array(c[r], x) for c, x in zip(columns, inputs.leaves, strict=True)])
             for r in range(len(columns[0]))
         ]
-        if columns
-        else []
-    )
+    else:
+        rows = []
     return unflatten(out_spec, rows)
 
 

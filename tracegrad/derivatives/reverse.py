@@ -344,13 +344,11 @@ def vjp(function: Function, *primals: Any, has_aux: bool = False) -> Any:
         found = _swept(
             outs, inputs.leaves, cts, reach._replace(keep=track, whole=False), retain=True
         )
-        return unflatten(
-            inputs.spec,
-            [
-                own_array(zeros(x.array_type) if g is None else g, x)
-                for g, x in zip(found, inputs.leaves, strict=True)
-            ],
-        )
+        leaves = [
+            own_array(zeros(x.array_type) if g is None else g, x)
+            for g, x in zip(found, inputs.leaves, strict=True)
+        ]
+        return unflatten(inputs.spec, leaves)
 
     value = unflatten(out_spec, [apart(_release(o, keep), tracked=False) for o in outs])
     if not has_aux:

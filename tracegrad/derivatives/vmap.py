@@ -108,13 +108,10 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
             boxed(Tensor, plain(r)) if t else plain(r)
             for r, t in zip(results, traced.out_boxed, strict=True)
         ]
-        return unflatten(
-            traced.out_spec,
-            [
-                np.array(r) if isinstance(r, np.ndarray) and not r.flags.writeable else r
-                for r in faces
-            ],
-        )
+        own = [
+            np.array(r) if isinstance(r, np.ndarray) and not r.flags.writeable else r for r in faces
+        ]
+        return unflatten(traced.out_spec, own)
 
     mapped.__name__ = f"vmap_{getattr(function, '__name__', 'function')}"
     mapped.__doc__ = getattr(function, "__doc__", None)

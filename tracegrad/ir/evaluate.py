@@ -57,10 +57,8 @@ def evaluate_batched(
             places = [None if isinstance(a, Literal) else where[a] for a in node.inputs]
             if all(p is None for p in places):
                 result = bind(node.op, operands, node.params)
-                outs, out_axes = (
-                    ([result] if node.op.outputs == 1 else list(result)),
-                    [None] * len(node.outputs),
-                )
+                outs = [result] if node.op.outputs == 1 else list(result)
+                out_axes = [None] * len(node.outputs)
             elif node.op.batch is None:
                 raise TracegradError(
                     f"{node.where}: {node.op.name} has no batching rule, "

@@ -23,13 +23,12 @@ def print_graph(graph: Graph, indent: int = 0) -> str:
     for node in graph.nodes:
         parts = [print_atom(a, names) for a in node.inputs]
         for key, value in node.params.items():
-            found = (
-                [value]
-                if isinstance(value, Graph)
-                else list(value)
-                if isinstance(value, tuple) and value and isinstance(value[0], Graph)
-                else None
-            )
+            if isinstance(value, Graph):
+                found = [value]
+            elif isinstance(value, tuple) and value and isinstance(value[0], Graph):
+                found = list(value)
+            else:
+                found = None
             if found is None:
                 parts.append(f"{key}={print_param(value)}")
                 continue

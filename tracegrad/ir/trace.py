@@ -98,11 +98,9 @@ class Trace:
         self.outer = STATE.traces, STATE.levels, SIZES.open, STATE.special
         STATE.special += 1
         # To this trace, what is dual at an enclosing level is an opaque input.
-        STATE.traces, STATE.levels, SIZES.open = (
-            [*STATE.traces, self],
-            (),
-            [*SIZES.open, self.sizes],
-        )
+        STATE.traces = [*STATE.traces, self]
+        STATE.levels = ()
+        SIZES.open = [*SIZES.open, self.sizes]
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -248,11 +246,9 @@ def inside_of(trace: Trace) -> Iterator[None]:
     inner = traces[traces.index(trace) + 1 :]
     try:
         if inner:
-            STATE.traces, STATE.levels, SIZES.open = (
-                traces[: -len(inner)],
-                inner[0].outer[1],
-                sizes[: -len(inner)],
-            )
+            STATE.traces = traces[: -len(inner)]
+            STATE.levels = inner[0].outer[1]
+            SIZES.open = sizes[: -len(inner)]
         yield
     finally:
         STATE.traces, STATE.levels, SIZES.open = traces, levels, sizes

@@ -47,11 +47,9 @@ _HALF = np.uint64(32)
 
 def philox(key: Any, counter: Any, index: Any, *, word: int) -> Any:
     """64 of the 128 bits of Philox4x32-10 for the counter words (index, counter)."""
-    key, counter, index = (
-        np.asarray(key, np.uint64),
-        np.asarray(counter, np.uint64),
-        np.asarray(index, np.uint64),
-    )
+    key = np.asarray(key, np.uint64)
+    counter = np.asarray(counter, np.uint64)
+    index = np.asarray(index, np.uint64)
     c0, c1, c2, c3 = index & _LOW, index >> _HALF, counter & _LOW, counter >> _HALF
     k0, k1 = key & _LOW, key >> _HALF
     for _ in range(10):

@@ -126,10 +126,8 @@ class Adam(Moments):
     def rule(self, p: Any, g: Any, state: State, group: Group) -> Any:
         lr, (beta1, beta2), count = group.lr(), group["betas"], advanced(state)
         p, g = decayed(p, g, group)
-        mean, square = (
-            averaged(state, "exp_avg", g, beta1),
-            mean_square(state, "exp_avg_sq", g, beta2),
-        )
+        mean = averaged(state, "exp_avg", g, beta1)
+        square = mean_square(state, "exp_avg_sq", g, beta2)
         if group["amsgrad"]:
             square = state["max_exp_avg_sq"] = ops.maximum(state["max_exp_avg_sq"], square)
         length = lr / (1 - beta1**count)

@@ -221,17 +221,17 @@ class LBFGS(Optimizer):
         """Take over what `state_dict` gave."""
         first = self.param_groups[0]["params"][0]
         for entries in state_dict["state"].values():
-            self.state[first] = {
-                k: [np.array(v) for v in x]
-                if isinstance(x, list)
-                else np.array(x)
-                if isinstance(x, np.ndarray)
-                else x
-                for k, x in entries.items()
-            }
+            self.state[first] = {k: _copied(x) for k, x in entries.items()}
         self.param_groups[0].update(
             {k: v for k, v in state_dict["param_groups"][0].items() if k != "params"}
         )
+
+
+def _copied(x: Any) -> Any:
+    """An array, or a list of them, that shares no memory with what was given."""
+    if isinstance(x, list):
+        return [np.array(v) for v in x]
+    return np.array(x) if isinstance(x, np.ndarray) else x
 
 
 def minimum_of_cubic(a: Point, b: Point, bounds: tuple[float, float] | None = None) -> float:

@@ -295,11 +295,9 @@ class OneCycleLR(LRScheduler):
             raise ValueError(
                 f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
             )
-        self.total_steps, self._anneal_func_type, self.cycle_momentum = (
-            total,
-            anneal_strategy,
-            cycle_momentum,
-        )
+        self.total_steps = total
+        self._anneal_func_type = anneal_strategy
+        self.cycle_momentum = cycle_momentum
         top = pct_start * total - 1
         # (end of the phase, rate and momentum before and at it)
         self._phases: list[tuple[float, str, str, str, str]] = [
@@ -394,12 +392,10 @@ class ReduceLROnPlateau(LRScheduler):
         if len(self.min_lrs) != groups:
             raise ValueError(f"expected {groups} min_lrs, got {len(self.min_lrs)}")
         self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
-        self.threshold, self.threshold_mode, self.cooldown, self.eps = (
-            threshold,
-            threshold_mode,
-            cooldown,
-            eps,
-        )
+        self.threshold = threshold
+        self.threshold_mode = threshold_mode
+        self.cooldown = cooldown
+        self.eps = eps
         self.best = math.inf if mode == "min" else -math.inf
         self.num_bad_epochs = self.cooldown_counter = self.last_epoch = 0
         self._last_lr = self._now()

@@ -49,10 +49,8 @@ class RAdam(Moments):
     def rule(self, p: Any, g: Any, state: State, group: Group) -> Any:
         lr, (beta1, beta2), count = group.lr(), group["betas"], advanced(state)
         p, g = decayed(p, g, group)
-        mean, square = (
-            averaged(state, "exp_avg", g, beta1),
-            mean_square(state, "exp_avg_sq", g, beta2),
-        )
+        mean = averaged(state, "exp_avg", g, beta1)
+        square = mean_square(state, "exp_avg_sq", g, beta2)
         left = 1 - beta2**count
         most = 2 / (1 - beta2) - 1
         # The number of gradients that the mean square counts as; from 5 on its variance is finite.

@@ -26,13 +26,12 @@ class Facts(Sizes):
         for (relation, difference), holds in self.guards.items():
             if relation == "==" and not holds:
                 continue
-            known, bound = (
-                (difference, 0)
-                if relation == "=="
-                else (-difference, 1)
-                if relation == "<"
-                else (-difference, 0)
-            )
+            if relation == "==":
+                known, bound = difference, 0
+            elif relation == "<":
+                known, bound = -difference, 1
+            else:
+                known, bound = -difference, 0
             if relation != "==" and not holds:
                 known, bound = difference, 0 if relation == "<" else 1
             rest = value - known

@@ -151,10 +151,8 @@ def within(whole: Whole, node: Node, graph: Graph, where: Sequence[Storage]) -> 
     for var, storage in zip(graph.inputs, where, strict=True):
         e.storage[var] = storage
     changed = {k: n for k, n in kept.items() if graph.outputs[k] is not graph.inputs[n]}
-    before, after = (
-        [graph.inputs[n] for n in changed.values()],
-        [graph.outputs[k] for k in changed],
-    )
+    before = [graph.inputs[n] for n in changed.values()]
+    after = [graph.outputs[k] for k in changed]
     places = [outputs[k] for k in changed]
     following, plan = where_next(
         whole, [node.outputs[k] for k in changed], graph, before, after, places

@@ -53,12 +53,11 @@ class _Matrix:
         if op is solve_op:
             self.solve([self.row(1, i) for i in range(self.n)])
         elif op is inv_op:
-            self.solve(
-                [
-                    [kernel.Literal(float(i == j), self.dtype) for j in range(self.n)]
-                    for i in range(self.n)
-                ]
-            )
+            unit: list[list[kernel.Expression]] = [
+                [kernel.Literal(float(i == j), self.dtype) for j in range(self.n)]
+                for i in range(self.n)
+            ]
+            self.solve(unit)
         elif op is det_op:
             sign, pivots, _ = self.pivots([[] for _ in range(self.n)], False)
             for pivot in pivots:

@@ -180,15 +180,11 @@ class Rule:
             return [None]
         function, primals = self._along(z, parameters, moving)
         change = jvp(function, tuple(primals), tuple([tangents[1 + k] for k in moving]))[1]
-        return [
-            ops.neg(
-                linear(
-                    lambda v: jvp(lambda y: self._of(y, parameters), (z,), (v,))[1],
-                    change,
-                    self.method,
-                )
-            )
-        ]
+
+        def along(v: Any) -> Any:
+            return jvp(lambda y: self._of(y, parameters), (z,), (v,))[1]
+
+        return [ops.neg(linear(along, change, self.method))]
 
     def vjp(self, cts: Any, inputs: Any, outs: Any, wanted: Any) -> list[Any]:
         if not MODE.enabled:

@@ -49,10 +49,8 @@ def solution(
     if max_steps < 0:
         raise ValueError(f"{user_line()}: {who}: max_steps must be at least 0, it is {max_steps}")
     limit = tolerance(layout.dtype) if tol is None else float(tol)
-    z, how = (
-        stop_gradient(layout.pack(layout.leaves)),
-        Info(np.True_, np.int64(0), layout.dtype.type(0)),
-    )
+    z = stop_gradient(layout.pack(layout.leaves))
+    how = Info(np.True_, np.int64(0), layout.dtype.type(0))
     if layout.size != 0:
         z, how = _repeated(who, *begin(z, limit), limit, max_steps, info)
         z = implicit(z, equations, linear_solver)

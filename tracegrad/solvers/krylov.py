@@ -101,13 +101,11 @@ def _bicgstab(product: Product, b: Any, goal: Any, count: Any, max_steps: int) -
         x, rs, us, rho, alpha = grow(x, [r], [u], -omega * rho, alpha)
         x, (r, first, second), us, rho, alpha = grow(x, rs, us, rho, alpha)
         # The shortest residual among r - g * first - h * second.
-        a, c, d, e, f = (
-            dot(first, first),
-            dot(first, second),
-            dot(second, second),
-            dot(r, first),
-            dot(r, second),
-        )
+        a = dot(first, first)
+        c = dot(first, second)
+        d = dot(second, second)
+        e = dot(r, first)
+        f = dot(r, second)
         area = a * d - c * c
         flat = area <= 4 * float(np.finfo(b.dtype).eps) * a * d
         g = ops.where(flat, over(e, a), over(d * e - c * f, area))
@@ -173,10 +171,8 @@ def gmres(product: Product, b: Any, tol: float, max_steps: int, failure: str) ->
         radius = ops.hypot(last, length)
         # A length of 0 ends the cycle; what is divided by it is 0 (and the rotation of nothing by
         # nothing is none).
-        c, s = (
-            ops.where(radius > 0, last, 1) / ops.where(radius > 0, radius, 1),
-            length / ops.where(radius > 0, radius, 1),
-        )
+        c = ops.where(radius > 0, last, 1) / ops.where(radius > 0, radius, 1)
+        s = length / ops.where(radius > 0, radius, 1)
         basis[k + 1] = w / ops.where(length > 0, length, 1)
         column[k] = radius
         triangle[k] = column[:m]

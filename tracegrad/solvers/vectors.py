@@ -78,13 +78,11 @@ class Layout:
         """The tree that lies in a vector, as the caller wants it: with Tensors where the tree at
         the start had them."""
         leaves = [plain(x) for x in self.unpack(vector)]
-        return unflatten(
-            self.spec,
-            [
-                _tensor(x) if isinstance(like, Tensor) else x
-                for x, like in zip(leaves, self.leaves, strict=True)
-            ],
-        )
+        faces = [
+            _tensor(x) if isinstance(like, Tensor) else x
+            for x, like in zip(leaves, self.leaves, strict=True)
+        ]
+        return unflatten(self.spec, faces)
 
 
 def _tensor(x: Any) -> Any:

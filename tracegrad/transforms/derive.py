@@ -10,7 +10,7 @@ from ..autograd.grad_mode import enable_grad
 from ..errors import ShapeError, TracegradError
 from ..ir.dispatch import STATE
 from ..ir.evaluate import evaluate, evaluate_batched
-from ..ir.graph import Graph, Var
+from ..ir.graph import Atom, Graph, Var
 from ..ir.levels import forward_level
 from ..ir.recording import span
 from ..ir.trace import Trace
@@ -30,6 +30,12 @@ def _trace(name: str, graph: Graph) -> Trace:
 
 
 @restoring
+def _direction(trace: Trace, of: Atom) -> Array:
+    """An input of the trace for the tangent or cotangent of a value."""
+    name = f"d_{of.name}" if isinstance(of, Var) and of.name else ""
+    return Array(trace.input(ArrayType(of.type.dtype, of.type.shape), name))
+
+
 def joint(graph: Graph, wanted: Sequence[bool], given: Sequence[bool]) -> Graph:
     """(inputs..., cotangents of the given outputs...) -> outputs..., cotangents of the wanted
     inputs."""
@@ -39,16 +45,7 @@ def joint(graph: Graph, wanted: Sequence[bool], given: Sequence[bool]) -> Graph:
         with span(f"{trace.name}: derive"), trace, enable_grad():
             boxes: list[Any] = [Array(trace.input(v.type, v.name)) for v in graph.inputs]
             leaves = [fresh_leaf(b) if w else b for b, w in zip(boxes, wanted, strict=True)]
-            cts = [
-                Array(
-                    trace.input(
-                        ArrayType(a.type.dtype, a.type.shape),
-                        f"d_{a.name}" if isinstance(a, Var) and a.name else "",
-                    )
-                )
-                for a, g in zip(graph.outputs, given, strict=True)
-                if g
-            ]
+            cts = [_direction(trace, a) for a, g in zip(graph.outputs, given, strict=True) if g]
             outs = evaluate(graph, leaves)
             targets = [x for x, w in zip(leaves, wanted, strict=True) if w]
             found = gradient(
@@ -103,17 +100,7 @@ def tangent(graph: Graph, given: Sequence[bool]) -> Graph:
         trace = _trace(f"{graph.name}_tangent", graph)
         with span(f"{trace.name}: derive"), trace:
             boxes = [Array(trace.input(v.type, v.name)) for v in graph.inputs]
-            ts = iter(
-                [
-                    Array(
-                        trace.input(
-                            ArrayType(v.type.dtype, v.type.shape), f"d_{v.name}" if v.name else ""
-                        )
-                    )
-                    for v, g in zip(graph.inputs, given, strict=True)
-                    if g
-                ]
-            )
+            ts = iter([_direction(trace, v) for v, g in zip(graph.inputs, given, strict=True) if g])
             with forward_level() as level:
                 duals = [
                     Array._dual(b, next(ts), level) if g else b

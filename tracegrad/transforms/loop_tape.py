@@ -248,15 +248,8 @@ def _replaced(
     taped = Node(
         taped_op, (*steps.inputs, *outside), params, outputs, loop.origin.where, after.note
     )
-    return in_order(
-        graph,
-        [
-            taped if n is after else n
-            for n in graph.nodes
-            if n is not loop.origin and n not in between
-        ],
-        {},
-    )
+    rest = [n for n in graph.nodes if n is not loop.origin and n not in between]
+    return in_order(graph, [taped if n is after else n for n in rest], {})
 
 
 OPS = (taped_op,)

@@ -24,13 +24,11 @@ def product_with_identity(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> 
     """matmul(eye, x) -> x; matmul(x, eye) -> x."""
     if node.op is not matmul_op or node.outputs[0].type.ndim != 2:
         return None
-    return (
-        inputs[1]
-        if _is_identity(b, inputs[0])
-        else inputs[0]
-        if _is_identity(b, inputs[1])
-        else None
-    )
+    if _is_identity(b, inputs[0]):
+        return inputs[1]
+    if _is_identity(b, inputs[1]):
+        return inputs[0]
+    return None
 
 
 def _is_identity(b: Rewriter, atom: Atom) -> bool:

@@ -45,17 +45,12 @@ def with_sizes(graph: Graph, sizes: Mapping[str, Int]) -> Graph:
         assert isinstance(found, Var)
         return found
 
-    nodes = [
-        Node(
-            n.op,
-            tuple(map(atom, n.inputs)),
-            {k: param(v) for k, v in n.params.items()},
-            tuple(map(var, n.outputs)),
-            n.where,
-            n.note,
-        )
-        for n in graph.nodes
-    ]
+    def changed(n: Node) -> Node:
+        operands = tuple(map(atom, n.inputs))
+        params = {k: param(v) for k, v in n.params.items()}
+        return Node(n.op, operands, params, tuple(map(var, n.outputs)), n.where, n.note)
+
+    nodes = [changed(n) for n in graph.nodes]
     inputs = tuple(map(var, graph.inputs))
     return graph.replace(inputs=inputs, nodes=tuple(nodes), outputs=tuple(map(atom, graph.outputs)))
 

@@ -64,22 +64,18 @@ def reduction_of(
 
 def reduced(losses: Any, reduction: str) -> Any:
     """Losses by element: as they are, their mean or their sum."""
-    return (
-        losses
-        if reduction == "none"
-        else ops.mean(losses)
-        if reduction == "mean"
-        else ops.sum(losses)
-    )
+    if reduction == "none":
+        return losses
+    if reduction == "mean":
+        return ops.mean(losses)
+    return ops.sum(losses)
 
 
 def alike(name: str, input: Any, target: Any) -> None:
     """A warning, as torch's, where two operands broadcast that were probably meant to have one
     shape."""
-    a, b = (
-        np.shape(input) if known(input) is None and not isinstance(input, Value) else input.shape,
-        target.shape,
-    )
+    a = np.shape(input) if known(input) is None and not isinstance(input, Value) else input.shape
+    b = target.shape
     if not same_shape(a, b):
         warnings.warn(
             f"{name}: the target's size {show(b)} differs from the input's size {show(a)}. "

@@ -129,10 +129,8 @@ def _convolution(
     groups: int,
 ) -> Any:
     check_weight(name, axes, input, weight, "out, in / groups")
-    steps, holes = (
-        per_axis(name, "stride", stride, axes),
-        per_axis(name, "dilation", dilation, axes),
-    )
+    steps = per_axis(name, "stride", stride, axes)
+    holes = per_axis(name, "dilation", dilation, axes)
     if min(steps) < 1 or min(holes) < 1:
         raise RuntimeError(
             f"{name}: stride and dilation must be positive, but they are {steps} and {holes}"
@@ -235,14 +233,10 @@ def unfold(
 ) -> Any:
     """The windows of (N, C, H, W) as columns: (N, C * k1 * k2, number of windows)."""
     check_axes("unfold", 2, input)
-    kernel, holes = (
-        per_axis("unfold", "kernel_size", kernel_size, 2),
-        per_axis("unfold", "dilation", dilation, 2),
-    )
-    steps, widths = (
-        per_axis("unfold", "stride", stride, 2),
-        per_axis("unfold", "padding", padding, 2),
-    )
+    kernel = per_axis("unfold", "kernel_size", kernel_size, 2)
+    holes = per_axis("unfold", "dilation", dilation, 2)
+    steps = per_axis("unfold", "stride", stride, 2)
+    widths = per_axis("unfold", "padding", padding, 2)
     x = padded(with_batch(input, 2), [(w, w) for w in widths])
     sizes = [
         out_size(n, k, s, d) for n, k, s, d in zip(x.shape[2:], kernel, steps, holes, strict=True)

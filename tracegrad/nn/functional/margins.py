@@ -101,10 +101,8 @@ def triplet_margin_loss(
     kind = reduction_of(size_average, reduce, reduction)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
-    near, far = (
-        pairwise_distance(anchor, positive, p, eps),
-        pairwise_distance(anchor, negative, p, eps),
-    )
+    near = pairwise_distance(anchor, positive, p, eps)
+    far = pairwise_distance(anchor, negative, p, eps)
     if swap:
         far = ops.minimum(far, pairwise_distance(positive, negative, p, eps))
     return reduced(ops.relu(margin + near - far), kind)

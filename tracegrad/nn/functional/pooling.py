@@ -30,10 +30,8 @@ def _layout(
     check_axes(name, axes, input)
     kernel = per_axis(name, "kernel_size", kernel_size, axes)
     steps = kernel if stride is None or stride == () else per_axis(name, "stride", stride, axes)
-    zeros, holes = (
-        per_axis(name, "padding", padding, axes),
-        per_axis(name, "dilation", dilation, axes),
-    )
+    zeros = per_axis(name, "padding", padding, axes)
+    holes = per_axis(name, "dilation", dilation, axes)
     if min(kernel) < 1 or min(steps) < 1 or min(holes) < 1:
         raise RuntimeError(
             f"{name}: kernel_size, stride and dilation must be positive, "

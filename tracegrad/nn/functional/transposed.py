@@ -50,14 +50,10 @@ def _transposed(
     dilation: Sizes,
 ) -> Any:
     check_weight(name, axes, input, weight, "in, out / groups")
-    steps, holes = (
-        per_axis(name, "stride", stride, axes),
-        per_axis(name, "dilation", dilation, axes),
-    )
-    widths, more = (
-        per_axis(name, "padding", padding, axes),
-        per_axis(name, "output_padding", output_padding, axes),
-    )
+    steps = per_axis(name, "stride", stride, axes)
+    holes = per_axis(name, "dilation", dilation, axes)
+    widths = per_axis(name, "padding", padding, axes)
+    more = per_axis(name, "output_padding", output_padding, axes)
     if min(steps) < 1 or min(holes) < 1 or min(widths) < 0 or min(more) < 0:
         raise RuntimeError(
             f"{name}: stride and dilation must be positive, padding and output_padding not negative"
@@ -203,10 +199,8 @@ def fold(
             "fold: expected columns (N, C * k1 * k2, windows) or (C * k1 * k2, windows), "
             f"not {show(input.shape)}"
         )
-    sizes, kernel = (
-        per_axis("fold", "output_size", output_size, 2),
-        per_axis("fold", "kernel_size", kernel_size, 2),
-    )
+    sizes = per_axis("fold", "output_size", output_size, 2)
+    kernel = per_axis("fold", "kernel_size", kernel_size, 2)
     holes, steps = per_axis("fold", "dilation", dilation, 2), per_axis("fold", "stride", stride, 2)
     widths = per_axis("fold", "padding", padding, 2)
     x = input if len(input.shape) == 3 else ops.expand_dims(input, 0)

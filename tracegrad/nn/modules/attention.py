@@ -76,10 +76,8 @@ class MultiheadAttention(Module):
                 f"{embed_dim} and {num_heads}"
             )
         self.embed_dim, self.num_heads, self.head_dim = embed_dim, num_heads, embed_dim // num_heads
-        self.kdim, self.vdim = (
-            embed_dim if kdim is None else kdim,
-            embed_dim if vdim is None else vdim,
-        )
+        self.kdim = embed_dim if kdim is None else kdim
+        self.vdim = embed_dim if vdim is None else vdim
         self.dropout, self.batch_first, self.add_zero_attn = dropout, batch_first, add_zero_attn
         self._qkv_same_embed_dim = self.kdim == embed_dim and self.vdim == embed_dim
         options: Any = {"dtype": dtype, "device": device}
@@ -171,10 +169,8 @@ class MultiheadAttention(Module):
             q, k, v = (ops.swapaxes(x, 0, 1) for x in (q, k, v))
         batch, length = q.shape[0], q.shape[1]
         scores_dtype = q.dtype
-        mask, padding = (
-            _as_scores(attn_mask, scores_dtype),
-            _as_scores(key_padding_mask, scores_dtype),
-        )
+        mask = _as_scores(attn_mask, scores_dtype)
+        padding = _as_scores(key_padding_mask, scores_dtype)
         if padding is not None:
             padding = padding if batched else ops.expand_dims(padding, 0)
             if not (same(padding.shape[0], batch) and same(padding.shape[1], k.shape[1])):
@@ -214,13 +210,10 @@ class MultiheadAttention(Module):
             ops.swapaxes(ops.matmul(weights, heads(v)), 1, 2), (batch, length, self.embed_dim)
         )
         output = self.out_proj(found)
-        output = (
-            ops.squeeze(output, 0)
-            if not batched
-            else output
-            if self.batch_first
-            else ops.swapaxes(output, 0, 1)
-        )
+        if not batched:
+            output = ops.squeeze(output, 0)
+        elif not self.batch_first:
+            output = ops.swapaxes(output, 0, 1)
         if not need_weights:
             return output, None
         weights = ops.mean(weights, axis=1) if average_attn_weights else weights

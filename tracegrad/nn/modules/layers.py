@@ -67,11 +67,9 @@ class Bilinear(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.in1_features, self.in2_features, self.out_features = (
-            in1_features,
-            in2_features,
-            out_features,
-        )
+        self.in1_features = in1_features
+        self.in2_features = in2_features
+        self.out_features = out_features
         self.weight = Parameter(
             tg.empty(out_features, in1_features, in2_features, dtype=dtype, device=device)
         )
@@ -234,10 +232,8 @@ class _Convolution(Convolution):
                 if padding == "same"
                 else [(int(n), int(n)) for n in padding]
             )
-            input, padding = (
-                F.pad(input, [n for pair in reversed(sides) for n in pair], self.padding_mode),
-                0,
-            )
+            input = F.pad(input, [n for pair in reversed(sides) for n in pair], self.padding_mode)
+            padding = 0
         return type(self).function(
             input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
         )

@@ -269,12 +269,10 @@ class GroupNorm(Module):
             raise ValueError(
                 f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})"
             )
-        self.num_groups, self.num_channels, self.eps, self.affine = (
-            num_groups,
-            num_channels,
-            eps,
-            affine,
-        )
+        self.num_groups = num_groups
+        self.num_channels = num_channels
+        self.eps = eps
+        self.affine = affine
         self.register_parameter(
             "weight",
             Parameter(tg.ones(num_channels, dtype=dtype, device=device)) if affine else None,

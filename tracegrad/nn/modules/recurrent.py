@@ -165,10 +165,8 @@ class RNNBase(_Recurrent):
 
     def _run(self, x: Any, state: Any, suffix: str, reverse: bool) -> tuple[Any, Any]:
         """One layer in one direction: (outputs, last state) of an input (L, N, size)."""
-        weight, given = (
-            getattr(self, "weight_hh" + suffix),
-            F.linear(x, getattr(self, "weight_ih" + suffix), self._bias("bias_ih", suffix)),
-        )
+        weight = getattr(self, "weight_hh" + suffix)
+        given = F.linear(x, getattr(self, "weight_ih" + suffix), self._bias("bias_ih", suffix))
         bias = self._bias("bias_hh", suffix)
         project = getattr(self, "weight_hr" + suffix) if self.proj_size else None
 
@@ -214,16 +212,8 @@ class RNNBase(_Recurrent):
         batch, directions = x.shape[1], 2 if self.bidirectional else 1
         sizes = (self.proj_size or self.hidden_size, self.hidden_size)[: self.states]
         if state is None:
-            state = tuple(
-                tg.zeros(
-                    self.num_layers * directions,
-                    batch,
-                    n,
-                    dtype=x.dtype,
-                    device=self.weight_ih_l0.device,
-                )
-                for n in sizes
-            )
+            layers, device = self.num_layers * directions, self.weight_ih_l0.device
+            state = tuple(tg.zeros(layers, batch, n, dtype=x.dtype, device=device) for n in sizes)
         else:
             for k, (s, n) in enumerate(zip(state, sizes, strict=True)):
                 what = "hidden" if self.states == 1 else f"hidden[{k}]"
@@ -426,10 +416,8 @@ class _Cell(_Recurrent):
             state = (zeros,) * self.states
         for s in state:
             _fitting("hidden", s, shape)
-        given, fed_back = (
-            F.linear(input, self.weight_ih, self.bias_ih),
-            F.linear(state[0], self.weight_hh, self.bias_hh),
-        )
+        given = F.linear(input, self.weight_ih, self.bias_ih)
+        fed_back = F.linear(state[0], self.weight_hh, self.bias_hh)
         return self.step(given, fed_back, state)
 
     def extra_repr(self) -> str:

@@ -152,20 +152,18 @@ class Upsample(Module):
         recompute_scale_factor: bool | None = None,
     ) -> None:
         super().__init__()
-        self.size, self.mode, self.align_corners, self.recompute_scale_factor = (
-            size,
-            mode,
-            align_corners,
-            recompute_scale_factor,
-        )
+        self.size = size
+        self.mode = mode
+        self.align_corners = align_corners
+        self.recompute_scale_factor = recompute_scale_factor
         several = isinstance(scale_factor, (tuple, list))
-        self.scale_factor = (
-            tuple(map(float, scale_factor))
-            if several
-            else None
-            if scale_factor is None
-            else float(scale_factor)
-        )
+        self.scale_factor: tuple[float, ...] | float | None
+        if several:
+            self.scale_factor = tuple(map(float, scale_factor))
+        elif scale_factor is None:
+            self.scale_factor = None
+        else:
+            self.scale_factor = float(scale_factor)
 
     def forward(self, input: Any) -> Any:
         return F.interpolate(

@@ -14,13 +14,12 @@ from ...tensors import tensor
 
 
 def _listed(parameters: Any) -> list[Any]:
-    found = (
-        [parameters]
-        if isinstance(parameters, Tensor)
-        else list(parameters)
-        if isinstance(parameters, Iterable)
-        else None
-    )
+    if isinstance(parameters, Tensor):
+        found = [parameters]
+    elif isinstance(parameters, Iterable):
+        found = list(parameters)
+    else:
+        found = None
     if found is None or not all(isinstance(p, Tensor) for p in found):
         raise TypeError(f"a Tensor or an iterable of Tensors is wanted, not {describe(parameters)}")
     return found

@@ -102,15 +102,10 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
 def _constant(x: Any, widths: list[tuple[int, int]], values: Any) -> Any:
     shape = shape_of(x)
     if isinstance(values, (int, float)) and values == 0:
-        return (
-            embed(
-                x,
-                tuple(n + a + b for n, (a, b) in zip(shape, widths, strict=True)),
-                tuple(a for a, _ in widths),
-            )
-            if any(w for pair in widths for w in pair)
-            else x
-        )
+        if not any(w for pair in widths for w in pair):
+            return x
+        padded = tuple(n + a + b for n, (a, b) in zip(shape, widths, strict=True))
+        return embed(x, padded, tuple(a for a, _ in widths))
     plain = not hasattr(values, "dtype") or isinstance(values, np.ndarray)
     per_side = np.broadcast_to(np.asarray(values), (len(shape), 2)) if plain else None
     for axis, (before, after) in enumerate(widths):

@@ -359,15 +359,14 @@ def roll(x: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = 
         n = shape_of(x)[where_]
         if isinstance(n, int) and n == 0:
             continue
-        by = (
-            s % n
-            if isinstance(n, int)
-            else s
-            if 0 <= s < n
-            else s + n
-            if -n <= s < 0
-            else s % int(n)
-        )
+        if isinstance(n, int):
+            by = s % n
+        elif 0 <= s < n:
+            by = s
+        elif -n <= s < 0:
+            by = s + n
+        else:
+            by = s % int(n)
         if same(by, 0):
             continue
         x = concatenate([cut(x, where_, n - by, by), cut(x, where_, 0, n - by)], where_)

@@ -319,13 +319,11 @@ def conj(x: Any) -> Any:
     """Complex conjugate; a real array as it is."""
     dtype = getattr(x, "dtype", None)
     if dtype is None:
-        return (
-            x.conjugate()
-            if isinstance(x, complex)
-            else x
-            if hasattr(x, "__index__") or isinstance(x, float)
-            else conj(array(x))
-        )
+        if isinstance(x, complex):
+            return x.conjugate()
+        if hasattr(x, "__index__") or isinstance(x, float):
+            return x
+        return conj(array(x))
     return bind(conj_op, (x,)) if dtype.kind == "c" else x
 
 
@@ -333,13 +331,11 @@ def real(x: Any) -> Any:
     """Real part."""
     dtype = getattr(x, "dtype", None)
     if dtype is None:
-        return (
-            x.real
-            if isinstance(x, complex)
-            else x
-            if hasattr(x, "__index__") or isinstance(x, float)
-            else real(array(x))
-        )
+        if isinstance(x, complex):
+            return x.real
+        if hasattr(x, "__index__") or isinstance(x, float):
+            return x
+        return real(array(x))
     return bind(real_op, (x,)) if dtype.kind == "c" else x
 
 

@@ -141,10 +141,8 @@ def tensordot(x: Any, y: Any, axes: int | tuple[Axes, Axes] | Sequence[Axes] = 2
                     b[m],
                 )
             )
-    left, right = (
-        [k for k in range(len(a)) if k not in of_x],
-        [k for k in range(len(b)) if k not in of_y],
-    )
+    left = [k for k in range(len(a)) if k not in of_x]
+    right = [k for k in range(len(b)) if k not in of_y]
     shape = (*[a[k] for k in left], *[b[k] for k in right])
     x, y = alike(x, y)
     x = fold(x, (left, of_x))

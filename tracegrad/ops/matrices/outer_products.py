@@ -36,10 +36,8 @@ def kron(x: Any, y: Any) -> Any:
     """
     x, y = operand(x), operand(y)
     ndim = max(ndim_of(x), ndim_of(y))
-    a, b = (
-        (1,) * (ndim - ndim_of(x)) + tuple(shape_of(x)),
-        (1,) * (ndim - ndim_of(y)) + tuple(shape_of(y)),
-    )
+    a = (1,) * (ndim - ndim_of(x)) + tuple(shape_of(x))
+    b = (1,) * (ndim - ndim_of(y)) + tuple(shape_of(y))
     spread_x = reshape(x, [s for n in a for s in (n, 1)])
     spread_y = reshape(y, [s for n in b for s in (1, n)])
     return reshape(mul(spread_x, spread_y), tuple(n * m for n, m in zip(a, b, strict=True)))

@@ -41,15 +41,10 @@ def size_hint(size: Int) -> int:
     so no guard is recorded."""
     if isinstance(size, int):
         return size
-    return (
-        int(
-            integers.evaluate(
-                size, {**dict.fromkeys(integers.symbols(size), 64), **SIZES.open[-1].hints}
-            )
-        )
-        if SIZES.open
-        else 64
-    )
+    if not SIZES.open:
+        return 64
+    hints = {**dict.fromkeys(integers.symbols(size), 64), **SIZES.open[-1].hints}
+    return int(integers.evaluate(size, hints))
 
 
 def swap(x: Any) -> Any:
@@ -180,10 +175,8 @@ matmul_op = op(
 
 def _vectors_infer(x: Any, y: Any) -> Types:
     a, b = x.type.shape, y.type.shape
-    first, second = (
-        "the only axis" if len(a) == 1 else "the last axis",
-        "the only axis" if len(b) == 1 else "the second-to-last axis",
-    )
+    first = "the only axis" if len(a) == 1 else "the last axis"
+    second = "the only axis" if len(b) == 1 else "the second-to-last axis"
     if not same(a[-1], b[0]):
         raise ShapeError(
             mismatch(

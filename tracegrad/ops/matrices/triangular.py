@@ -80,13 +80,12 @@ def _triangular_vjp(
         ct_b = triangular_solve_stack(a if trans == 2 else conj(a), cts[0], lower, 0, unit)
     if not wanted[0]:
         return [None, ct_b]
-    outer = (
-        product(ct_b, adjoint(x))
-        if trans == 0
-        else product(conj(x), swap(ct_b))
-        if trans == 1
-        else product(x, adjoint(ct_b))
-    )
+    if trans == 0:
+        outer = product(ct_b, adjoint(x))
+    elif trans == 1:
+        outer = product(conj(x), swap(ct_b))
+    else:
+        outer = product(x, adjoint(ct_b))
     return [neg(_part(outer, lower, unit)), ct_b if wanted[1] else None]
 
 

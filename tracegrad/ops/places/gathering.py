@@ -66,12 +66,8 @@ def _front_indices(indices: Sequence[Any], axes: Sequence[int | None], block: in
 
 
 def _block_ndim(indices: Sequence[Any], at: Sequence[int | None], aligned: Aligned) -> int:
-    return max(
-        [
-            *[ndim_of(i) - (k is not None) for i, k in zip(indices, at, strict=True)],
-            *[b + 1 for _, b in aligned],
-        ]
-    )
+    own = [ndim_of(i) - (k is not None) for i, k in zip(indices, at, strict=True)]
+    return max([*own, *[b + 1 for _, b in aligned]])
 
 
 def _shift(pairs: Aligned, source: int, block: int) -> Aligned:
@@ -87,13 +83,10 @@ def _gather_batch(values: Any, where_: Any, size: Int, **params: Any) -> Any:
     x, *indices = values
     at, aligned = params["at"], params["aligned"]
     if all(k is None for k in where_[1:]):
-        return [
-            _bind(
-                "gather",
-                [front(x, where_[0]), *indices],
-                _moved(params, at + 1, _shift(aligned, 1, 0)),
-            )
-        ], [0]
+        pairs = _shift(aligned, 1, 0)
+        return [_bind("gather", [front(x, where_[0]), *indices], _moved(params, at + 1, pairs))], [
+            0
+        ]
     moved = _front_indices(indices, where_[1:], _block_ndim(indices, where_[1:], aligned))
     if where_[0] is None:
         return [

@@ -121,10 +121,8 @@ def _slice_range(item: slice, size: Int) -> tuple[Int, Int, int]:
         start, stop = _bound(item.start, size, 0, 0, size), _bound(item.stop, size, size, 0, size)
         span = stop - start
     else:
-        start, stop = (
-            _bound(item.start, size, size - 1, -1, size - 1),
-            _bound(item.stop, size, -1, -1, size - 1),
-        )
+        start = _bound(item.start, size, size - 1, -1, size - 1)
+        stop = _bound(item.stop, size, -1, -1, size - 1)
         span = start - stop
     if span <= 0:
         return 0, 0, 1
@@ -150,17 +148,17 @@ def check_mask(mask: Any, shape: Shape, axis: int) -> None:
             )
 
 
+def _axes_used(entry: Any) -> int:
+    """How many axes of the source a part of a key takes."""
+    if entry is None or entry is Ellipsis:
+        return 0
+    return ndim_of(entry) if hasattr(entry, "dtype") and entry.dtype.kind == "b" else 1
+
+
 def make_plan(shape: Shape, key: Any) -> Plan:
     """What the key means for an array of this shape."""
     entries = [_entry(item) for item in (key if isinstance(key, tuple) else (key,))]
-    used = sum(
-        0
-        if e is None or e is Ellipsis
-        else ndim_of(e)
-        if hasattr(e, "dtype") and e.dtype.kind == "b"
-        else 1
-        for e in entries
-    )
+    used = sum(map(_axes_used, entries))
     if sum(e is Ellipsis for e in entries) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
     if used > len(shape):

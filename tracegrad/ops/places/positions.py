@@ -74,12 +74,10 @@ def position(
 ) -> tuple[Any, ...]:
     """One entry per source axis, for the index of an element of gather's result; index arrays start
     at input `first`."""
-    axes, at, aligned, windows = (
-        params["axes"],
-        params["at"],
-        dict(params["aligned"]),
-        params["windows"],
-    )
+    axes = params["axes"]
+    at = params["at"]
+    aligned = dict(params["aligned"])
+    windows = params["windows"]
     source = in_shapes[0]
     rest = _rest(source, params)
     size = len(out_index) - len(rest)

@@ -147,13 +147,11 @@ class Writer:
         fresh: Callable[[str], str],
         width: int,
     ) -> None:
-        self.loop, self.split, self.buffers, self.fresh, self.width = (
-            loop,
-            split,
-            buffers,
-            fresh,
-            width,
-        )
+        self.loop = loop
+        self.split = split
+        self.buffers = buffers
+        self.fresh = fresh
+        self.width = width
         self.lane: Int = integers.symbol(loop.index) - loop.lo
         self.owners = owners.Owners(buffers)
         self.written = self.owners.all(
@@ -266,12 +264,8 @@ class Writer:
             *[name for name, _ in self.copies.values()],
             *self.checked,
         ]
-        return tuple(body), tuple(
-            [
-                kernel.Allocate(name, self.buffers[name].dtype, self.buffers[name].shape)
-                for name in names
-            ]
-        )
+        memory = [kernel.Allocate(n, self.buffers[n].dtype, self.buffers[n].shape) for n in names]
+        return tuple(body), tuple(memory)
 
     def all_places(self, body: Sequence[kernel.Statement]) -> kernel.Loop:
         """A loop over all places of a block, the last of which may be without items: so many passes

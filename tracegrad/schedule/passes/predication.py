@@ -249,11 +249,9 @@ class Split:
         """The largest value of an integer among the items that take part, and where the value of
         each is: 0 for the others."""
         if n not in level.longest:
-            mine, trips, most = (
-                self.fresh("mine"),
-                self.flag("trips", kernel.INT64),
-                self.total(level, "most", ZERO),
-            )
+            mine = self.fresh("mine")
+            trips = self.flag("trips", kernel.INT64)
+            most = self.total(level, "most", ZERO)
             self.varying.add(mine)
             value: kernel.Expression = kernel.Name(mine, kernel.INT64)
             if level.mask is not None:

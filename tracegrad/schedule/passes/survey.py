@@ -26,13 +26,12 @@ class Use:
     """Whether all accesses are those of a lane to a temporary of its own pass."""
 
     def merged(self, other: Use) -> Use:
-        places = (
-            self.places
-            if other.places is None
-            else other.places
-            if self.places is None
-            else self.places & other.places
-        )
+        if other.places is None:
+            places = self.places
+        elif self.places is None:
+            places = other.places
+        else:
+            places = self.places & other.places
         return Use(
             places,
             self.written or other.written,
