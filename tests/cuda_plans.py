@@ -18,7 +18,10 @@ SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
 INSTALLED = importlib.util.find_spec("numba_cuda") is not None
 NEEDS_COMPILER = pytest.mark.skipif(
     not INSTALLED or SIMULATED,
-    reason="needs numba-cuda (pip install 'tracegrad[cuda]') and not its simulator (NUMBA_ENABLE_CUDASIM)",
+    reason=(
+        "needs numba-cuda (pip install 'tracegrad[cuda]') and not its simulator "
+        "(NUMBA_ENABLE_CUDASIM)"
+    ),
 )
 
 

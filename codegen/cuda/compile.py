@@ -51,7 +51,9 @@ def functions(source: str, kernels: Sequence[Kernel]) -> dict[str, Callable[...,
         # NumPy's defaults.
         for k in kernels:
             exec(
-                f"def quiet(*words):\n    with np.errstate(all='ignore'):\n        inner_{k.name}(*words)",
+                "def quiet(*words):\n"
+                "    with np.errstate(all='ignore'):\n"
+                f"        inner_{k.name}(*words)",
                 space,
             )
             space[f"inner_{k.name}"], space[k.name] = space[k.name], space["quiet"]

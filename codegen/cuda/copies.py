@@ -54,7 +54,8 @@ def source(rank: int, itemsize: int) -> str:
         f"to = strided(to, {shape}, ({', '.join(steps_to)},), {dtype})",
         f"what = strided(what, {shape}, ({', '.join(steps_what)},), {dtype})",
         "member = index(cuda.blockIdx.x) * index(cuda.blockDim.x) + index(cuda.threadIdx.x)",
-        f"for rest in range(member, {' * '.join(extents)}, index(cuda.gridDim.x) * index(cuda.blockDim.x)):",
+        f"for rest in range(member, {' * '.join(extents)}, index(cuda.gridDim.x) * "
+        "index(cuda.blockDim.x)):",
     ]
     for axis in reversed(range(rank)):
         body += [

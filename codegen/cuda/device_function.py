@@ -26,25 +26,27 @@ def source_of(program: kernel.Program) -> str:
     fills; its 0-d results are returned."""
     if program.sizes:
         raise TypeError(
-            f"{program.name}: a device function needs fixed sizes; it was traced for any size of {', '.join(dict(program.sizes))}"
+            f"{program.name}: a device function needs fixed sizes; "
+            f"it was traced for any size of {', '.join(dict(program.sizes))}"
         )
     for phase in program.phases:
         for s in statements(phase.body):
             if isinstance(s, kernel.Allocate):
                 raise NotImplementedError(
-                    f"{program.name}: a device function has no memory for loops whose number of steps is not known"
+                    f"{program.name}: a device function has no memory for loops whose number "
+                    "of steps is not known"
                 )
             if isinstance(s, kernel.Call) and s.routine not in THREAD_ROUTINES:
                 raise NotImplementedError(
-                    f"{program.name}: {s.routine.partition('.')[2]} has no form that one thread runs ({s.comment})"
+                    f"{program.name}: {s.routine.partition('.')[2]} has no form that one "
+                    f"thread runs ({s.comment})"
                 )
     inputs = [b for b in program.buffers if b.role == "in"]
     outputs = [b for b in program.buffers if b.role == "out"]
     scalars = {b.name for b in program.buffers if b.role in ("in", "out") and not b.shape}
     body = Body(program, {}, Owners.of_program(program), Team.THREAD, deterministic=True)
-    lines = [
-        f"def {program.name}({', '.join([b.name for b in inputs] + [b.name for b in outputs if b.shape])}):"
-    ]
+    parameters = [b.name for b in inputs] + [b.name for b in outputs if b.shape]
+    lines = [f"def {program.name}({', '.join(parameters)}):"]
     lines += [f"    {b.name} = {literal(0, b.dtype)}" for b in outputs if not b.shape]
     for b in sorted(program.buffers, key=lambda b: bool(b.of)):
         shape = "(" + "".join(f"{s}, " for s in b.shape) + ")"

@@ -62,7 +62,10 @@ def missing() -> str:
             return f"numba-cuda {version} needs NumPy below 2.5: pip install 'numpy<2.5'"
         cuda = target()
         if not cuda.is_available():
-            return f"no NVIDIA driver was found ({_why(cuda)}). Install the driver of the GPU; numba-cuda itself is there"
+            return (
+                f"no NVIDIA driver was found ({_why(cuda)}). Install the driver of the GPU; "
+                "numba-cuda itself is there"
+            )
         if len(cuda.gpus) == 0:
             return "the NVIDIA driver sees no GPU; look at nvidia-smi and CUDA_VISIBLE_DEVICES"
     except (
@@ -93,7 +96,8 @@ def check_device(index: int) -> None:
     if not 0 <= index < len(target().gpus):
         count = len(target().gpus)
         raise RuntimeError(
-            f"there is no device cuda:{index}; this machine has {count} GPU{'s' * (count != 1)}, counted from 0"
+            f"there is no device cuda:{index}; this machine has {count} "
+            f"GPU{'s' * (count != 1)}, counted from 0"
         )
 
 

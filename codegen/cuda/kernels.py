@@ -108,11 +108,15 @@ def _told(steps: Sequence[Any]) -> Iterator[str]:
                     ", waiting for each other" if step.waits else ""
                 )
             case Routine(call):
-                yield f"{call.routine}({', '.join(str(getattr(a, 'value', getattr(a, 'name', a))) for a in call.arguments)})"
+                given = [getattr(a, "value", getattr(a, "name", a)) for a in call.arguments]
+                yield f"{call.routine}({', '.join(map(str, given))})"
             case Fetch(name, _):
                 yield f"{name} is fetched from the device"
             case Reserve(request):
-                yield f"{request.name} = memory for {request.dtype.name}[{', '.join(map(str, request.shape))}]"
+                yield (
+                    f"{request.name} = memory for "
+                    f"{request.dtype.name}[{', '.join(map(str, request.shape))}]"
+                )
             case Repeat(loop, inner):
                 yield f"for {loop.index} in range({loop.lo}, {loop.hi}):"
                 yield from inside(inner)
@@ -319,7 +323,8 @@ class _Writer:
                 lines.append("    arrivals = view(arrivals, index(0), (index(1),), np.uint64)")
         for dtype, array in body.shared.items():
             lines.append(
-                f"    {array} = cuda.shared.array({MOST_THREADS}, np.{dtype if dtype != 'bool' else 'bool_'})"
+                f"    {array} = cuda.shared.array({MOST_THREADS}, "
+                f"np.{dtype if dtype != 'bool' else 'bool_'})"
             )
         return "\n".join(lines) + "\n"
 

@@ -94,7 +94,8 @@ def source(dtype: np.dtype[Any], scaled: bool, side: int, each: int) -> str:
         f"mine_column = me % index({side})",
         f"tiles_down = (m + index({wide - 1})) // index({wide})",
         f"tiles_along = (n + index({wide - 1})) // index({wide})",
-        "for tile in range(index(cuda.blockIdx.x), tiles_down * tiles_along * batches, index(cuda.gridDim.x)):",
+        "for tile in range(index(cuda.blockIdx.x), tiles_down * tiles_along * batches, "
+        "index(cuda.gridDim.x)):",
         "    batch = tile // (tiles_down * tiles_along)",
         "    place = tile % (tiles_down * tiles_along)",
         f"    row = place // tiles_along * index({wide})",
@@ -104,22 +105,28 @@ def source(dtype: np.dtype[Any], scaled: bool, side: int, each: int) -> str:
         "        cuda.syncthreads()",
         f"        for piece in range(me, index({side * wide}), index({side * side})):",
         # Neighbouring threads read neighbours in memory, along whichever axis these lie.
-        f"            deep = piece % index({side}) if a_column == index(1) else piece // index({wide})",
-        f"            across = piece // index({side}) if a_column == index(1) else piece % index({wide})",
+        f"            deep = piece % index({side}) if a_column == index(1) else "
+        f"piece // index({wide})",
+        f"            across = piece // index({side}) if a_column == index(1) else "
+        f"piece % index({wide})",
         f"            value = {zero}",
         "            if start + deep < k and row + across < m:",
-        "                value = a[batch * a_batch + (row + across) * a_row + (start + deep) * a_column]",
+        "                value = a[batch * a_batch + (row + across) * a_row + "
+        "(start + deep) * a_column]",
         *(
             ["                value = value * scale[batch * scale_batch + start + deep]"]
             if scaled
             else []
         ),
         "            strip_a[deep, across] = value",
-        f"            deep_b = piece // index({wide}) if b_column == index(1) else piece % index({side})",
-        f"            across_b = piece % index({wide}) if b_column == index(1) else piece // index({side})",
+        f"            deep_b = piece // index({wide}) if b_column == index(1) else "
+        f"piece % index({side})",
+        f"            across_b = piece % index({wide}) if b_column == index(1) else "
+        f"piece // index({side})",
         f"            value_b = {zero}",
         "            if start + deep_b < k and column + across_b < n:",
-        "                value_b = b[batch * b_batch + (start + deep_b) * b_row + (column + across_b) * b_column]",
+        "                value_b = b[batch * b_batch + (start + deep_b) * b_row + (column + "
+        "across_b) * b_column]",
         "            strip_b[deep_b, across_b] = value_b",
         "        cuda.syncthreads()",
         f"        for deep in range(index({side})):",

@@ -1,5 +1,5 @@
-"""Who executes the lines of a kernel: a thread, a block or the grid, what each has touched since its
-members last waited for each other, and how they wait."""
+"""Who executes the lines of a kernel: a thread, a block or the grid, what each has touched since
+its members last waited for each other, and how they wait."""
 
 from __future__ import annotations
 

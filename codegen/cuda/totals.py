@@ -96,7 +96,8 @@ class Totals(Members):
             carry = carries[a.name]
             self.line(
                 depth + 1,
-                f"{before[a.name]}, {carry} = {function}({self.partial(a)}, {carry}, {self.shared_array(a)})",
+                f"{before[a.name]}, {carry} = {function}({self.partial(a)}, {carry}, "
+                f"{self.shared_array(a)})",
             )
         self.line(depth + 1, f"if {i} < {last}:")
         body: Sequence[kernel.Statement] = s.body
@@ -137,7 +138,8 @@ class Totals(Members):
         self.contributions(
             depth,
             how,
-            f"for {s.index} in range({first} + {self.names['thread']}, {last}, {self.names['threads']}):",
+            f"for {s.index} in range({first} + {self.names['thread']}, {last}, "
+            f"{self.names['threads']}):",
         )
         each, carries = {}, {}
         for a in how.accumulators:

@@ -116,12 +116,14 @@ def write(
     if not whole:
         body.line(
             depth + 1,
-            f"{first} = min(({lo} + index({width - 1})) // index({width}) * index({width}), max({lo}, {hi}))",
+            f"{first} = min(({lo} + index({width - 1})) // index({width}) * "
+            f"index({width}), max({lo}, {hi}))",
         )
     body.line(depth + 1, f"{last} = max({first}, {hi} // index({width}) * index({width}))")
     body.line(
         depth,
-        f"for {s.index} in range({first} + {rank} * index({width}), {last}, {size} * index({width})):",
+        f"for {s.index} in range({first} + {rank} * index({width}), {last}, "
+        f"{size} * index({width})):",
     )
     values = {
         name: [body.fresh("lane") for _ in range(width)] for name in (*how.loaded, *how.stored)

@@ -48,8 +48,9 @@ def test_on_the_simulator(file: Path, part: str) -> None:
 
 def test_nothing_of_cuda_is_imported_unasked() -> None:
     code = (
-        "import sys; before = set(sys.modules); import tracegrad as tg; tg.jit(lambda x: x * 2)(1.0); "
-        "print([m for m in set(sys.modules) - before if 'cuda' in m and m != 'tracegrad.cuda' and not m.startswith('tracegrad.codegen.native')])"
+        "import sys; before = set(sys.modules); import tracegrad as tg; tg.jit(lambda x: "
+        "x * 2)(1.0); print([m for m in set(sys.modules) - before if 'cuda' in m and m != "
+        "'tracegrad.cuda' and not m.startswith('tracegrad.codegen.native')])"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -76,7 +77,8 @@ def test_what_is_missing_is_said() -> None:
     ):
         with pytest.raises(
             RuntimeError,
-            match=r"'cuda' is not available: numba-cuda is not installed: pip install 'tracegrad\[cuda\]'",
+            match=r"'cuda' is not available: numba-cuda is not installed: "
+            r"pip install 'tracegrad\[cuda\]'",
         ):
             ask()
 

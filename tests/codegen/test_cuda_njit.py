@@ -48,7 +48,8 @@ def one(a, out):
 
 rng = np.random.default_rng(0)
 xs, a = rng.normal(size=(3, 6)), rng.normal(size=(5, 5))
-values, gradients, hessians, out = np.zeros(3), np.zeros((3, 6)), np.zeros((3, 6, 6)), np.zeros((5, 5))
+values, gradients, hessians = np.zeros(3), np.zeros((3, 6)), np.zeros((3, 6, 6))
+out = np.zeros((5, 5))
 each[2, 2](xs, values, gradients, hessians)
 one[1, 1](a, out)
 for i in range(3):

@@ -14,7 +14,9 @@ import tracegrad as tg
 from tests.cases import Case
 from tests.checks import as_tuple
 from tests.cuda_plans import NEEDS_COMPILER, plan_of
-from tests.ops.test_ops import CASES, ids, projected_gradient, quiet, rng_for  # noqa: F401  (a fixture)
+
+# `quiet` is a fixture.
+from tests.ops.test_ops import CASES, ids, projected_gradient, quiet, rng_for  # noqa: F401
 
 pytestmark = NEEDS_COMPILER
 CAPABILITIES = ((8, 0), (9, 0))

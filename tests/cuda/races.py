@@ -88,7 +88,8 @@ class Member(threading.Thread):
             ):
                 line = sys._getframe(2).f_lineno
                 raise Race(
-                    f"line {line}: {how} of element {at} by thread {self.index} of block {self.block} and {kind} by thread {other.index} of block "
+                    f"line {line}: {how} of element {at} by thread {self.index} of "
+                    f"block {self.block} and {kind} by thread {other.index} of block "
                     f"{other.block} are not ordered"
                 )
         cell[self, how] = self.in_block, self.in_grid
@@ -123,7 +124,8 @@ class Grid:
             members = [m for m in self.members if m.block == b]
             if len({m.waits_for for m in members}) > 1:
                 raise Race(
-                    f"threads of one block wait at several places: {sorted({m.waits_for for m in members})}"
+                    "threads of one block wait at several places: "
+                    f"{sorted({m.waits_for for m in members})}"
                 )
             if members[0].waits_for.startswith("block"):
                 found += members

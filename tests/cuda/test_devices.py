@@ -240,7 +240,7 @@ def test_copies_and_pickles() -> None:
 def test_tensors_of_two_devices_do_not_mix() -> None:
     x, there = on_device(), tg.tensor(X)
     f = tg.jit(lambda a, b: a * b)
-    message = r"Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
+    message = "Expected all tensors to be on the same device, but found at least two devices"
     for mix in (
         lambda: x + there,
         lambda: there * x,
@@ -267,12 +267,15 @@ def test_gradients_lie_where_their_tensors_do() -> None:
     x, there = on_device(requires_grad=True), tg.tensor(X)
     with pytest.raises(
         RuntimeError,
-        match=r"grad_output\[0\] is on cpu and output\[0\] on cuda:0: expected all tensors to be on the same device",
+        match=r"grad_output\[0\] is on cpu and output\[0\] on cuda:0: expected all tensors",
     ):
         (x * 2).backward(there)
     with pytest.raises(
         RuntimeError,
-        match="assigned grad has data located on a different device: it is on cpu, the tensor on cuda:0",
+        match=(
+            "assigned grad has data located on a different device: it is on cpu, "
+            "the tensor on cuda:0"
+        ),
     ):
         x.grad = there
     (x * 2).backward(X)  # an array of NumPy is a constant

@@ -17,7 +17,9 @@ from tests.cuda import races
 from tests.cuda.common import same_on_both
 from tests.cuda.test_op_table import ROWS, check
 from tests.cuda.test_programs import PROGRAMS, TRANSFORMS, compiled_there
-from tests.ops.test_ops import batch_of, ids, projected_gradient, quiet, rng_for  # noqa: F401  (a fixture)
+
+# `quiet` is a fixture.
+from tests.ops.test_ops import batch_of, ids, projected_gradient, quiet, rng_for  # noqa: F401
 
 X = np.linspace(-0.7, 1.1, 20)
 

@@ -66,8 +66,9 @@ def check_places(
         if where != device:
             name = f" ({names[k]})" if k < len(names) and names[k] else ""
             raise RuntimeError(
-                f"{user_line()}: Expected all tensors to be on the same device, but found at least two devices, {device} and {where}! "
-                f"(operand {k}{name} of {what} is on {where}; move it with .to({str(device)!r}))"
+                f"{user_line()}: Expected all tensors to be on the same device, "
+                f"but found at least two devices, {device} and {where}! (operand {k}{name} of "
+                f"{what} is on {where}; move it with .to({str(device)!r}))"
             )
 
 

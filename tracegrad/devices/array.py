@@ -123,7 +123,8 @@ class DeviceArray:
         for part in index if isinstance(index, tuple) else (index,):
             if not (part is None or part is Ellipsis or isinstance(part, (int, slice))):
                 raise TypeError(
-                    f"an array on {self.device} takes integers, slices, None and Ellipsis as indices, not {type(part).__name__}"
+                    f"an array on {self.device} takes integers, slices, None and Ellipsis as "
+                    f"indices, not {type(part).__name__}"
                 )
         whole = index if isinstance(index, tuple) else (index,)
         # With an Ellipsis the result is an array of no axes where all indices are integers, and not
@@ -187,7 +188,8 @@ class DeviceArray:
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
         raise TypeError(
-            f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
+            f"can't convert {self.device} device type tensor to numpy. "
+            "Use Tensor.cpu() to copy the tensor to host memory first."
         )
 
     def __len__(self) -> int:

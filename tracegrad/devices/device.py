@@ -36,7 +36,8 @@ class Device(str):
             type, index = "cuda", type
         if not isinstance(type, str):
             raise TypeError(
-                f"a device is named by a string ('cpu', 'cuda', 'cuda:0') or the number of a GPU; device is {describe(type)}"
+                "a device is named by a string ('cpu', 'cuda', 'cuda:0') or the number of a GPU; "
+                f"device is {describe(type)}"
             )
         kind, colon, number = type.partition(":")
         if kind not in KINDS:
@@ -46,7 +47,8 @@ class Device(str):
         if colon:
             if index is not None:
                 raise RuntimeError(
-                    f"type (string) must not include an index because index was passed explicitly: {type}"
+                    "type (string) must not include an index because index was "
+                    f"passed explicitly: {type}"
                 )
             if not (number.isascii() and number.isdigit()) or (
                 len(number) > 1 and number[0] == "0"

@@ -114,7 +114,8 @@ def from_dlpack(other: Any) -> DeviceArray | np.ndarray[Any, Any]:
         return shared
     if kind != ON_CUDA:
         raise BufferError(
-            f"arrays on devices of DLPack's kind {int(kind)} cannot be taken over, only those of CPUs (1) and CUDA GPUs (2)"
+            f"arrays on devices of DLPack's kind {int(kind)} cannot be taken over, "
+            "only those of CPUs (1) and CUDA GPUs (2)"
         )
     device = resolve(Device("cuda", int(number)))
     given = other.__dlpack__(stream=1)

@@ -87,8 +87,9 @@ class Pool:
                         address, owner = driver().allocate(self.index, size)
                     except MemoryError:
                         raise MemoryError(
-                            f"cuda:{self.index} has no memory for {nbytes} bytes: arrays take {self.allocated} bytes of it. Free some of them, or "
-                            "work on smaller parts"
+                            f"cuda:{self.index} has no memory for {nbytes} bytes: "
+                            f"arrays take {self.allocated} bytes of it. Free some of them, "
+                            "or work on smaller parts"
                         ) from None
                 self.reserved += size
                 self.peak_reserved = max(self.peak_reserved, self.reserved)
