@@ -132,8 +132,6 @@ class Graph:
             yield from node.subgraphs()
 
     def __str__(self) -> str:
-        text: str = PRINTER[0](self)
-        return text
+        from .printer import print_graph
 
-
-PRINTER: list[Any] = [lambda graph: f"<graph {graph.name}>"]
+        return print_graph(self)

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._codegen import integers
 from ..dtypes import SHORT
-from .graph import PRINTER, Atom, Graph, Literal, Var
+from .graph import Atom, Graph, Literal, Var
 
 
 def print_graph(graph: Graph, indent: int = 0) -> str:
@@ -108,5 +108,4 @@ def assign_names(graph: Graph) -> dict[Var, str]:
     return names
 
 
-PRINTER[0] = print_graph
 __all__ = ["Literal", "assign_names", "print_graph"]

@@ -75,15 +75,3 @@ def in_order(arrays: Any) -> list[Any]:
 def ndim_of(x: Any) -> int:
     """The number of axes of an array, boxed value or scalar."""
     return len(getattr(x, "shape", ()))
-
-
-def front(x: Any, axis: int) -> Any:
-    """`x` with its batch axis first."""
-    return (
-        x
-        if axis == 0
-        else bind(MOVEAXIS[0], [x], {"axes": (axis, *[k for k in range(ndim_of(x)) if k != axis])})
-    )
-
-
-MOVEAXIS: list[Op] = []

@@ -28,7 +28,7 @@ from ...types import (
     same,
     show,
 )
-from ..define import MOVEAXIS, front, linear, ndim_of, shape_of
+from ..define import linear, ndim_of, shape_of
 
 # --- reshape --------------------------------------------------------------------------------------
 
@@ -168,7 +168,15 @@ transpose_op = linear(
     view=True,
     doc="The axes in another order.",
 )
-MOVEAXIS.append(transpose_op)
+
+
+def front(x: Any, axis: int) -> Any:
+    """`x` with its batch axis first."""
+    return (
+        x
+        if axis == 0
+        else bind(transpose_op, [x], {"axes": (axis, *[k for k in range(ndim_of(x)) if k != axis])})
+    )
 
 
 @lru_cache(maxsize=64)

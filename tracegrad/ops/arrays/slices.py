@@ -17,8 +17,8 @@ from ...types import (
     normalize_axis,
     same,
 )
-from ..define import as_array, front, linear, shape_of
-from .shape import expand_dims, reshape
+from ..define import as_array, linear, shape_of
+from .shape import expand_dims, front, reshape
 
 
 def _slice_evaluate(x: Any, *, start: Shape, size: Shape, step: tuple[int, ...]) -> Any:

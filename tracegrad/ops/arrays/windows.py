@@ -10,8 +10,8 @@ import numpy as np
 from ..._codegen import lowering as lower
 from ...ir.dispatch import bind
 from ...types import ArrayType, Int, Shape
-from ..define import front, linear, shape_of
-from .shape import broadcast_to, expand_dims, sum_axes
+from ..define import linear, shape_of
+from .shape import broadcast_to, expand_dims, front, sum_axes
 from .slices import cut, embed
 
 

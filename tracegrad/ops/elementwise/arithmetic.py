@@ -16,7 +16,8 @@ from ...ir.dispatch import bind
 from ...ir.op import Op, elementwise, odd
 from ...types import ArrayType
 from ...weak import weak
-from ..define import front, linear
+from ..arrays.shape import front
+from ..define import linear
 
 
 def _inverse(y: Any) -> Any:

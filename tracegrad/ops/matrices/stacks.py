@@ -18,8 +18,8 @@ from ...ir.dispatch import bind
 from ...ir.op import Op, Types
 from ...types import ArrayType, Int, same, show
 from ..arrays.creation import eye
-from ..arrays.shape import broadcast_to, reshape, sum_axes
-from ..define import front, shape_of
+from ..arrays.shape import broadcast_to, front, reshape, sum_axes
+from ..define import shape_of
 from ..elementwise.arithmetic import convert, where
 from .products import operand
 

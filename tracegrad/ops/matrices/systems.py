@@ -15,9 +15,9 @@ from ...ir.op import Op, Types, op
 from ...types import ArrayType, Int, show
 from ..arrays.concatenation import stack
 from ..arrays.creation import eye
-from ..arrays.shape import broadcast_to, reshape, sum_axes, transpose
+from ..arrays.shape import broadcast_to, front, reshape, sum_axes, transpose
 from ..arrays.slices import slice_array
-from ..define import front, shape_of
+from ..define import shape_of
 from ..elementwise.arithmetic import add, conj, imag, mul, neg, real, sub, where
 from ..totals.reductions import product_of_others
 from .products import adjoint, product, swap

@@ -30,8 +30,8 @@ from ...ir.dispatch import Value, bind
 from ...ir.op import Op, Rules, op
 from ...types import ArrayType, Int
 from ..arrays.creation import iota
-from ..arrays.shape import broadcast_to, moveaxis, reshape, transpose
-from ..define import front, ndim_of, shape_of
+from ..arrays.shape import broadcast_to, front, moveaxis, reshape, transpose
+from ..define import ndim_of, shape_of
 from ..elementwise.arithmetic import add, convert, equal, mul, where
 from .positions import (
     Aligned,

@@ -13,9 +13,9 @@ from ...errors import DTypeError, ShapeError
 from ...ir.dispatch import STATE, Value, bind
 from ...ir.op import Op, Types, op
 from ...types import Int, Shape, broadcast_shapes, same, show
-from ..arrays.shape import broadcast_to, reshape
+from ..arrays.shape import broadcast_to, front, reshape
 from ..arrays.slices import embed, flip, select_op, slice_array
-from ..define import as_array, front, ndim_of, shape_of
+from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import add, convert, where
 from .gathering import MOST, Placed, Places, add_at, gather_at, put_at
 from .keys import Plan, check_mask, concrete, hashable, known_plan, make_plan, only_new_axes

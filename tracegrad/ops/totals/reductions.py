@@ -16,9 +16,9 @@ from ...ir.dispatch import bind
 from ...ir.op import Op, Types, op
 from ...types import ArrayType, Int, normalize_axis, show
 from ..arrays.concatenation import concatenate
-from ..arrays.shape import broadcast_to, expand_dims, reshape, sum_axes, sum_op, transpose
+from ..arrays.shape import broadcast_to, expand_dims, front, reshape, sum_axes, sum_op, transpose
 from ..arrays.slices import slice_array
-from ..define import as_array, front, ndim_of, shape_of
+from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import add, conj, convert, div, equal, mul, not_equal, sub, where
 from ..elementwise.logic import logical_or
 from .axes import Axis, count, keep, moved_axes, over, reduced_axes, spread, stands_for_none

@@ -15,9 +15,9 @@ from ...ir.op import Op, Types, op, operand_kinds
 from ...types import ArrayType, Int, normalize_axis, same, show
 from ..arrays.concatenation import concatenate
 from ..arrays.creation import iota
-from ..arrays.shape import broadcast_to, reshape, sum_axes
+from ..arrays.shape import broadcast_to, front, reshape, sum_axes
 from ..arrays.slices import cut, slice_array
-from ..define import as_array, front, linear, ndim_of, shape_of
+from ..define import as_array, linear, ndim_of, shape_of
 from ..elementwise.arithmetic import add, conj, convert, div, equal, mul, not_equal, sub, where
 from ..elementwise.logic import logical_or
 from ..places.along import take_along_axis

@@ -15,9 +15,9 @@ from ...ir.dispatch import bind
 from ...ir.op import Op, Types, op
 from ...types import ArrayType, Int, normalize_axis, same, show
 from ..arrays.concatenation import stack
-from ..arrays.shape import expand_dims, reshape, sum_axes, transpose
+from ..arrays.shape import expand_dims, front, reshape, sum_axes, transpose
 from ..arrays.slices import flip, slice_array
-from ..define import as_array, front, ndim_of, shape_of
+from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import add, convert, div, equal, less, less_equal, mul, sub, where
 from ..elementwise.comparison import clip
 from ..elementwise.logic import isnan, logical_and, logical_not, logical_or

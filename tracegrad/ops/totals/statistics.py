@@ -15,8 +15,8 @@ from ...errors import ShapeError
 from ...ir.dispatch import bind
 from ...ir.op import Op, elementwise, odd, op
 from ...types import ArrayType, Int, broadcast_shapes, normalize_axis, same, show
-from ..arrays.shape import broadcast_to, reshape
-from ..define import as_array, front, linear, ndim_of, shape_of
+from ..arrays.shape import broadcast_to, front, reshape
+from ..define import as_array, linear, ndim_of, shape_of
 from ..elementwise.arithmetic import add, convert, div, equal, imag, mul, not_equal, real, sub
 from ..elementwise.arithmetic import where as where_
 from ..elementwise.elementary import abs as abs_
