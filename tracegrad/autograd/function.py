@@ -16,8 +16,9 @@ import numpy as np
 
 from ..dtypes import is_differentiable
 from ..ir.dispatch import PROFILES, STATE, Value, bind
-from ..ir.op import elementwise, odd
+from ..ir.op import odd
 from ..ir.recording import OFF, span
+from ..ops.elementwise.derived import elementwise
 from ..tape.application import FunctionNode, applied, is_given, missing
 from ..tape.context import FunctionCtx
 from ..tape.mode import MODE

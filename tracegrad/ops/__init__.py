@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..ir.op import Op, compose
+from ..ir.op import Op
 from . import random
 from .arrays import concatenation, creation, shape, slices, windows
-from .elementwise import arithmetic, comparison, elementary, logic, powers, special, trigonometric
+from .elementwise import (
+    arithmetic, comparison, derived, elementary, logic, powers, special, trigonometric,
+)
 from .matrices import linalg, products, spectral, systems, triangular
 from .places import gathering, indexing
 from .totals import reductions, scans, sorting, statistics
@@ -19,9 +21,9 @@ from .places.along import (
     gather, index_add, index_copy, index_select, put_along_axis, scatter, scatter_add, take,
     take_along_axis,
 )
+from .elementwise.derived import add, conj, convert, mul, real, strong_mul
 from .elementwise.arithmetic import (
-    add, conj, convert, div, equal, greater, greater_equal, imag, less, less_equal, mul, neg,
-    not_equal, real, strong_mul, sub, where,
+    div, equal, greater, greater_equal, imag, less, less_equal, neg, not_equal, sub, where,
 )
 from .elementwise.comparison import (
     around, ceil, clip, copysign, divmod, fix, floor, floor_divide, fmax, fmin, fmod, heaviside,
@@ -100,21 +102,16 @@ from .elementwise.trigonometric import (
     tanh,
 )
 
-# Derived rules of `elementwise` need a few operations, which stand above it; this one call hands
-# them down.
-compose.add, compose.mul, compose.strong_mul = add, mul, strong_mul
-compose.conj, compose.real, compose.convert = conj, real, convert
-compose.sum_to, compose.broadcast_to = sum_to, broadcast_to
-compose.expand_dims, compose.moveaxis = expand_dims, moveaxis
-
 PLAIN: dict[Callable[..., Any], Op] = {
-    **arithmetic.PLAIN, **elementary.PLAIN, **trigonometric.PLAIN, **special.PLAIN,
+    **derived.PLAIN, **arithmetic.PLAIN, **elementary.PLAIN, **trigonometric.PLAIN,
+    **special.PLAIN,
 }
 """Functions that do nothing but apply their operation: methods and operators of boxed values skip
 them."""
 
 OPS: tuple[Op, ...] = (
-    *arithmetic.OPS, *shape.OPS, *slices.OPS, *concatenation.OPS, *elementary.OPS, *powers.OPS,
+    *derived.OPS, *arithmetic.OPS, *shape.OPS, *slices.OPS, *concatenation.OPS, *elementary.OPS,
+    *powers.OPS,
     *trigonometric.OPS, *comparison.OPS, *special.OPS, *creation.OPS, *random.OPS, *gathering.OPS,
     *reductions.OPS, *scans.OPS, *indexing.OPS, *products.OPS, *logic.OPS, *statistics.OPS,
     *sorting.OPS, *triangular.OPS, *spectral.OPS, *systems.OPS, *windows.OPS,

@@ -30,8 +30,9 @@ from .arrays.creation import iota
 from .arrays.shape import reshape
 from .arrays.slices import slice_array
 from .define import ndim_of, shape_of
-from .elementwise.arithmetic import add, convert, div, less, mul, neg, sub
+from .elementwise.arithmetic import div, less, neg, sub
 from .elementwise.comparison import minimum, mod
+from .elementwise.derived import add, convert, mul
 from .elementwise.elementary import log, log1p, sqrt
 from .elementwise.logic import right_shift
 from .elementwise.pointwise import pointwise

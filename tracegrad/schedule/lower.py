@@ -19,7 +19,8 @@ import numpy as np
 
 from .._codegen import integers, kernel, lowering, traversal
 from ..ir.graph import Atom, Literal, Node, Var
-from ..ops.elementwise.arithmetic import add_op, sub_op
+from ..ops.elementwise.arithmetic import sub_op
+from ..ops.elementwise.derived import add_op
 from ..types import Int, Shape
 from .bounds import divides, nonnegative, reshape_index
 from .counts import counted_by

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .._codegen import integers, kernel, lowering
 from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..ops.arrays.shape import transpose_op
-from ..ops.elementwise.arithmetic import mul_op
+from ..ops.elementwise.derived import mul_op
 from ..types import Int, Shape
 from . import regions
 from .analysis import Analysis

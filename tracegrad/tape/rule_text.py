@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.op import Op
-from ..ops.elementwise.arithmetic import strong_mul_op
+from ..ops.elementwise.derived import strong_mul_op
 from .saved import FREED, unpack, unpack_result
 from .tape import Plan
 

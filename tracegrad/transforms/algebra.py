@@ -14,16 +14,8 @@ from ..ir.graph import Atom, Literal, Node, Var
 from ..ops.arrays.creation import iota_op
 from ..ops.arrays.shape import broadcast_to_op, reshape_op, sum_op, transpose_op
 from ..ops.arrays.slices import slice_op
-from ..ops.elementwise.arithmetic import (
-    add_op,
-    convert_op,
-    div_op,
-    equal_op,
-    mul_op,
-    neg_op,
-    not_equal_op,
-    where_op,
-)
+from ..ops.elementwise.arithmetic import div_op, equal_op, neg_op, not_equal_op, where_op
+from ..ops.elementwise.derived import add_op, convert_op, mul_op
 from ..ops.elementwise.elementary import square_op
 from ..ops.elementwise.logic import logical_or_op
 from ..ops.elementwise.powers import POWER_LIMITS, pow_below_op, pow_op

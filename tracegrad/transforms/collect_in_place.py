@@ -14,7 +14,7 @@ from .._codegen import integers, lowering
 from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..ir.loops import Loop
 from ..ops.arrays.shape import broadcast_to_op
-from ..ops.elementwise.arithmetic import add_op
+from ..ops.elementwise.derived import add_op
 from ..ops.places.gathering import ADDING
 
 

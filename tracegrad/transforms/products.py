@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ..ir.graph import Atom, Literal, Node, Var
 from ..ops.arrays.creation import iota_op
 from ..ops.arrays.shape import reshape_op, sum_op
-from ..ops.elementwise.arithmetic import convert_op, equal_op, mul_op, neg_op
+from ..ops.elementwise.arithmetic import equal_op, neg_op
+from ..ops.elementwise.derived import convert_op, mul_op
 from ..ops.matrices.products import matmul_op
 from ..types import Int, Shape
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from .._codegen import integers
 from ..ir.graph import Atom, Graph, Node, Var
 from ..ops.arrays.shape import reshape_op, sum_op, transpose_op
-from ..ops.elementwise.arithmetic import mul_op
+from ..ops.elementwise.derived import mul_op
 from ..ops.matrices.products import matmul_op
 
 if TYPE_CHECKING:

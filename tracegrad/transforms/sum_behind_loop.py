@@ -18,7 +18,8 @@ from ..ir.loops import Carry, Loop
 from ..ops.arrays.concatenation import concatenate_op
 from ..ops.arrays.shape import broadcast_to_op, reshape_op, sum_op, transpose_op
 from ..ops.arrays.slices import embed_op, slice_op
-from ..ops.elementwise.arithmetic import add_op, mul_op, neg_op
+from ..ops.elementwise.arithmetic import neg_op
+from ..ops.elementwise.derived import add_op, mul_op
 from ..types import Int
 from .loop_parts import trim
 

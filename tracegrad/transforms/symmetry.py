@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from .._codegen import lowering
 from ..ir.graph import Atom, Literal, Node, Var
 from ..ops.arrays.shape import reshape_op, sum_op, transpose_op
-from ..ops.elementwise.arithmetic import convert_op, neg_op, sub_op
+from ..ops.elementwise.arithmetic import neg_op, sub_op
+from ..ops.elementwise.derived import convert_op
 from ..types import Int, Shape
 
 if TYPE_CHECKING:

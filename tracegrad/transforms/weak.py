@@ -8,7 +8,8 @@ from typing import Any
 from ..dtypes import promote
 from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..ir.op import WEAK
-from ..ops.elementwise.arithmetic import convert_op, number_op
+from ..ops.elementwise.arithmetic import number_op
+from ..ops.elementwise.derived import convert_op
 from ..types import ArrayType
 
 

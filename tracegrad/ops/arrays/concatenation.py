@@ -15,7 +15,7 @@ from ...ir.dispatch import bind
 from ...ir.op import Types, op, operand_kinds
 from ...types import ArrayType, Int, Shape, normalize_axis, same, show
 from ..define import in_order, ndim_of, shape_of
-from ..elementwise.arithmetic import convert
+from ..elementwise.derived import convert
 from .shape import broadcast_to, expand_dims, front, reshape
 from .slices import slice_array
 

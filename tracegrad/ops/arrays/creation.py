@@ -24,7 +24,8 @@ from ...ir.graph import Var
 from ...ir.op import op
 from ...types import ArrayType, Int
 from ..define import as_array, ndim_of, shape_of
-from ..elementwise.arithmetic import add, convert, equal, greater_equal, mul, sub, where
+from ..elementwise.arithmetic import equal, greater_equal, sub, where
+from ..elementwise.derived import add, convert, mul
 from ..elementwise.powers import power
 from .shape import broadcast_to, expand_dims, moveaxis, reshape
 

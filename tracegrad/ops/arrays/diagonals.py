@@ -8,7 +8,7 @@ from ..._codegen import integers
 from ...errors import ShapeError
 from ...types import Int, normalize_axis, show
 from ..define import ndim_of, shape_of
-from ..elementwise.arithmetic import convert
+from ..elementwise.derived import convert
 from ..matrices.products import operand
 from .shape import moveaxis, reshape, sum_axes
 from .slices import embed, slice_array

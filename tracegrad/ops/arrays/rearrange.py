@@ -14,7 +14,8 @@ from ...checks import REFUSED, describe, explained_here
 from ...errors import ShapeError
 from ...types import Int, axes_of, normalize_axis, same, show
 from ..define import as_array, in_order, ndim_of, shape_of
-from ..elementwise.arithmetic import convert, equal, where
+from ..elementwise.arithmetic import equal, where
+from ..elementwise.derived import convert
 from ..places.along import take
 from ..places.keys import concrete
 from .concatenation import concatenate

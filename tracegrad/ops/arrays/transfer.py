@@ -12,7 +12,7 @@ from ...ir.graph import Var
 from ...ir.op import Op, op
 from ...ir.trace import user_line
 from ..define import as_array
-from ..elementwise.arithmetic import convert
+from ..elementwise.derived import convert
 
 
 def _evaluate(x: Any, *, device: Device, source: Device) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,14 +9,12 @@ import numpy as np
 
 from ..._codegen import integers
 from ..._codegen import lowering as lower
-from ...checks import REFUSED, array, explained_here
-from ...dtypes import DType, check
 from ...ir.dispatch import bind
-from ...ir.op import Op, elementwise, odd
+from ...ir.op import Op, odd
 from ...types import ArrayType
 from ...weak import weak
-from ..arrays.shape import front
 from ..define import linear
+from .derived import elementwise, one_each, real
 
 
 def _inverse(y: Any) -> Any:
@@ -28,25 +25,6 @@ def _inverse(y: Any) -> Any:
         return bind(div_op, [1.0, y])
 
 
-def _one_each(inputs: Any, outs: Any) -> int:
-    return math.prod(outs[0])
-
-
-add_op = elementwise(
-    "add",
-    ("x", "y"),
-    numpy=np.add,
-    code="{x} + {y}",
-    partials=(1, 1),
-    result="promote",
-    parity=lambda x, y: x if x == y else None,
-    commutes=True,
-    neutral=(-0.0, -0.0),
-    symbolic=integers.add,
-    flops=_one_each,
-    weak=True,
-    doc="Sum.",
-)
 sub_op = elementwise(
     "sub",
     ("x", "y"),
@@ -57,24 +35,9 @@ sub_op = elementwise(
     parity=lambda x, y: x if x == y else None,
     neutral=(None, 0.0),
     symbolic=lambda x, y: x - y,
-    flops=_one_each,
+    flops=one_each,
     weak=True,
     doc="Difference.",
-)
-mul_op = elementwise(
-    "mul",
-    ("x", "y"),
-    numpy=np.multiply,
-    code="{x} * {y}",
-    partials=(lambda y: y, lambda x: x),
-    result="promote",
-    parity=odd,
-    commutes=True,
-    neutral=(1, 1),
-    symbolic=integers.mul,
-    flops=_one_each,
-    weak=True,
-    doc="Product.",
 )
 div_op = elementwise(
     "div",
@@ -86,7 +49,7 @@ div_op = elementwise(
     cost=4,
     parity=lambda x, y: x if y == 1 else None,
     neutral=(None, 1),
-    flops=_one_each,
+    flops=one_each,
     weak=True,
     doc="Quotient.",
 )
@@ -101,44 +64,6 @@ neg_op = elementwise(
     symbolic=lambda x: integers.mul(-1, x),
     weak=True,
     doc="Negation.",
-)
-
-
-def _strong_mul(x: Any, y: Any) -> Any:
-    with np.errstate(invalid="ignore", over="ignore"):
-        return np.where(np.equal(x, 0), np.zeros((), np.result_type(x, y)), np.multiply(x, y))
-
-
-strong_mul_op = elementwise(
-    "strong_mul",
-    ("x", "y"),
-    numpy=_strong_mul,
-    code="strong_mul({x}, {y})",
-    result="promote",
-    partials=(
-        lambda d, y, *, adjoint: strong_mul(d, conj(y) if adjoint else y),
-        lambda d, x, *, adjoint: strong_mul(conj(x) if adjoint else x, d),
-    ),
-    parity=odd,
-    neutral=(1, 1),
-    doc=(
-        "Product that is 0 where x is 0, whatever y is: a cotangent of zero stays zero beside "
-        "an infinite partial."
-    ),
-)
-
-
-convert_op = linear(
-    "convert",
-    evaluate=lambda x, *, dtype: np.asarray(x).astype(dtype),
-    infer=lambda x, *, dtype: (ArrayType(dtype, x.type.shape),),
-    adjoint=lambda ct, *, like: convert(ct, like.dtype),
-    batch=lambda values, axes, size, *, dtype: ([convert(front(values[0], axes[0]), dtype)], [0]),
-    lowering=lower.Pointwise("{x}"),
-    parity=odd,
-    passes=0,
-    symbolic=lambda x: x,
-    doc="The same numbers in another dtype.",
 )
 
 
@@ -160,54 +85,11 @@ def number(x: Any) -> Any:
     return bind(number_op, [x])
 
 
-def convert(x: Any, dtype: Any) -> Any:
-    """`x` in another dtype; gradients come back in x's own. A complex x leaves its real part to a
-    real dtype.
-
-    >>> import numpy as np
-    >>> import tracegrad as tg
-    >>> tg.ops.convert(np.arange(3), np.float32).dtype
-    dtype('float32')
-    """
-    try:
-        target: DType = check(np.dtype(dtype))
-    except REFUSED as error:
-        raise explained_here(error) from error.__cause__
-    # A Python number has no dtype; NumPy takes None for float64 in a comparison.
-    if hasattr(x, "dtype"):
-        if x.dtype == target:
-            return x
-        if x.dtype.kind == "c" and target.kind not in "cb":
-            x = real(x)
-            return x if x.dtype == target else bind(convert_op, [x], {"dtype": target})
-    return bind(convert_op, [x], {"dtype": target})
-
-
 def compose_real(ct: Any, like: ArrayType) -> Any:
     """The real part where a complex cotangent belongs to a real value."""
     return real(ct) if ct.dtype.kind == "c" and like.dtype.kind != "c" else ct
 
 
-conj_op = elementwise(
-    "conj",
-    ("x",),
-    numpy=np.conjugate,
-    code="conj({x})",
-    partials=(lambda d: conj(d),),
-    result="promote",
-    parity=odd,
-    doc="Complex conjugate.",
-)
-real_op = elementwise(
-    "real",
-    ("x",),
-    numpy=lambda x: np.real(x) + 0,
-    code="real({x})",
-    partials=(lambda d: real(d),),
-    result="real",
-    parity=odd,
-    doc="Real part.",
-)
 imag_op = elementwise(
     "imag",
     ("x",),
@@ -286,19 +168,9 @@ not_equal_op = elementwise(
 )
 
 
-def add(x: Any, y: Any) -> Any:
-    """Sum, with broadcasting and NumPy's promotion."""
-    return bind(add_op, (x, y))
-
-
 def sub(x: Any, y: Any) -> Any:
     """Difference."""
     return bind(sub_op, (x, y))
-
-
-def mul(x: Any, y: Any) -> Any:
-    """Product."""
-    return bind(mul_op, (x, y))
 
 
 def div(x: Any, y: Any) -> Any:
@@ -309,35 +181,6 @@ def div(x: Any, y: Any) -> Any:
 def neg(x: Any) -> Any:
     """Negation."""
     return bind(neg_op, (x,))
-
-
-def strong_mul(x: Any, y: Any) -> Any:
-    """Product that is exactly 0 where x is 0, even where y is infinite or NaN."""
-    return bind(strong_mul_op, (x, y))
-
-
-def conj(x: Any) -> Any:
-    """Complex conjugate; a real array as it is."""
-    dtype = getattr(x, "dtype", None)
-    if dtype is None:
-        if isinstance(x, complex):
-            return x.conjugate()
-        if hasattr(x, "__index__") or isinstance(x, float):
-            return x
-        return conj(array(x))
-    return bind(conj_op, (x,)) if dtype.kind == "c" else x
-
-
-def real(x: Any) -> Any:
-    """Real part."""
-    dtype = getattr(x, "dtype", None)
-    if dtype is None:
-        if isinstance(x, complex):
-            return x.real
-        if hasattr(x, "__index__") or isinstance(x, float):
-            return x
-        return real(array(x))
-    return bind(real_op, (x,)) if dtype.kind == "c" else x
 
 
 def imag(x: Any) -> Any:
@@ -382,9 +225,7 @@ def not_equal(x: Any, y: Any) -> Any:
 
 
 PLAIN: dict[Callable[..., Any], Op] = {
-    add: add_op,
     sub: sub_op,
-    mul: mul_op,
     div: div_op,
     neg: neg_op,
     less: less_op,
@@ -397,16 +238,10 @@ PLAIN: dict[Callable[..., Any], Op] = {
 """Functions that do nothing but apply their operation."""
 
 OPS = (
-    add_op,
     sub_op,
-    mul_op,
     div_op,
     neg_op,
-    strong_mul_op,
-    convert_op,
     number_op,
-    conj_op,
-    real_op,
     imag_op,
     where_op,
     less_op,

@@ -10,7 +10,8 @@ from ...dtypes import is_flag
 from ...ir.dispatch import bind
 from ...ir.op import odd
 from ..define import as_array
-from .arithmetic import add, convert, div, equal, imag, less, less_equal, mul, real, where
+from .arithmetic import div, equal, imag, less, less_equal, where
+from .derived import add, convert, mul, real
 from .elementary import sign
 from .logic import isnan, logical_or
 from .pointwise import pointwise

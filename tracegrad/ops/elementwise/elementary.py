@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ...ir.dispatch import bind
-from ...ir.op import elementwise, even, odd
-from .arithmetic import conj, convert, equal, mul, real, where
+from ...ir.op import even, odd
+from .arithmetic import equal, where
+from .derived import conj, convert, elementwise, mul, real
 from .pointwise import pointwise
 
 LN2, LN10 = math.log(2.0), math.log(10.0)

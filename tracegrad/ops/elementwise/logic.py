@@ -11,7 +11,8 @@ from ...errors import DTypeError
 from ...ir.dispatch import bind
 from ...ir.op import even
 from ..define import as_array
-from .arithmetic import add, convert, equal, imag, less_equal, mul, real, sub, where
+from .arithmetic import equal, imag, less_equal, sub, where
+from .derived import add, convert, mul, real
 from .elementary import absolute
 from .pointwise import pointwise
 

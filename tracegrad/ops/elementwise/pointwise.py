@@ -10,7 +10,8 @@ import numpy as np
 
 from ...dtypes import BOOL, inexact, kind_of, promote
 from ...errors import DTypeError
-from ...ir.op import Op, Rule, Types, elementwise
+from ...ir.op import Op, Rule, Types
+from .derived import elementwise
 
 SCALARS = (bool, int, float, complex)
 KINDS = {"b": "boolean", "i": "integer", "u": "integer", "f": "real", "c": "complex"}

@@ -10,7 +10,8 @@ import numpy as np
 from ...dtypes import INT64, is_flag, promote
 from ...ir.dispatch import bind
 from ...ir.op import Op
-from .arithmetic import add, convert, equal, mul, not_equal, strong_mul, strong_mul_op, where
+from .arithmetic import equal, not_equal, where
+from .derived import add, convert, mul, strong_mul, strong_mul_op
 from .elementary import absolute, reciprocal_op, sqrt, square_op
 from .pointwise import pointwise
 

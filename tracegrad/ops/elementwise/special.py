@@ -12,8 +12,9 @@ import scipy
 from ...ir.dispatch import bind
 from ...ir.op import odd
 from ..define import as_array
-from .arithmetic import add, div, equal, less, mul, neg, strong_mul, sub, where
+from .arithmetic import div, equal, less, neg, sub, where
 from .comparison import floor, remainder
+from .derived import add, mul, strong_mul
 from .elementary import LN2, absolute, exp, log, log1p
 from .logic import isinf, isnan, logical_and
 from .pointwise import pointwise

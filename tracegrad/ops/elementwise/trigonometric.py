@@ -10,7 +10,8 @@ import numpy as np
 from ...errors import DTypeError
 from ...ir.dispatch import bind
 from ...ir.op import Op, even, odd
-from .arithmetic import convert, equal, mul, where
+from .arithmetic import equal, where
+from .derived import convert, mul
 from .elementary import sqrt
 from .pointwise import pointwise
 

@@ -13,7 +13,7 @@ from ...errors import ShapeError
 from ...types import normalize_axis, same, show
 from ..arrays.shape import expand_dims, moveaxis, reshape, transpose
 from ..define import ndim_of, shape_of
-from ..elementwise.arithmetic import conj, mul
+from ..elementwise.derived import conj, mul
 from .products import (
     alike,
     check_axes,

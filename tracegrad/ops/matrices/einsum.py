@@ -19,7 +19,7 @@ from ...types import Int, same, show
 from ..arrays.diagonals import diagonal
 from ..arrays.shape import moveaxis, reshape, sum_axes, transpose
 from ..define import shape_of
-from ..elementwise.arithmetic import convert, mul
+from ..elementwise.derived import convert, mul
 from .contractions import fold
 from .products import alike, operand, product, size_hint, sum_products
 

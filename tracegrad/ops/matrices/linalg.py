@@ -22,7 +22,8 @@ from ..arrays.diagonals import diagonal as general_diagonal
 from ..arrays.diagonals import trace as general_trace
 from ..arrays.shape import broadcast_to, moveaxis, reshape, transpose
 from ..define import ndim_of, shape_of
-from ..elementwise.arithmetic import conj, convert, div, greater, mul, real, sub
+from ..elementwise.arithmetic import div, greater, sub
+from ..elementwise.derived import conj, convert, mul, real
 from ..totals import statistics
 from ..totals.axes import normalize_axes
 from ..totals.reductions import max as max_

@@ -10,7 +10,8 @@ from ..arrays.concatenation import stack
 from ..arrays.shape import moveaxis, reshape
 from ..arrays.slices import slice_array
 from ..define import ndim_of, shape_of
-from ..elementwise.arithmetic import mul, neg, sub
+from ..elementwise.arithmetic import neg, sub
+from ..elementwise.derived import mul
 from .products import operand
 
 

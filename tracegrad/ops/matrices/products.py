@@ -19,7 +19,8 @@ from ...ir.op import Op, Types, op
 from ...types import SIZES, ArrayType, Int, broadcast_shapes, same, show
 from ..arrays.shape import broadcast_to, expand_dims, moveaxis, reshape, sum_axes, sum_to, transpose
 from ..define import ndim_of, shape_of
-from ..elementwise.arithmetic import add, compose_real, conj, convert, mul
+from ..elementwise.arithmetic import compose_real
+from ..elementwise.derived import add, conj, convert, mul
 
 
 def operand(x: Any) -> Any:

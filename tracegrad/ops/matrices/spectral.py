@@ -18,7 +18,8 @@ from ...ir.op import Op, Types, op
 from ...types import ArrayType, same, show
 from ..arrays.creation import eye
 from ..define import shape_of
-from ..elementwise.arithmetic import add, convert, div, mul, real, strong_mul, sub, where
+from ..elementwise.arithmetic import div, sub, where
+from ..elementwise.derived import add, convert, mul, real, strong_mul
 from .products import adjoint, product
 from .stacks import (
     NO_CONVERGENCE,

@@ -20,7 +20,8 @@ from ...types import ArrayType, Int, same, show
 from ..arrays.creation import eye
 from ..arrays.shape import broadcast_to, front, reshape, sum_axes
 from ..define import shape_of
-from ..elementwise.arithmetic import convert, where
+from ..elementwise.arithmetic import where
+from ..elementwise.derived import convert
 from .products import operand
 
 Values = Sequence[Any]

@@ -18,7 +18,8 @@ from ..arrays.creation import eye
 from ..arrays.shape import broadcast_to, front, reshape, sum_axes, transpose
 from ..arrays.slices import slice_array
 from ..define import shape_of
-from ..elementwise.arithmetic import add, conj, imag, mul, neg, real, sub, where
+from ..elementwise.arithmetic import imag, neg, sub, where
+from ..elementwise.derived import add, conj, mul, real
 from ..totals.reductions import product_of_others
 from .products import adjoint, product, swap
 from .spectral import svd_stack

@@ -16,7 +16,8 @@ from ..arrays.concatenation import concatenate
 from ..arrays.creation import eye, tril, triu
 from ..arrays.slices import slice_array
 from ..define import shape_of
-from ..elementwise.arithmetic import add, conj, convert, imag, mul, neg, sub, where
+from ..elementwise.arithmetic import imag, neg, sub, where
+from ..elementwise.derived import add, conj, convert, mul
 from .products import adjoint, product, swap
 from .stacks import (
     SINGULAR,

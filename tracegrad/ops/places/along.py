@@ -12,8 +12,8 @@ from ...types import Shape, broadcast_shapes, normalize_axis, show
 from ..arrays.shape import reshape
 from ..arrays.slices import slice_array
 from ..define import as_array, ndim_of, shape_of
-from ..elementwise.arithmetic import mul
 from ..elementwise.comparison import clip, mod
+from ..elementwise.derived import mul
 from .gathering import add_at, gather_at, put_at
 from .indexing import as_value, slice_put
 

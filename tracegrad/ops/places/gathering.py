@@ -32,7 +32,8 @@ from ...types import ArrayType, Int
 from ..arrays.creation import iota
 from ..arrays.shape import broadcast_to, front, moveaxis, reshape, transpose
 from ..define import ndim_of, shape_of
-from ..elementwise.arithmetic import add, convert, equal, mul, where
+from ..elementwise.arithmetic import equal, where
+from ..elementwise.derived import add, convert, mul
 from .positions import (
     Aligned,
     Params,

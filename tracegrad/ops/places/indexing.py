@@ -16,7 +16,8 @@ from ...types import Int, Shape, broadcast_shapes, same, show
 from ..arrays.shape import broadcast_to, front, reshape
 from ..arrays.slices import embed, flip, select_op, slice_array
 from ..define import as_array, ndim_of, shape_of
-from ..elementwise.arithmetic import add, convert, where
+from ..elementwise.arithmetic import where
+from ..elementwise.derived import add, convert
 from .gathering import MOST, Placed, Places, add_at, gather_at, put_at
 from .keys import Plan, check_mask, concrete, hashable, known_plan, make_plan, only_new_axes
 from .positions import result_shape

@@ -18,7 +18,7 @@ from ...ir.graph import Var
 from ...ir.trace import is_left_over, left_over, user_line
 from ...types import Int, Shape, normalize_axis, show
 from ..define import as_array, ndim_of, shape_of
-from ..elementwise.arithmetic import convert
+from ..elementwise.derived import convert
 from .gathering import gather_at, put_at
 from .positions import Window
 

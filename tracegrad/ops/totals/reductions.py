@@ -19,7 +19,8 @@ from ..arrays.concatenation import concatenate
 from ..arrays.shape import broadcast_to, expand_dims, front, reshape, sum_axes, sum_op, transpose
 from ..arrays.slices import slice_array
 from ..define import as_array, ndim_of, shape_of
-from ..elementwise.arithmetic import add, conj, convert, div, equal, mul, not_equal, sub, where
+from ..elementwise.arithmetic import div, equal, not_equal, sub, where
+from ..elementwise.derived import add, conj, convert, mul
 from ..elementwise.logic import logical_or
 from .axes import Axis, count, keep, moved_axes, over, reduced_axes, spread, stands_for_none
 from .scans import cumprod

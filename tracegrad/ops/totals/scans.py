@@ -18,7 +18,8 @@ from ..arrays.creation import iota
 from ..arrays.shape import broadcast_to, front, reshape, sum_axes
 from ..arrays.slices import cut, slice_array
 from ..define import as_array, linear, ndim_of, shape_of
-from ..elementwise.arithmetic import add, conj, convert, div, equal, mul, not_equal, sub, where
+from ..elementwise.arithmetic import div, equal, not_equal, sub, where
+from ..elementwise.derived import add, conj, convert, mul
 from ..elementwise.logic import logical_or
 from ..places.along import take_along_axis
 

@@ -18,8 +18,9 @@ from ..arrays.concatenation import stack
 from ..arrays.shape import expand_dims, front, reshape, sum_axes, transpose
 from ..arrays.slices import flip, slice_array
 from ..define import as_array, ndim_of, shape_of
-from ..elementwise.arithmetic import add, convert, div, equal, less, less_equal, mul, sub, where
+from ..elementwise.arithmetic import div, equal, less, less_equal, sub, where
 from ..elementwise.comparison import clip
+from ..elementwise.derived import add, convert, mul
 from ..elementwise.logic import isnan, logical_and, logical_not, logical_or
 from ..places.along import take_along_axis
 from ..places.gathering import gather_at

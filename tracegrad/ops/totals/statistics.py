@@ -13,12 +13,13 @@ from ...checks import describe, explained_here
 from ...dtypes import check, promote
 from ...errors import ShapeError
 from ...ir.dispatch import bind
-from ...ir.op import Op, elementwise, odd, op
+from ...ir.op import Op, odd, op
 from ...types import ArrayType, Int, broadcast_shapes, normalize_axis, same, show
 from ..arrays.shape import broadcast_to, front, reshape
 from ..define import as_array, linear, ndim_of, shape_of
-from ..elementwise.arithmetic import add, convert, div, equal, imag, mul, not_equal, real, sub
+from ..elementwise.arithmetic import div, equal, imag, not_equal, sub
 from ..elementwise.arithmetic import where as where_
+from ..elementwise.derived import add, convert, elementwise, mul, real
 from ..elementwise.elementary import abs as abs_
 from ..elementwise.elementary import exp, log, sqrt, square
 from ..elementwise.logic import isfinite, isnan, logical_not

@@ -1,0 +1,372 @@
+"""`elementwise`, which derives an operation's rules from its partial derivatives, and the
+operations that derived rules are written with: sums, products, conversions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..._codegen import integers, lowering, scalars
+from ...checks import REFUSED, array, explained_here
+from ...dtypes import BOOL, FLOAT64, DType, check, inexact, promote, real_of
+from ...ir.dispatch import bind
+from ...ir.op import Op, Rule, Rules, Types, odd, operand_kinds, read_names
+from ...types import ArrayType, broadcast_shapes
+from ..arrays.shape import broadcast_to, expand_dims, front, moveaxis, sum_to
+from ..define import linear
+
+
+def elementwise(
+    name: str,
+    inputs: Sequence[str],
+    *,
+    numpy: Callable[..., Any],
+    code: str | Callable[[dict[str, Any]], str],
+    partials: Sequence[Rule | int | None] | None,
+    result: str = "float",
+    domain: str = "finite",
+    cost: int | None = None,
+    weak: bool = False,
+    compute: Callable[..., tuple[np.dtype[Any], ...]] | None = None,
+    doc: str = "",
+    **facts: Any,
+) -> Op:
+    """An operation that acts element by element, with broadcasting.
+
+    partials    one per input: a rule reading inputs and `out` that returns the partial derivative;
+                a rule that also reads `d`, the incoming differential (tangent or cotangent; the
+                keyword `adjoint` tells which), and returns its product; a literal 0, 1, -1; None
+                (not differentiable in it)
+    result      "float" (integers become floats), "quotient" (integers become float64, as NumPy
+                divides), "promote", "bool" (operands are promoted together), "real" (abs, real: the
+                result is the real dtype of a complex operand), "where" (the first operand is a
+                condition)
+    domain      "finite" where every partial is finite on the domain; "singular" where one can be
+                infinite or NaN: then a zero cotangent gives exactly zero (`strong_mul`)
+    cost        as `Pointwise` has it, where it is not that of the functions that `code` calls
+    weak        whether of Python scalars it gives a Python scalar, which stays weak, as Python's
+                operators do; a named NumPy function gives a NumPy scalar
+    compute     the dtypes that the operands are converted to, as `Op` has it, where that is not one
+                for all
+    facts       those of `Op`
+    """
+
+    if isinstance(code, str):
+        scalars.check(code, name)
+    if cost is None:
+        cost = scalars.cost_of(code) if isinstance(code, str) else 1
+
+    def promoted(*operands: Any, **_: Any) -> tuple[np.dtype[Any], ...]:
+        if result == "where":
+            return (BOOL, *[promote(*operand_kinds(operands[1:]))] * (len(operands) - 1))
+        dtype = promote(*operand_kinds(operands))
+        if result == "quotient":
+            return (dtype if dtype.kind in "fc" else FLOAT64,) * len(operands)
+        return (inexact(dtype) if result == "float" else dtype,) * len(operands)
+
+    def infer(*operands: Any, **_: Any) -> Types:
+        dtype = promoted(*operands)[-1]
+        dtype = BOOL if result == "bool" else real_of(dtype) if result == "real" else dtype
+        weakly = weak and all(o.type.weak or getattr(o, "weak", False) for o in operands)
+        return (ArrayType(dtype, broadcast_shapes(*[o.type.shape for o in operands]), weakly),)
+
+    rules = (
+        (None,) * len(inputs)
+        if partials is None
+        else tuple(_rule_of_partial(p, domain) for p in partials)
+    )
+
+    def jvp(
+        tangents: Sequence[Any], values: Sequence[Any], outs: Sequence[Any], **given: Any
+    ) -> list[Any]:
+        total: Any = None
+        names = dict(zip(inputs, values, strict=True), out=outs[0])
+        for t, rule in zip(tangents, rules, strict=True):
+            if t is None or rule is None:
+                continue
+            term = rule.function(
+                t,
+                *[names[n] for n in rule.positional[1:]],
+                **{n: given[n] for n in rule.keywords if n != "like"},
+            )
+            total = term if total is None else add(total, term)
+        if total is None:
+            return [None]
+        dtype = outs[0].dtype
+        total = real(total) if dtype.kind == "f" and total.dtype.kind == "c" else total
+        return [broadcast_to(convert(total, dtype), outs[0].shape)]
+
+    this = Op(
+        name,
+        tuple(inputs),
+        numpy,
+        infer,
+        None if partials is None else rules,
+        None if partials is None else jvp,
+        None,
+        lowering.Pointwise(code, cost),
+        compute or promoted,
+        doc=doc,
+        **facts,
+    )
+    object.__setattr__(
+        this,
+        "batch",
+        lambda values, axes, size, **given: batch_elementwise(this, values, axes, given),
+    )
+    return this
+
+
+def _rule_of_partial(partial: Rule | int | None, domain: str) -> Rules | None:
+    """The product of the incoming differential with a partial derivative, as a rule `(ct, *values,
+    like, **params)`; None where zero.
+
+    As VJP rule it is given `like`, which has the input's dtype and shape (the sweep passes it to
+    every rule that names it: cheaper than saving the input); without it, as JVP rule, nothing is
+    conjugated and nothing is summed.
+    """
+    if partial is None or (isinstance(partial, int) and partial == 0):
+        return None
+    if isinstance(partial, int):
+        same = partial == 1
+
+        def constant(d: Any, like: Any = None) -> Any:
+            d = d if same else -d
+            return d if like is None else _fitted(d, like)
+
+        return Rules(
+            constant, frozenset(("ct",)), ("ct",), ("like",), ("same" if same else "minus", None)
+        )
+    rule = read_names(partial)
+    function, names = rule.function, tuple(n for n in rule.positional if n != "d")
+    at = rule.positional.index("d") if "d" in rule.reads else None
+    told = "adjoint" in rule.keywords
+
+    def whole(d: Any, *values: Any, like: Any = None, **given: Any) -> Any:
+        if told:
+            given["adjoint"] = like is not None
+        result = function(*values[:at], d, *values[at:], **given)
+        return result if like is None else _fitted(result, like)
+
+    def factor(d: Any, *values: Any, like: Any = None, **given: Any) -> Any:
+        value = function(*values, **given) if given else function(*values)
+        if like is not None:
+            dtype = getattr(value, "dtype", None)
+            if dtype is None:
+                value = value.conjugate() if isinstance(value, complex) else value
+            elif dtype.kind == "c":
+                value = conj(value)
+        result = (strong_mul if domain == "singular" else mul)(d, value)
+        return result if like is None else _fitted(result, like)
+
+    keywords = (*[n for n in rule.keywords if n != "adjoint"], "like")
+    product = (
+        ("strong_mul" if domain == "singular" else "mul", function)
+        if at is None and not rule.keywords
+        else None
+    )
+    return Rules(
+        factor if at is None else whole,
+        frozenset(("ct", *names)),
+        ("ct", *names),
+        keywords,
+        product,
+    )
+
+
+def _fitted(ct: Any, like: Any) -> Any:
+    """A cotangent summed over what broadcasting repeated, in the dtype of the input."""
+    dtype, wanted = ct.dtype, like.dtype
+    if dtype is wanted or dtype == wanted:
+        # Of tuples Python compares elements before lengths, and a comparison of sizes that settles
+        # nothing would become a guard.
+        have, want = ct.shape, like.shape
+        return ct if len(have) == len(want) and have == want else sum_to(ct, want)
+    ct = real(ct) if dtype.kind == "c" and wanted.kind == "f" else ct
+    return convert(sum_to(ct, like.shape), wanted)
+
+
+def batch_elementwise(
+    this: Op, values: Sequence[Any], axes: Sequence[int | None], given: dict[str, Any]
+) -> tuple[list[Any], list[int]]:
+    """Move every batch axis to the front, and give lower-rank operands the axes that broadcasting
+    would insert behind it."""
+    from_rank = max(
+        len(getattr(v, "shape", ())) - (a is not None) for v, a in zip(values, axes, strict=True)
+    )
+    moved = []
+    for v, a in zip(values, axes, strict=True):
+        if a is not None:
+            v = moveaxis(v, a, 0)
+            missing = from_rank - (len(getattr(v, "shape", ())) - 1)
+            if missing:
+                v = expand_dims(v, tuple(range(1, 1 + missing)))
+        moved.append(v)
+    return [bind(this, moved, given)], [0]
+
+
+# --- what the rules are written with --------------------------------------------------------------
+
+
+def one_each(inputs: Any, outs: Any) -> int:
+    """As many operations of numbers as the result has elements."""
+    return math.prod(outs[0])
+
+
+add_op = elementwise(
+    "add",
+    ("x", "y"),
+    numpy=np.add,
+    code="{x} + {y}",
+    partials=(1, 1),
+    result="promote",
+    parity=lambda x, y: x if x == y else None,
+    commutes=True,
+    neutral=(-0.0, -0.0),
+    symbolic=integers.add,
+    flops=one_each,
+    weak=True,
+    doc="Sum.",
+)
+mul_op = elementwise(
+    "mul",
+    ("x", "y"),
+    numpy=np.multiply,
+    code="{x} * {y}",
+    partials=(lambda y: y, lambda x: x),
+    result="promote",
+    parity=odd,
+    commutes=True,
+    neutral=(1, 1),
+    symbolic=integers.mul,
+    flops=one_each,
+    weak=True,
+    doc="Product.",
+)
+
+
+def _strong_mul(x: Any, y: Any) -> Any:
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.where(np.equal(x, 0), np.zeros((), np.result_type(x, y)), np.multiply(x, y))
+
+
+strong_mul_op = elementwise(
+    "strong_mul",
+    ("x", "y"),
+    numpy=_strong_mul,
+    code="strong_mul({x}, {y})",
+    result="promote",
+    partials=(
+        lambda d, y, *, adjoint: strong_mul(d, conj(y) if adjoint else y),
+        lambda d, x, *, adjoint: strong_mul(conj(x) if adjoint else x, d),
+    ),
+    parity=odd,
+    neutral=(1, 1),
+    doc=(
+        "Product that is 0 where x is 0, whatever y is: a cotangent of zero stays zero beside "
+        "an infinite partial."
+    ),
+)
+convert_op = linear(
+    "convert",
+    evaluate=lambda x, *, dtype: np.asarray(x).astype(dtype),
+    infer=lambda x, *, dtype: (ArrayType(dtype, x.type.shape),),
+    adjoint=lambda ct, *, like: convert(ct, like.dtype),
+    batch=lambda values, axes, size, *, dtype: ([convert(front(values[0], axes[0]), dtype)], [0]),
+    lowering=lowering.Pointwise("{x}"),
+    parity=odd,
+    passes=0,
+    symbolic=lambda x: x,
+    doc="The same numbers in another dtype.",
+)
+conj_op = elementwise(
+    "conj",
+    ("x",),
+    numpy=np.conjugate,
+    code="conj({x})",
+    partials=(lambda d: conj(d),),
+    result="promote",
+    parity=odd,
+    doc="Complex conjugate.",
+)
+real_op = elementwise(
+    "real",
+    ("x",),
+    numpy=lambda x: np.real(x) + 0,
+    code="real({x})",
+    partials=(lambda d: real(d),),
+    result="real",
+    parity=odd,
+    doc="Real part.",
+)
+
+
+def add(x: Any, y: Any) -> Any:
+    """Sum, with broadcasting and NumPy's promotion."""
+    return bind(add_op, (x, y))
+
+
+def mul(x: Any, y: Any) -> Any:
+    """Product."""
+    return bind(mul_op, (x, y))
+
+
+def strong_mul(x: Any, y: Any) -> Any:
+    """Product that is exactly 0 where x is 0, even where y is infinite or NaN."""
+    return bind(strong_mul_op, (x, y))
+
+
+def conj(x: Any) -> Any:
+    """Complex conjugate; a real array as it is."""
+    dtype = getattr(x, "dtype", None)
+    if dtype is None:
+        if isinstance(x, complex):
+            return x.conjugate()
+        if hasattr(x, "__index__") or isinstance(x, float):
+            return x
+        return conj(array(x))
+    return bind(conj_op, (x,)) if dtype.kind == "c" else x
+
+
+def real(x: Any) -> Any:
+    """Real part."""
+    dtype = getattr(x, "dtype", None)
+    if dtype is None:
+        if isinstance(x, complex):
+            return x.real
+        if hasattr(x, "__index__") or isinstance(x, float):
+            return x
+        return real(array(x))
+    return bind(real_op, (x,)) if dtype.kind == "c" else x
+
+
+def convert(x: Any, dtype: Any) -> Any:
+    """`x` in another dtype; gradients come back in x's own. A complex x leaves its real part to a
+    real dtype.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.ops.convert(np.arange(3), np.float32).dtype
+    dtype('float32')
+    """
+    try:
+        target: DType = check(np.dtype(dtype))
+    except REFUSED as error:
+        raise explained_here(error) from error.__cause__
+    # A Python number has no dtype; NumPy takes None for float64 in a comparison.
+    if hasattr(x, "dtype"):
+        if x.dtype == target:
+            return x
+        if x.dtype.kind == "c" and target.kind not in "cb":
+            x = real(x)
+            return x if x.dtype == target else bind(convert_op, [x], {"dtype": target})
+    return bind(convert_op, [x], {"dtype": target})
+
+
+PLAIN: dict[Callable[..., Any], Op] = {add: add_op, mul: mul_op}
+"""Functions that do nothing but apply their operation."""
+
+OPS = (add_op, mul_op, strong_mul_op, convert_op, conj_op, real_op)
