@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..dtypes import SHORT
-from ..ir.graph import Graph, Literal, Var
-from ..ir.printer import assign_names, print_atom, print_param
+from ..ir.graph import Graph, Literal, Var, assign_names, print_atom, print_param
 from ..tape.tape import AccumulateGrad, Node, Producer
 from ..tensor import Tensor
 from .model import Arrow, Box, Diagram, lines_of

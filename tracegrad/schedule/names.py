@@ -9,8 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from .._codegen import lowering
-from ..ir.graph import Graph, Node, Var
-from ..ir.printer import assign_names
+from ..ir.graph import Graph, Node, Var, assign_names
 
 _RESERVED = (
     "np",
