@@ -1,5 +1,5 @@
-"""Kinds of objects in which Tensors are kept, as the compiler knows them; `nn` and `optim` define
-what they do.
+"""Kinds of objects that hold Tensors or rules, as the compiler knows them; `nn`, `optim` and `custom`
+define what they do.
 
 A compiled function takes such an object as it is, and reads and writes its arrays by reference.
 """
@@ -37,4 +37,8 @@ class GroupHolder(dict[str, Any]):
         return ((key, value) for key, value in self.items() if key != "lr")
 
 
-__all__ = ["GroupHolder", "ModuleHolder", "OptimizerHolder", "ScheduleHolder"]
+class RuleHolder:
+    """The base of functions with derivatives that the user gives (`custom_vjp`, `custom_jvp`)."""
+
+
+__all__ = ["GroupHolder", "ModuleHolder", "OptimizerHolder", "RuleHolder", "ScheduleHolder"]

@@ -12,6 +12,7 @@ import numpy as np
 from ..autograd.grad_mode import enable_grad
 from ..checks import argument_numbers, describe
 from ..dtypes import is_differentiable
+from ..holders import RuleHolder
 from ..ir.dispatch import STATE, bind
 from ..ir.evaluate import evaluate, evaluate_batched
 from ..ir.graph import Graph
@@ -20,6 +21,7 @@ from ..ir.trace import Trace
 from ..ops import convert
 from ..ops.totals.reductions import sum as sum_of
 from ..ops.totals.statistics import stop_gradient_op
+from ..surroundings.state import unchanged
 from ..tape.engine import gradient, zeros
 from ..tape.leaves import end
 from ..tape.modes import restoring
@@ -41,19 +43,14 @@ def stop_gradient(x: Any) -> Any:
     return bind(stop_gradient_op, [x]) if isinstance(x, Boxed) else x
 
 
-RULED: list[Callable[[Any], AbstractContextManager[None]]] = []
-"""Refuses changes of Python's state while a rule of the user's is traced
-(surroundings/state.py)."""
-
-
 def ruled(owner: Any) -> AbstractContextManager[None]:
     """A block in which a rule of the user's runs. Where that is while a graph is derived, which is
     kept, the rule runs once, and not at each call: it must not change anything of Python's
     state."""
-    return RULED[0](owner) if any(t.derived for t in STATE.traces) else nullcontext()
+    return unchanged(owner) if any(t.derived for t in STATE.traces) else nullcontext()
 
 
-class Custom:
+class Custom(RuleHolder):
     """What custom_vjp and custom_jvp share: calling the function through one operation that carries
     the user's rule.
 

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.function import Function
-from ..custom.rules import Custom
-from ..holders import GroupHolder, ModuleHolder, OptimizerHolder
+from ..holders import GroupHolder, ModuleHolder, OptimizerHolder, RuleHolder
 from ..ops.random import Generator
 from ..tensor import Boxed
 from .places import ATTRIBUTE, Fact, Place, root
@@ -113,7 +112,7 @@ class Surroundings:
             given = (function.args, function.keywords)
             self._value(given, root("partial", given), 0, ())
             return
-        if isinstance(function, Custom):
+        if isinstance(function, RuleHolder):
             self._value(function, root(function.__name__, function), 0, ())
             return
         if id(function) in self._seen:
@@ -183,7 +182,7 @@ class Surroundings:
                 _wrapped(value), ModuleHolder
             ):
                 self._function(value)
-        elif isinstance(value, Custom):
+        elif isinstance(value, RuleHolder):
             self.facts.append((place, value))
             for name in ("function", "forward", "backward", "rule"):
                 if (rule := getattr(value, name, None)) is not None:

@@ -21,8 +21,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..custom.rules import Custom
-from ..holders import ModuleHolder, OptimizerHolder, ScheduleHolder
+from ..holders import ModuleHolder, OptimizerHolder, RuleHolder, ScheduleHolder
 from ..tensor import Boxed
 from .places import ATTRIBUTE, CELL, ENTRY, ITEM
 from .variables import (
@@ -282,7 +281,7 @@ class Reach:
         if top in _CLOSED and not isinstance(value, threading.local):
             return
         if top in _FRAMEWORKS and not isinstance(
-            value, (ModuleHolder, OptimizerHolder, ScheduleHolder, Custom, dict)
+            value, (ModuleHolder, OptimizerHolder, ScheduleHolder, RuleHolder, dict)
         ):
             if top == "numpy":
                 self.generators.append(node)

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from .._codegen import integers
-from ..custom.rules import RULED
 from ..errors import TracegradError
 from ..holders import GroupHolder
 from ..ir.dispatch import STATE
@@ -72,9 +71,6 @@ def unchanged(owner: Any) -> Iterator[None]:
         watch.check(mark, _IN_RULE)
     finally:
         watch.restore()
-
-
-RULED.append(unchanged)
 
 
 class Watch:
