@@ -1,5 +1,5 @@
-"""Kinds of objects that hold Tensors or rules, as the compiler knows them; `nn`, `optim` and `custom`
-define what they do.
+"""Kinds of objects that hold Tensors or rules, as the compiler knows them; `nn`, `optim` and
+`custom` define what they do.
 
 A compiled function takes such an object as it is, and reads and writes its arrays by reference.
 """
@@ -39,6 +39,8 @@ class GroupHolder(dict[str, Any]):
 
 class RuleHolder:
     """The base of functions with derivatives that the user gives (`custom_vjp`, `custom_jvp`)."""
+
+    __name__: str
 
 
 __all__ = ["GroupHolder", "ModuleHolder", "OptimizerHolder", "RuleHolder", "ScheduleHolder"]

@@ -8,7 +8,6 @@ construction, the tape's view of them, views and writes.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any, ClassVar, Self
 
@@ -27,15 +26,15 @@ from .faces.numpy.array_numbers import ArrayNumbers
 from .faces.operators import Operators
 from .faces.tensor.methods import TensorMethods
 from .faces.writing import Writes
+from .ir import upward
 from .ir.dispatch import STATE, bind
 from .ir.graph import Var
 from .ir.op import Op
 from .ir.operands import ADVICE, STRANGE, plain_operand
 from .ir.trace import Trace, of_sizes, user_line
 from .ops.elementwise.elementary import identity_op
-from .tape import saved
 from .tape.eager_text import BOX
-from .tape.hooks import FACE, TensorHooks
+from .tape.hooks import TensorHooks
 from .tape.interpret import interpret
 from .tape.mode import MODE
 from .tape.tape import AccumulateGrad, Edge, Node, Producer, filler, next_number, record
@@ -349,19 +348,12 @@ def _box(data: Any, node: Node | None, output_nr: int) -> Any:
     return value
 
 
-saved.BOX.append(_box)
-FACE.append(Tensor)
+class _Faces:
+    tensor = Tensor
+    box = staticmethod(_box)
 
 
-def _boxed_without_operands(
-    self: Trace, op: Op, inputs: Sequence[Any], params: dict[str, Any]
-) -> Any:
-    outs = self.emit(op, inputs, params)
-    made = [Array(o) for o in outs]
-    return made[0] if op.outputs == 1 else tuple(made)
-
-
-Trace.boxed = _boxed_without_operands
+upward.FACES = _Faces()
 
 
 def raw(x: Any) -> Any:

@@ -21,7 +21,7 @@ from tests.checks import as_tuple, floating
 from tests.ops.test_ops import CASES, rng_for
 from tracegrad.autograd import gradcheck, gradgradcheck
 from tracegrad.autograd.function import once_differentiable
-from tracegrad.control import call
+from tracegrad.ir import upward
 from tracegrad.ir.evaluate import evaluate
 from tracegrad.registry import ALL_OPS
 from tracegrad.tape.hooks import boxed
@@ -62,13 +62,14 @@ def quiet() -> Iterator[None]:
 
 
 @pytest.fixture
-def one_by_one() -> Iterator[None]:
+def one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Graphs are run operation by operation: what a compiled function derives, without the time to
     compile it."""
-    compiled = call.EXECUTE[0]
-    call.EXECUTE[0] = lambda graph, arrays: [np.asarray(x) for x in evaluate(graph, arrays)]
-    yield
-    call.EXECUTE[0] = compiled
+    monkeypatch.setattr(
+        upward.COMPILER,
+        "run",
+        lambda graph, arrays: [np.asarray(x) for x in evaluate(graph, arrays)],
+    )
 
 
 def on_tensors(cases: Sequence[Case]) -> tuple[Callable[..., Any], tuple[Any, ...]]:

@@ -14,9 +14,9 @@ import numpy as np
 
 from .. import ops
 from ..dtypes import is_differentiable
+from ..ir import upward
 from ..ir.dispatch import STATE, Value
 from ..ir.levels import close_level, open_level
-from ..tape.hooks import FACE
 from ..tape.modes import MODES
 from ..types import same_shape
 
@@ -186,7 +186,7 @@ def _tensor(x: Any, what: str) -> Any:
     if isinstance(x, Value):
         return x
     if isinstance(x, (np.ndarray, np.generic)):
-        return FACE[0](np.asarray(x))
+        return upward.FACES.tensor(np.asarray(x))
     raise TypeError(f"{what} must be a Tensor, but got {type(x).__name__}")
 
 

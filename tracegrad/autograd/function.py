@@ -9,12 +9,13 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..dtypes import is_differentiable
+from ..ir import upward
 from ..ir.dispatch import PROFILES, STATE, Value, bind
 from ..ir.op import odd
 from ..ir.recording import OFF, span
@@ -29,9 +30,6 @@ LEGACY = (
     "Please use new-style autograd function with static forward method, and call it by its `apply`."
 )
 TWICE = "trying to differentiate twice a function that was marked with @once_differentiable"
-
-TRACED: list[Callable[[Any, Sequence[Any]], Any]] = []
-"""Applies a Function while a trace is open; set by custom/function.py, which stands above."""
 
 
 # --- the class ------------------------------------------------------------------------------------
@@ -160,7 +158,7 @@ class Function:
                 )
             args = bound.args if separate else bound.args[1:]
         if STATE.traces:
-            return TRACED[0](cls, args)
+            return upward.FUNCTIONS.apply(cls, args)
         with span(cls.__name__, "operation") if PROFILES else OFF:
             output, use = applied(cls, args)
         if use is not None:

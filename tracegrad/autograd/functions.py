@@ -13,13 +13,14 @@ from .._codegen import integers
 from ..checks import describe
 from ..devices import IN_USE, DeviceArray, from_host
 from ..errors import ShapeError
+from ..ir import upward
 from ..ir.dispatch import SPECIAL, STATE, Value
 from ..ir.graph import Var
 from ..ops.arrays.transfer import place_of
 from ..tape.batched import over_rows
 from ..tape.eager_text import fresh
 from ..tape.engine import Place, like_of, place, receive, release, sweep
-from ..tape.hooks import FACE, boxed
+from ..tape.hooks import boxed
 from ..tape.modes import restoring
 from ..tape.tape import AccumulateGrad, Edge, GradientEdge
 from ..types import same
@@ -68,7 +69,7 @@ def _edge(x: Any) -> Edge:
 
 
 def _face(x: Any) -> Any:
-    return FACE[0] if isinstance(x, GradientEdge) else x.face
+    return upward.FACES.tensor if isinstance(x, GradientEdge) else x.face
 
 
 def _outputs(given: Any) -> tuple[Any, ...]:

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from .._codegen import integers
-from ..control.call import EXECUTE, spent
+from ..control.call import spent
 from ..devices import IN_USE
+from ..ir import upward
 from ..ir.graph import Graph
 from ..runtime.execute import SCRATCH, Compiled, executable_for
 from ..runtime.memory import LARGE
@@ -30,7 +31,7 @@ from ..tree import flatten, unflatten
 from .effects import store, write_back
 from .entry import Entry
 from .guards import MISS, Guards, Unfit
-from .on_device import run
+from .on_device import apply, run
 
 OWN_ARENA = 1 << 16
 """Scratch memory up to this size belongs to the caller; callers that need more share that of their
@@ -311,4 +312,11 @@ def run_graph(graph: Graph, arrays: Sequence[Any]) -> Sequence[Any]:
 
 MOST = 4
 """As many layouts of one graph's inputs get a caller."""
-EXECUTE[0] = run_graph
+
+
+class _Compiler:
+    run = staticmethod(run_graph)
+    apply = staticmethod(apply)
+
+
+upward.COMPILER = _Compiler()

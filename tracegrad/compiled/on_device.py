@@ -16,7 +16,7 @@ import numpy as np
 from .._codegen import kernel, locks
 from ..autograd.grad_mode import set_grad_enabled
 from ..control.call import call_op
-from ..devices import APPLY, CPU, Device, DeviceArray, from_host, later
+from ..devices import CPU, Device, DeviceArray, from_host, later
 from ..devices.pool import pool_of
 from ..ir.dispatch import Value, bind
 from ..ir.graph import Graph
@@ -303,6 +303,3 @@ def number(device: Device, value: np.ndarray[Any, Any]) -> DeviceArray:
             _NUMBERS.pop(next(iter(_NUMBERS)), None)
         found = _NUMBERS[key] = from_host(device, value)
     return found
-
-
-APPLY.append(apply)

@@ -11,8 +11,8 @@ import numpy as np
 from ..devices import DeviceArray
 from ..dtypes import is_differentiable
 from ..errors import ShapeError
+from ..ir import upward
 from ..ir.dispatch import bind
-from ..ir.evaluate import evaluate
 from ..ir.graph import Graph, Var
 from ..ir.op import Rest, Types, op
 from ..ops.totals.statistics import no_grad_op
@@ -21,11 +21,6 @@ from ..tape.tape import Node, Plan
 from ..tensor import Array, Boxed, Tensor
 from ..transforms.derive import adjoint, batched, captures_of, joint, tangent
 from ..transforms.partition import partition
-
-EXECUTE: list[Callable[[Graph, Sequence[Any]], Sequence[Any]]] = [
-    lambda graph, arrays: evaluate(graph, arrays)
-]
-"""Runs a graph on plain arrays: replaced by the compiling executor of runtime/."""
 
 
 def _infer(*inputs: Any, graph: Graph) -> Types:
@@ -90,7 +85,7 @@ def staged_for(graph: Graph, wanted: Sequence[bool]) -> Staged:
     count = len(graph.outputs)
 
     def call(arrays: Sequence[Any]) -> tuple[Sequence[Any], Rest]:
-        found = EXECUTE[0](parts.forward, arrays)
+        found = upward.COMPILER.run(parts.forward, arrays)
         residuals = found[count:]
 
         def run(cts: Sequence[Any], inputs: Sequence[Any], outs: Sequence[Any]) -> list[Any]:
@@ -102,7 +97,7 @@ def staged_for(graph: Graph, wanted: Sequence[bool]) -> Staged:
                 if g
             ]
             captured = captures_of(derived)
-            made = EXECUTE[0](
+            made = upward.COMPILER.run(
                 parts.backward,
                 [*map(_bare, (*inputs, *outs)), *residuals, *full, *map(_bare, captured)],
             )
@@ -128,7 +123,7 @@ call_op = op(
     "call",
     ["inputs"],
     inlined=True,
-    evaluate=lambda *arrays, graph: tuple(EXECUTE[0](graph, arrays)),
+    evaluate=lambda *arrays, graph: tuple(upward.COMPILER.run(graph, arrays)),
     infer=_infer,
     vjp=_vjp,
     jvp=_jvp,

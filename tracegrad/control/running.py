@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from .._codegen import lowering
+from ..ir import upward
 from ..ir.graph import Graph, Node, Var
 from ..ir.op import Op
 from ..types import ArrayType
-from .call import EXECUTE
 
 WORTH = 50_000
 """What running in Python may take, in us: a few times that of loading a loop, a fraction of that of
@@ -75,7 +75,7 @@ def natively(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> tuple[Any
     MADE.move_to_end(text)
     if len(MADE) > KEPT:
         MADE.popitem(last=False)
-    return tuple(EXECUTE[0](graph, arrays))
+    return tuple(upward.COMPILER.run(graph, arrays))
 
 
 __all__ = ["natively", "work", "worth"]

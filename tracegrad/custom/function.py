@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..autograd.function import TRACED, once_op
+from ..autograd.function import once_op
 from ..autograd.grad_mode import set_grad_enabled
 from ..control.call import with_history
 from ..dtypes import is_differentiable
+from ..ir import upward
 from ..ir.dispatch import STATE, Value, bind
 from ..ir.graph import Graph
 from ..ir.op import op
@@ -303,5 +304,9 @@ def apply_traced(cls: Any, args: Sequence[Any]) -> Any:
     return outs[0] if rule.single else tuple(outs)
 
 
-TRACED.append(apply_traced)
+class _Functions:
+    apply = staticmethod(apply_traced)
+
+
+upward.FUNCTIONS = _Functions()
 OPS = (function_op, once_op)

@@ -58,7 +58,6 @@ class Custom(RuleHolder):
     which is inlined when compiled.
     """
 
-    __name__: str
     op: Op
     of_reverse: Callable[..., list[Any]]
     of_forward: Callable[..., list[Any]]

@@ -6,7 +6,6 @@ of a box, never an operand by itself. Nothing of CUDA is loaded before a device 
 """
 
 from .array import (
-    APPLY,
     IN_USE,
     DeviceArray,
     from_host,
@@ -18,7 +17,6 @@ from .array import (
 from .device import CPU, KINDS, Device, driver, resolve
 
 __all__ = [
-    "APPLY",
     "CPU",
     "IN_USE",
     "KINDS",

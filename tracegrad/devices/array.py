@@ -12,9 +12,6 @@ from .._codegen import alone
 from .device import CPU, Device, driver, resolve
 from .pool import pool_of
 
-APPLY: list[Callable[..., Any]] = []
-"""What applies an operation to operands of which one lies on a device (`apply` of
-compiled/on_device.py, which stands above)."""
 IN_USE: list[Device] = []
 """The devices on which arrays were made: while it is empty, which is quick to see, nobody looks for
 such arrays."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import get_ident
 from typing import Any, Self
@@ -17,6 +17,7 @@ from ..dtypes import check
 from ..errors import ConcretizationError, EscapedValueError, TracegradError
 from ..types import SIZES, ArrayType, Sizes, type_of
 from ..weak import as_python
+from . import upward
 from .contents import SMALL, digest
 from .dispatch import STATE, Value, no_operand
 from .forms import Forms
@@ -190,7 +191,10 @@ class Trace:
         )
         return outputs
 
-    boxed: Callable[..., Any]
+    def boxed(self, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
+        """The results of an operation none of whose operands is boxed."""
+        made = [upward.FACES.box(o, None, 0) for o in self.emit(op, inputs, params)]
+        return made[0] if op.outputs == 1 else tuple(made)
 
     def finish(self, outputs: Sequence[Any], made_by: str = "trace") -> tuple[Graph, list[Any]]:
         """The graph, whose inputs are the declared ones and then the captures, and the captured

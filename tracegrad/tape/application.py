@@ -11,6 +11,7 @@ import numpy as np
 from ..autograd.grad_mode import set_grad_enabled
 from ..devices import CPU, Device
 from ..dtypes import is_differentiable
+from ..ir import upward
 from ..ir.dispatch import STATE, Value, current
 from ..ir.op import Op, op
 from ..ops import convert, sum_to
@@ -18,7 +19,7 @@ from ..ops.arrays.creation import zeros as zeros_of
 from ..ops.arrays.transfer import place_of, transfer
 from ..types import ArrayType, same, show
 from .context import FunctionCtx, among, check_dirty, keep
-from .hooks import FACE, boxed
+from .hooks import boxed
 from .mode import MODE
 from .rule_reads import ASK_THE_USER, by_rule
 from .saved import FREED
@@ -94,7 +95,7 @@ class Use(NamedTuple):
         type = self.types[i]
         if not isinstance(g, Value):
             if not isinstance(g, (np.ndarray, np.generic)) and (
-                self.faces[i] is FACE[0] or not isinstance(g, (int, float, complex))
+                self.faces[i] is upward.FACES.tensor or not isinstance(g, (int, float, complex))
             ):
                 raise RuntimeError(f"expected Variable or None (got {g.__class__.__name__})")
             g = np.asarray(g)
@@ -253,7 +254,7 @@ def _recorded(cls: Any, args: Sequence[Any]) -> tuple[Any, Use | None, Any]:
     current(*outs, *left.saved)
     face = next((x.face for x in given if x.boxes_everything), given[0].face if given else None)
     check_dirty(left, args, outs)
-    if face is not None and face is not FACE[0]:
+    if face is not None and face is not upward.FACES.tensor:
         # Of arrays NumPy may have computed plain ones.
         boxes = {
             id(o): face(np.asarray(o))

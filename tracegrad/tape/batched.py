@@ -10,12 +10,12 @@ from typing import Any
 from .. import ops
 from ..autograd.anomaly_mode import ANOMALY
 from ..errors import TracegradError
+from ..ir import upward
 from ..ir.evaluate import evaluate_batched
 from ..ir.trace import Trace
 from ..ops.random import draws
 from ..types import ArrayType
 from .modes import restoring
-from .saved import BOX
 
 
 @restoring
@@ -38,7 +38,7 @@ def over_rows(
             raise TracegradError("anomaly detection looks at numbers")
         with nullcontext() if aside else trace:
             rows = [
-                BOX[0](trace.input(ArrayType(x.dtype, tuple(x.shape[1:]))), None, 0)
+                upward.FACES.box(trace.input(ArrayType(x.dtype, tuple(x.shape[1:]))), None, 0)
                 for x in stacked
             ]
             try:

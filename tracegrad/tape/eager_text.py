@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from ..checks import REFUSED
+from ..ir import upward
 from ..ir.contents import SMALL
 from ..ir.dispatch import NO_PARAMS, SPECIAL, STATE, Value
 from ..ir.op import Op
 from ..ir.operands import NUMBERS, STRANGE
 from ..ops.elementwise.arithmetic import sub_op
-from .hooks import FACE
 from .lent import lend
 from .mode import OFF, RECORDS
 from .tape import NODE, Node, mark, next_number, plan_for
@@ -94,7 +94,7 @@ def write_out(op: Op, otherwise: Written, swapped: bool = False) -> Written:
         "STATE": STATE,
         "OFF": OFF,
         "records": RECORDS,
-        "Tensor": FACE[0],
+        "Tensor": upward.FACES.tensor,
         "Value": Value,
         "NUMBERS": NUMBERS,
         "STRANGE": STRANGE,

@@ -13,6 +13,7 @@ from .._codegen import locks
 from ..autograd.anomaly_mode import ANOMALY, watched
 from ..autograd.grad_mode import set_grad_enabled
 from ..devices import IN_USE, DeviceArray
+from ..ir import upward
 from ..ir.dispatch import PROFILES, SPECIAL, STATE, Value
 from ..ir.recording import OFF, span
 from ..ops import add, broadcast_to
@@ -21,7 +22,7 @@ from .hooks import run_posthooks, run_prehooks, run_tensor_hooks
 from .mode import MODE, RECORDING, RECORDS
 from .rule_reads import READS
 from .rule_text import pull_of
-from .saved import BOX, FREED, unpack, unpack_result
+from .saved import FREED, unpack, unpack_result
 from .tape import AccumulateGrad, Edge, End, Node, Producer
 
 
@@ -356,7 +357,7 @@ def apply_rules(
     if plan.outputs:
         values.extend([unpack_result(node, one, create_graph) for one in saved[inputs:]])
     if IN_USE:
-        values = [BOX[0](x, None, 0) if type(x) is DeviceArray else x for x in values]
+        values = [upward.FACES.box(x, None, 0) if type(x) is DeviceArray else x for x in values]
     if not fixed:
         assert callable(op.vjp)
         wanted = [e is not None for e in edges]

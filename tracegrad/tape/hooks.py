@@ -11,12 +11,11 @@ from typing import Any, Self
 import numpy as np
 
 from ..devices import DeviceArray
+from ..ir import upward
 from ..ir.dispatch import Value
 from ..types import same_shape
 
 _keys = itertools.count()
-FACE: list[Any] = []
-"""The class of what hooks of nodes are given: Tensor, set by tensor.py, which stands above."""
 Hooks = dict[int, Callable[..., Any]]
 Registered = tuple[tuple[Callable[..., Any], ...], ...]
 
@@ -258,4 +257,4 @@ def run_posthooks(
 
 
 def _as_tensors(values: Sequence[Any]) -> tuple[Any, ...]:
-    return tuple([None if v is None else boxed(FACE[0], v) for v in values])
+    return tuple([None if v is None else boxed(upward.FACES.tensor, v) for v in values])

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..checks import REFUSED, explained_here
-from ..devices import APPLY, DeviceArray
+from ..devices import DeviceArray
+from ..ir import upward
 from ..ir.dispatch import PROFILES, STATE, Value, explained
 from ..ir.graph import Var
 from ..ir.op import Op, Rest
@@ -81,7 +82,7 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
     else:
         try:
             if placed and op.staged is None:
-                result = APPLY[0](op, inputs, data, params)
+                result = upward.COMPILER.apply(op, inputs, data, params)
             elif (
                 recorded
                 and op.staged is not None

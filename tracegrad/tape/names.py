@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from ..ir import upward
 from ..ir.dispatch import Value
 from ..ir.op import Op
 from ..ops import OPS
 from ..ops.arrays.shape import reshape_op
 from ..ops.elementwise.powers import pow_op
 from ..ops.matrices.products import matmul_op
-from .hooks import FACE, boxed
+from .hooks import boxed
 from .saved import FREED, Packed, packed, unpack, unpack_result
 
 TITLES = {
@@ -273,7 +274,7 @@ def read(node: Any, place: int) -> Any:
     value = unpack(one, True) if place < len(node.plan.inputs) else unpack_result(node, one, True)
     if not isinstance(value, (Value, np.ndarray, np.generic)):
         return value
-    tensor = boxed(FACE[0], value)
+    tensor = boxed(upward.FACES.tensor, value)
     if isinstance(value, Value):
         tensor._versions = value._versions
     return tensor
@@ -288,7 +289,7 @@ def saved_value(word: str, node: Any) -> Any:
         return (
             value
             if isinstance(value, Value) or word not in ("self", "other") or node.op is pow_op
-            else FACE[0](np.asarray(value))
+            else upward.FACES.tensor(np.asarray(value))
         )
     if word in (known := constants(node)):
         return known[word]

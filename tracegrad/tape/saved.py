@@ -13,11 +13,12 @@ import numpy as np
 
 from ..autograd.anomaly_mode import ANOMALY
 from ..devices import DeviceArray, to_host
+from ..ir import upward
 from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
 from ..ir.trace import outside
 from ..types import show
-from .hooks import FACE, boxed
+from .hooks import boxed
 from .lent import Lent
 from .mode import MODE, RECORDING, RECORDS, OfTask
 
@@ -25,10 +26,6 @@ Saved: TypeAlias = tuple[Any, Any, int]
 """A value kept for a rule: its box (None where it has none, or is a result of the node itself; a
 `Packed` where a hook took it; a `Lent` for a large array of the user's), its data, and the version
 that the box had (of a result: which one it is)."""
-
-BOX: list[Callable[..., Any]] = []
-"""Makes a boxed value of raw data: BOX[0](data, grad_fn, output_nr); set by tensor.py, which stands
-above."""
 
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after "
@@ -93,7 +90,7 @@ def unpack(saved: Saved, create_graph: bool) -> Any:
     # value with them.
     if value._tangents:
         return value._untracked()
-    return BOX[0](data, None, 0) if isinstance(data, Var) or STATE.traces else data
+    return upward.FACES.box(data, None, 0) if isinstance(data, Var) or STATE.traces else data
 
 
 def unpack_result(node: Any, saved: Saved, create_graph: bool) -> Any:
@@ -111,7 +108,7 @@ def unpack_result(node: Any, saved: Saved, create_graph: bool) -> Any:
         raise RuntimeError(modified(data, node, nr, node.counters[nr][0], 0))
     if not create_graph and not isinstance(data, Var):
         return data
-    value = BOX[0](data, node if create_graph else None, nr)
+    value = upward.FACES.box(data, node if create_graph else None, nr)
     if node.counters is not None:
         # What is recorded with it notices later writes to the result, too.
         value._versions = node.counters[nr]
@@ -195,8 +192,8 @@ class Packed:
             else np.asarray(to_host(data), self.dtype)
         )
         if not create_graph:
-            return BOX[0](data, None, 0) if STATE.traces else data
-        box = FACE[0](data)
+            return upward.FACES.box(data, None, 0) if STATE.traces else data
+        box = upward.FACES.tensor(data)
         if edge is not None:
             (box._grad_fn, box._output_nr), box._requires_grad = edge, True
         return box
@@ -221,12 +218,12 @@ def packed(saved: Saved, pair: Pair) -> Saved:
         return saved
     edge = None
     if box is None or isinstance(box, Lent):
-        tensor = FACE[0](data)
+        tensor = upward.FACES.tensor(data)
     else:
         # The box itself only where what it holds stays in its memory; others may hold something
         # else tomorrow.
         root = box if box._base is None else box._base
-        tensor = box if box._in_storage(root) else boxed(FACE[0], box._alias())
+        tensor = box if box._in_storage(root) else boxed(upward.FACES.tensor, box._alias())
         edge = box._edge() if box._requires_grad else None
     pack, unpack = pair
     before = tensor._version_counter[0]
@@ -368,7 +365,9 @@ class Mutations:
                 "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context "
                 "in which the graph was originally recorded."
             )
-        return FACE[0](self.cloned[handle] if handle in self.cloned else self.original[handle])
+        return upward.FACES.tensor(
+            self.cloned[handle] if handle in self.cloned else self.original[handle]
+        )
 
     def before_write(self, data: Any) -> None:
         for handle in list(self.handles.pop(id(_owner(data)), {}).values()):
