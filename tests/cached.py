@@ -9,8 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tracegrad.codegen.native import cache, cache_entry, cache_folder
-from tracegrad.codegen.native.cache_entry import Entry
+from tracegrad.codegen.disk import cache
+from tracegrad.codegen.disk import entry as cache_entry
+from tracegrad.codegen.disk import folder as cache_folder
+from tracegrad.codegen.disk.entry import Entry
 
 
 def _gives_away() -> bool:

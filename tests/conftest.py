@@ -59,7 +59,7 @@ def settings_stay(request: pytest.FixtureRequest) -> Iterator[None]:
     that makes code which the translator does not cover, unless it is marked `falls_back`."""
     yield
     assert settings() == FRESH
-    direct = sys.modules.get("tracegrad.codegen.native.direct")
+    direct = sys.modules.get("tracegrad.codegen.translation.direct")
     if direct is not None and direct.FALLBACKS:
         found = list(direct.FALLBACKS)
         direct.FALLBACKS.clear()

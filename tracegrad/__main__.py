@@ -47,9 +47,9 @@ The folder is $TRACEGRAD_CACHE_DIR, else the one of this platform for caches; TR
 """
 
 
-def native(module: str) -> Any:
+def generation(module: str) -> Any:
     """A module of code generation that loads Numba, which no other command may wait for."""
-    return importlib.import_module(f".codegen.native.{module}", __package__)
+    return importlib.import_module(f".codegen.{module}", __package__)
 
 
 # --- doctor ---------------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ def versions() -> Rows:
 
 def processor() -> Rows:
     """The name on the box, and what code is generated for."""
-    binding = native("cache").binding
+    binding = generation("disk.cache").binding
     features = binding.get_host_cpu_features()
     there = [name for name in VECTOR_FEATURES if features.get(name)]
     return [
@@ -180,7 +180,7 @@ def kept() -> Rows:
     folder = config.cache_dir()
     if folder is None:
         return [("folder", "none: TRACEGRAD_CACHE_DIR is empty, so that nothing is kept")]
-    module = native("cache")
+    module = generation("disk.cache")
     rows = [("folder", str(folder))]
     try:
         info = module.cache_info(folder)
@@ -242,7 +242,7 @@ def self_test(verbose: bool) -> bool:
         f"  ok      a compiled gradient is right: first call {first:.2f} s, "
         f"later calls {later * 1e6:.1f} us"
     )
-    for text in native("direct").FALLBACKS:
+    for text in generation("translation.direct").FALLBACKS:
         print(f"  slow    compiled by Numba's own pipeline, 3 to 10 times as slowly: {text}")
     return True
 
@@ -256,7 +256,7 @@ def cache(options: argparse.Namespace) -> int:
     if folder is None:
         print("nothing is kept on disk (TRACEGRAD_CACHE_DIR is empty)")
         return 0
-    module = native("cache")
+    module = generation("disk.cache")
     try:
         info = module.cache_info(folder)
         count = module.cache_clear(folder) if options.action == "clear" else 0

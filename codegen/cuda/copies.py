@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from ..native import cache
+from ..disk import cache
 from . import driver
 from .compile import Start, starters
 from .driver import Layout

@@ -16,8 +16,8 @@ from typing import Any
 from cuda.core import Linker, LinkerOptions, ObjectCode
 from cuda.pathfinder import load_nvidia_dynamic_lib
 
-from ..native import cache
-from ..native.cache_entry import DamagedError, Entry
+from ..disk import cache
+from ..disk.entry import DamagedError, Entry
 from .compile import functions, ptx
 from .kernels import Kernel
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..native import cache
+from ..disk import cache
 from ..printer import dtype_name
 from . import driver
 from .compile import Start, starters

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..translation.symbolic import bits, copysign, fabs, fma, select, sqrt
 from .formats import DOUBLE, FORMATS, PI, SINGLE, Format, Function, Table, horner
-from .symbolic import bits, copysign, fabs, fma, select, sqrt
 
 ATAN = {
     DOUBLE: (-0.3333333333333307, 0.19999999999951518, -0.14285714282577885, 0.11111111007097377,

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ..translation.symbolic import bits, fabs, fma, select
 from . import huge_angles
 from .formats import DOUBLE, FORMATS, PI, SINGLE, Format, Function, Table, horner
 from .rarely import rarely
-from .symbolic import bits, fabs, fma, select
 
 LIMIT = {DOUBLE: 2.0**30, SINGLE: 2.0**15}
 SINE = {

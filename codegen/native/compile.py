@@ -16,11 +16,11 @@ from numba.core import config, types
 from numba.np import numpy_support
 
 from ..alone import uninterrupted
-from . import cache, stored
+from ..disk import cache, stored
+from ..disk.entry import Entry
+from ..disk.sources import declared, generated
+from ..translation.direct import KernelCompiler
 from .borrowed import BorrowedArray, available
-from .cache_entry import Entry
-from .direct import KernelCompiler
-from .sources import declared, generated
 
 FLAGS = {"nogil": True, "error_model": "numpy", "boundscheck": False}
 

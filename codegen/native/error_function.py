@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..translation.symbolic import copysign, fabs, fma, select
 from .exponentials import FUNCTIONS as EXPONENTIALS
 from .exponentials import STEPS
 from .formats import DOUBLE, FORMATS, SINGLE, Format, Function, Table, horner
-from .symbolic import copysign, fabs, fma, select
 
 NEAR = {
     DOUBLE: (0.12837916709551256, -0.3761263890318352, 0.11283791670944202, -0.026866170643113703,

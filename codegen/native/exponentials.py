@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..translation.symbolic import bits, fabs, fast_sum, fma, from_bits, select, two_product
 from .formats import DOUBLE, FORMATS, LN2, LN10, SINGLE, Format, Function, Table, horner
-from .symbolic import bits, fabs, fast_sum, fma, from_bits, select, two_product
 
 EXP = {
     DOUBLE: (0.5, 0.16666666666666685, 0.04166666666666673, 0.00833333333331662,

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from llvmlite import ir
 
+from ..translation.symbolic import OPPOSITE, Value, fast_sum, two_product, two_sum
 from .formats import DOUBLE, PI
-from .symbolic import OPPOSITE, Value, fast_sum, two_product, two_sum
 
 LEADING = 64
 """Zero bits in front of those of 2/pi, for angles that are not huge."""

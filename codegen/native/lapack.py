@@ -13,6 +13,7 @@ import numpy as np
 from numba.core import types
 from numba.np import numpy_support
 
+from ..disk.sources import generated
 from .bridge import compiled, implements
 from .factorizations import (
     adjugate,
@@ -29,7 +30,6 @@ from .factorizations import (
     triangular_solve,
 )
 from .foreign import blas, copied, fill, lapack, letter, turned
-from .sources import generated
 from .support import index, view
 
 __all__ = [

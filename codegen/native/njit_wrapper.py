@@ -15,7 +15,7 @@ from numba.np import numpy_support
 
 from .. import integers, kernel
 from ..printer import PrintedProgram, dtype_name
-from .direct import KernelCompiler
+from ..translation.direct import KernelCompiler
 
 
 def as_array(value: Any, dtype: Any, ndim: int) -> Any:

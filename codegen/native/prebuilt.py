@@ -9,10 +9,11 @@ from typing import Any
 
 from numba import cfunc
 
-from . import cache, gemm, small, symbols
-from .cache_entry import Entry
-from .direct import DirectCompiler
-from .stored import CODE, library_of, object_code
+from ..disk import cache
+from ..disk.entry import Entry
+from ..disk.stored import CODE, library_of, object_code
+from ..translation.direct import DirectCompiler
+from . import gemm, small, symbols
 
 _FAMILIES: dict[str, tuple[Callable[[str], Callable[..., None]], Callable[[str], Any]]] = {
     "gemm": (gemm.entry, gemm.entry_signature),

@@ -12,8 +12,8 @@ from typing import Any
 
 from llvmlite import ir
 
+from ..translation.symbolic import Value
 from .formats import Function
-from .symbolic import Value
 
 LANES = {"double": (2, 4, 8), "float": (4, 8, 16)}
 PURE = ("nounwind", "willreturn", "memory(none)")

@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .exponentials import STEPS
-from .formats import DOUBLE, FORMATS, SINGLE, Format, Function, Table, horner
-from .symbolic import (
+from ..translation.symbolic import (
     bits,
     copysign,
     fabs,
@@ -21,6 +19,8 @@ from .symbolic import (
     sqrt,
     two_product,
 )
+from .exponentials import STEPS
+from .formats import DOUBLE, FORMATS, SINGLE, Format, Function, Table, horner
 
 LOG = {
     DOUBLE: (0.19999999999999987, 0.14285714285722648, 0.11111111108744932, 0.09090909438112252,

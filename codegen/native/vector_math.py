@@ -8,10 +8,10 @@ from typing import Any
 from numba.core import types
 from numba.core.typing import signature
 
+from ..translation.symbolic import Value
 from . import arcs, circular, error_function, exponentials, gamma_functions, hyperbolic, roots
 from .bridge import is_float, is_real, parameters, primitive
 from .formats import FORMATS, Function, Table
-from .symbolic import Value
 
 EFFORT = ('"prefer-vector-width"="512"', "alignstack(64)")
 """What a function that computes much is compiled with: the widest registers, and a stack where none

@@ -143,7 +143,7 @@ def test_machine_code_is_kept_on_disk(tmp_path: Path) -> None:
     function, arrays = FUNCTIONS["elementwise"]
     plan = plan_of(tg.value_and_grad(function), arrays)
     linking = importlib.import_module("tracegrad.codegen.cuda.machine")
-    cache = importlib.import_module("tracegrad.codegen.native.cache")
+    cache = importlib.import_module("tracegrad.codegen.disk.cache")
 
     def made() -> Any:
         before = cache.COUNTERS.loaded

@@ -9,7 +9,8 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from tracegrad.codegen.native import cache, foreign, gemm, library, prebuilt, products, symbols
+from tracegrad.codegen.disk import cache
+from tracegrad.codegen.native import foreign, gemm, library, prebuilt, products, symbols
 
 import tracegrad as tg
 

@@ -15,11 +15,12 @@ import mpmath
 import numba
 import numpy as np
 import pytest
-from tracegrad.codegen.native import borrowed, cache, library, routines, scalar, stored, support
-from tracegrad.codegen.native.cache_entry import Entry, unpack
+from tracegrad.codegen.disk import cache, stored
+from tracegrad.codegen.disk.entry import Entry, unpack
+from tracegrad.codegen.native import borrowed, library, routines, scalar, support
 from tracegrad.codegen.native.compile import FLAGS, compile_source, signature
-from tracegrad.codegen.native.direct import KernelCompiler
 from tracegrad.codegen.native.support import view
+from tracegrad.codegen.translation.direct import KernelCompiler
 
 import tracegrad
 
@@ -416,9 +417,9 @@ SCRIPT = f"""
 import sys
 from pathlib import Path
 import numpy as np
-from tracegrad.codegen.native import cache
+from tracegrad.codegen.disk import cache
 from tracegrad.codegen.native.compile import FLAGS, compile_source, signature
-from tracegrad.codegen.native.direct import KernelCompiler
+from tracegrad.codegen.translation.direct import KernelCompiler
 source = {SOURCE!r}
 double = np.dtype("f8")
 folder = Path(sys.argv[1])

@@ -15,10 +15,12 @@ import numba
 import numpy as np
 import pytest
 from numba.core import types
-from tracegrad.codegen.native import direct, sources, unit
+from tracegrad.codegen.disk import sources
+from tracegrad.codegen.native import support
 from tracegrad.codegen.native.bridge import implements
 from tracegrad.codegen.native.compile import FLAGS, compile_source
 from tracegrad.codegen.native.support import index
+from tracegrad.codegen.translation import direct, unit
 
 import tracegrad as tg
 
@@ -300,7 +302,7 @@ def test_generated_programs_are_covered(
 
 def test_sources_of_functions_and_lambdas_are_found() -> None:
     found = 0
-    for file in Path(sources.__file__).parent.glob("*.py"):
+    for file in Path(support.__file__).parent.glob("*.py"):
         text = file.read_text()
         definitions = [
             n for n in ast.walk(ast.parse(text)) if isinstance(n, (ast.FunctionDef, ast.Lambda))

@@ -332,7 +332,7 @@ import numpy as np, tracegrad as tg
 f = tg.jit(tg.value_and_grad(lambda x: np.sum(np.sin(x) ** 2)))
 v, g = f(np.arange(4.0))
 assert np.allclose(g, np.sin(2 * np.arange(4.0)))
-from tracegrad.codegen.native import cache
+from tracegrad.codegen.disk import cache
 print("compiled", cache.COUNTERS.compiled, "loaded", cache.COUNTERS.loaded)
 """
 

@@ -196,7 +196,7 @@ def python(program: str) -> str:
 
 PROGRAM = """
 import numpy as np, tracegrad as tg
-from tracegrad.codegen.native.cache import COUNTERS
+from tracegrad.codegen.disk.cache import COUNTERS
 def f(x):
     s = tg.scan(lambda c, v: (np.sin(c) * v, c), x[0], x, checkpoint="sqrt")[0]
     step = lambda c: c * c + tg.cond(c > 2, np.cos, np.sin, x[1])

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import scipy.special
 from tracegrad.codegen import work
-from tracegrad.codegen.native import cache
+from tracegrad.codegen.disk import cache
 from tracegrad.codegen.scalars import SCALARS, Scalar, add, cost_of, value
 
 import tracegrad as tg
@@ -125,7 +125,7 @@ def test_kernels_on_disk_are_known_by_its_body() -> None:
 def test_from_disk_in_another_process(tmp_path: Path) -> None:
     code = (
         "import numpy as np, tracegrad as tg\n"
-        "from tracegrad.codegen.native import cache\n"
+        "from tracegrad.codegen.disk import cache\n"
         "from tests.scratch_operation import log_expit\n"
         "print(tg.jit(log_expit)(np.array([0.5]))[0], cache.COUNTERS.compiled, "
         "cache.COUNTERS.loaded)\n"

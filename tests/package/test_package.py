@@ -134,10 +134,8 @@ def test_every_public_name_exists_once() -> None:
 def test_import_rules(path: pathlib.Path) -> None:
     name = module_name(path)
     typing_only = type_checking_only(path)
-    in_codegen, native = (
-        name[1:2] == ("codegen",),
-        name[1:3] in (("codegen", "native"), ("codegen", "cuda")),
-    )
+    in_codegen = name[1:2] == ("codegen",)
+    native = in_codegen and name[2:3] in (("native",), ("translation",), ("disk",), ("cuda",))
     # The package's own front names everything, and a private helper of it (`_codegen`) is the
     # bridge to the bottom.
     height = HEIGHT.get(name[1]) if len(name) > 1 and not in_codegen else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tracegrad.codegen.native.cache_entry import DamagedError, Entry, pack, unpack
+from tracegrad.codegen.disk.entry import DamagedError, Entry, pack, unpack
 
 from tests.cached import KEY, OTHER, sealed
 

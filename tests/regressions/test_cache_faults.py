@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tracegrad.codegen.native import cache, cache_folder
+from tracegrad.codegen.disk import cache
+from tracegrad.codegen.disk import folder as cache_folder
 
 import tracegrad as tg
 from tests.cached import (
@@ -322,8 +323,8 @@ def test_leftovers_are_cleaned_up_when_they_are_old(tmp_path: Path) -> None:
 CROWD = """
 import os, random, signal, sys, time
 from pathlib import Path
-from tracegrad.codegen.native import cache
-from tracegrad.codegen.native.cache_entry import Entry
+from tracegrad.codegen.disk import cache
+from tracegrad.codegen.disk.entry import Entry
 
 root, rounds, kills = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 keys = [format(k, "040x") for k in range(3)]

@@ -15,9 +15,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tracegrad.codegen.native import cache, cache_folder
-from tracegrad.codegen.native.cache_entry import Entry, pack
-from tracegrad.codegen.native.cache_folder import UntrustedError, opened
+from tracegrad.codegen.disk import cache
+from tracegrad.codegen.disk import folder as cache_folder
+from tracegrad.codegen.disk.entry import Entry, pack
+from tracegrad.codegen.disk.folder import UntrustedError, opened
 
 from tests.cached import (
     KEY,

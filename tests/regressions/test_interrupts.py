@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import pytest
 from tracegrad.codegen.alone import COMPILING, uninterrupted
-from tracegrad.codegen.native import cache
-from tracegrad.codegen.native.cache_entry import Entry
+from tracegrad.codegen.disk import cache
+from tracegrad.codegen.disk.entry import Entry
 
 import tracegrad as tg
 from tests.soak_programs import clean, drawn

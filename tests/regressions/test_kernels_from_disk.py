@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 from numba.core.bytecode import FunctionIdentity
-from tracegrad.codegen.native import direct, operands, unit
 from tracegrad.codegen.native.compile import Executable, compile_source
+from tracegrad.codegen.translation import direct, operands, unit
 
 import tracegrad
 
@@ -97,7 +97,7 @@ THREADS = """
 import sys
 import numpy as np
 import tracegrad as tg
-from tracegrad.codegen.native import cache
+from tracegrad.codegen.disk import cache
 
 x = np.linspace(0.0, 1.0, 200_000)
 def made(w):

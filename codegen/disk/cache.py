@@ -29,8 +29,8 @@ from numba.core import config
 
 from ..alone import ASKED
 from ..scalars.value import outside
-from .cache_entry import DamagedError, Entry, pack, unpack
-from .cache_folder import opened
+from .entry import DamagedError, Entry, pack, unpack
+from .folder import opened
 
 SUFFIX = ".code"
 FOLDER: list[Path | None] = [None]

@@ -18,8 +18,8 @@ from numba import _dynfunc
 from numba.core import registry
 from numba.core.lowering import Environment
 
-from . import symbols
-from .cache_entry import Entry
+from ..native import symbols
+from .entry import Entry
 
 CODE = "object code"
 

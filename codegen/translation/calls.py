@@ -11,9 +11,9 @@ import numpy as np
 from llvmlite import ir
 from numba.core import types
 
-from . import bridge
+from ..native import bridge
+from ..native.support import view
 from .operands import NUMBERS, SCALARS, Array, Operand, Static, Tuple, UntranslatableError, Value
-from .support import view
 from .values import Values
 from .words import times
 

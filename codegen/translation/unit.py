@@ -11,9 +11,9 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
+from ..disk.sources import tree_of
 from .calls import Calls
 from .operands import NUMBERS, Operand, Static, UntranslatableError, Value
-from .sources import tree_of
 from .translate import Function
 
 LINES = 1500

@@ -18,10 +18,10 @@ from typing import Any, Protocol
 from llvmlite import ir
 from numba.core import types
 
+from ..disk.sources import assignments
 from .calls import Calls
 from .expressions import BINARY, Again, Expressions
 from .operands import SCALARS, Array, Operand, Static, UntranslatableError, Value
-from .sources import assignments
 
 WRITTEN_OUT = 16
 """Steps of the longest loop that is written out."""

@@ -22,9 +22,9 @@ from numba.core import (
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.lowering import Environment
 
-from .borrowed import BorrowedArray
+from ..disk.sources import complete
+from ..native.borrowed import BorrowedArray
 from .operands import UntranslatableError
-from .sources import complete
 from .unit import Unit
 
 LOG = logging.getLogger("tracegrad")
