@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias, Union
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Protocol, TypeAlias, Union
 
 import numpy as np
 
@@ -95,11 +97,7 @@ class Integer:
             return True
         if isinstance(other, float) and other.is_integer():
             other = int(other)
-        return (
-            isinstance(other, (int, Integer))
-            and DECIDE is not None
-            and DECIDE("==", add(self, mul(-1, other)))
-        )
+        return isinstance(other, (int, Integer)) and _decided("==", add(self, mul(-1, other)))
 
     def __hash__(self) -> int:
         return self._hash
@@ -121,13 +119,13 @@ class Integer:
 
     def __index__(self) -> int:
         """The number that this size is while tracing; using it pins the size."""
-        if PIN is None:
-            raise TypeError(f"the symbolic integer {self} has no value here")
-        return PIN(self)
+        if not OPENED.open:
+            raise TypeError(f"the symbolic integer {self} has no value outside a trace")
+        return OPENED.open[-1].pin(self)
 
     # With integers these stay integer expressions. With other numbers, and where they divide, they
-    # become traced numbers (BOX); with anything else the other operand decides, which pins the size
-    # where it asks for an index (`[0.0] * n`).
+    # become traced numbers (`box`); with anything else the other operand decides, which pins the
+    # size where it asks for an index (`[0.0] * n`).
 
     def __add__(self, other: Any) -> Any:
         return _combined(add, operator.add, self, other)
@@ -192,14 +190,12 @@ class Integer:
             and all(isinstance(x, (Integer, np.integer)) for x in inputs)
         ):
             return exact[ufunc.__name__](*[x if isinstance(x, Integer) else int(x) for x in inputs])
-        if BOX is None:
+        if not OPENED.open:
             return NotImplemented
-        return getattr(ufunc, method)(
-            *[BOX(x) if isinstance(x, Integer) else x for x in inputs], **options
-        )
+        return getattr(ufunc, method)(*_boxed(inputs), **options)
 
     def __str__(self) -> str:
-        if SHOWN is not None and SHOWN():
+        if OPENED.open and OPENED.open[-1].shown():
             return str(self.__index__())
         text = ""
         for monomial, coefficient in self.terms:
@@ -242,9 +238,11 @@ def _combined(
         isinstance(x, (Integer, int, float, complex, np.number, np.ndarray)) for x in (a, b)
     ):
         return NotImplemented
-    if BOX is None:
-        return NotImplemented
-    return otherwise(*[BOX(x) if isinstance(x, Integer) else x for x in (a, b)])
+    return otherwise(*_boxed((a, b))) if OPENED.open else NotImplemented
+
+
+def _boxed(values: Iterable[Any]) -> list[Any]:
+    return [OPENED.open[-1].box(x) if isinstance(x, Integer) else x for x in values]
 
 
 def _terms(value: Int) -> dict[Monomial, int]:
@@ -270,26 +268,64 @@ RELATIONS: dict[str, Callable[[int], bool]] = {
     "<=": lambda d: d <= 0,
 }
 
-# Who answers questions about symbolic sizes; set by the tracer (tracegrad/types.py), which records
-# what it answered.
-DECIDE: Callable[[str, Int], bool] | None = None
-PIN: Callable[[Integer], int] | None = None
-SHOWN: Callable[[], bool] | None = None
-"""Whether a text is being made for the program that is traced, which pins the size; set by
-tracegrad/ir/trace.py."""
-BOX: Callable[[Integer], Any] | None = None
-"""Makes a traced number of a size; set by tracegrad/tensor.py."""
+
+class Owner(Protocol):
+    """Who answers questions about symbolic sizes, and records what it answered: a trace, or the
+    sizes of a graph."""
+
+    @property
+    def hints(self) -> Mapping[str, int]:
+        """The numbers for which the symbols stand while it is asked."""
+
+    def decide(self, relation: str, difference: Int) -> bool:
+        """Whether `difference` is == 0, < 0, <= 0."""
+
+    def pin(self, value: Int) -> int:
+        """The number that `value` is, from now on."""
+
+    def shown(self) -> bool:
+        """Whether a text is being made for the program that is traced, which pins the size."""
+
+    def box(self, size: Integer) -> Any:
+        """A traced number of a size."""
+
+
+class Opened(threading.local):
+    """What this thread has open."""
+
+    def __init__(self) -> None:
+        self.open: list[Owner] = []
+        """The owners of sizes, innermost last; opening one makes another list."""
+
+    @contextmanager
+    def opened(self, owner: Owner) -> Iterator[None]:
+        """Meanwhile this is the innermost."""
+        outer = self.open
+        try:
+            self.open = [*outer, owner]
+            yield
+        finally:
+            self.open = outer
+
+
+OPENED = Opened()
+
+
+def _decided(relation: str, difference: Int) -> bool:
+    # Where nobody is asked two sizes of different form are taken to differ; the verifier and the
+    # passes need no more. So are expressions of anything else than sizes (loop indices).
+    if not OPENED.open or not symbols(difference) <= OPENED.open[-1].hints.keys():
+        return False
+    return OPENED.open[-1].decide(relation, difference)
 
 
 def decide(relation: str, a: Int, b: Int) -> bool:
     """The truth of `a relation b` ("==", "<", "<="), where the form does not show it by the
-    tracer's answer."""
+    innermost owner's answer."""
     difference = add(a, mul(-1, b))
     if isinstance(difference, int):
         return RELATIONS[relation](difference)
-    if DECIDE is None:
-        raise TypeError(f"whether {a} {relation} {b} is not known")
-    return DECIDE(relation, difference)
+    return _decided(relation, difference)
 
 
 def symbol(name: str) -> Integer:

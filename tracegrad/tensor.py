@@ -352,6 +352,9 @@ class _Faces:
     tensor = Tensor
     box = staticmethod(_box)
 
+    def number(self, size: integers.Integer) -> Any:
+        return bind(identity_op, [size])
+
 
 upward.FACES = _Faces()
 
@@ -406,13 +409,5 @@ def fresh_leaf(x: Any, face: type[Boxed] = Array) -> Boxed:
     value._borrowed = True
     return value
 
-
-def _traced_size(size: integers.Integer) -> Any:
-    """A symbolic size as a number of the innermost trace, for arithmetic that leaves the integers
-    (`1 / n`, `0.5 * n`)."""
-    return bind(identity_op, [size])
-
-
-integers.BOX = _traced_size
 
 __all__ = ["MODE", "Array", "Boxed", "Tensor", "fresh_leaf", "inside", "raw", "unbox"]

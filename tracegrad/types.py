@@ -4,9 +4,7 @@ over symbols."""
 from __future__ import annotations
 
 import operator
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -131,48 +129,22 @@ class Sizes:
         self.decide("==", value - number)
         return number
 
+    def shown(self) -> bool:
+        """Whether a text is being made for a program: of a finished graph never."""
+        return False
+
+    def box(self, size: integers.Integer) -> Any:
+        """A traced number of a size, which a finished graph has none of."""
+        raise TypeError(f"the symbolic integer {size} is a number only while its trace is open")
+
 
 COUNT = "steps"
 """What the names of sizes begin with that are no sizes of inputs but counts, known only while a
 graph runs; they may be 0."""
 
 
-class _Opened(threading.local):
-    """What this thread has open."""
-
-    def __init__(self) -> None:
-        self.open: list[Sizes] = []
-        """The sizes of the traces, innermost last; opening one makes another list."""
-
-    @contextmanager
-    def opened(self, sizes: Sizes) -> Iterator[None]:
-        """Meanwhile these are the innermost."""
-        outer = self.open
-        try:
-            self.open = [*outer, sizes]
-            yield
-        finally:
-            self.open = outer
-
-
-SIZES = _Opened()
-
-
-def _decide(relation: str, difference: Int) -> bool:
-    # Outside a trace two sizes of different form are taken to differ; the verifier and the passes
-    # need no more. So are expressions of anything else than sizes (loop indices).
-    if not SIZES.open or not integers.symbols(difference) <= SIZES.open[-1].hints.keys():
-        return False
-    return SIZES.open[-1].decide(relation, difference)
-
-
-def _pin(value: Int) -> int:
-    if not SIZES.open:
-        raise TypeError(f"the symbolic integer {value} has no value outside a trace")
-    return SIZES.open[-1].pin(value)
-
-
-integers.DECIDE, integers.PIN = _decide, _pin
+SIZES = integers.OPENED
+"""Whose sizes this thread asks about: traces, or graphs that are worked on."""
 
 
 def axis_number(axis: Any) -> int:

@@ -78,7 +78,7 @@ class Trace:
         self.where = ""
         self.note = ""
         """What a node is for, where a transform records it: `adjoint of mul`."""
-        self.outer: tuple[list[Trace], tuple[int, ...], list[Sizes], int] = ([], (), [], 0)
+        self.outer: tuple[list[Trace], tuple[int, ...], list[integers.Owner], int] = ([], (), [], 0)
         """What was open around it: traces, levels of forward mode, sizes, modes."""
         self.forms = Forms()
         self.device: Any = STATE.traces[-1].device if STATE.traces else None
@@ -101,7 +101,7 @@ class Trace:
         # To this trace, what is dual at an enclosing level is an opaque input.
         STATE.traces = [*STATE.traces, self]
         STATE.levels = ()
-        SIZES.open = [*SIZES.open, self.sizes]
+        SIZES.open = [*SIZES.open, self]
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -109,6 +109,26 @@ class Trace:
         STATE.traces, STATE.levels, SIZES.open, STATE.special = self.outer
         if exception and exception[0] is not None:
             self.close()
+
+    # --- the owner of its symbolic sizes ----------------------------------------------------------
+
+    @property
+    def hints(self) -> dict[str, int]:
+        return self.sizes.hints
+
+    def decide(self, relation: str, difference: integers.Int) -> bool:
+        return self.sizes.decide(relation, difference)
+
+    def pin(self, value: integers.Int) -> int:
+        return self.sizes.pin(value)
+
+    def shown(self) -> bool:
+        return text_for_program()
+
+    def box(self, size: integers.Integer) -> Any:
+        return upward.FACES.number(size)
+
+    # --- recording --------------------------------------------------------------------------------
 
     def input(self, type: ArrayType, name: str = "") -> Var:
         var = Var(type, name, self)
@@ -336,6 +356,3 @@ def left_over(var: Var) -> EscapedValueError:
         "where it stands for the values of all calls. Return it from that function: "
         "as its result, as part of a loop's carry, or as what tg.scan stacks."
     )
-
-
-integers.SHOWN = lambda: bool(STATE.traces) and text_for_program()

@@ -23,6 +23,10 @@ class Faces(Protocol):
     def box(self, data: Any, grad_fn: Any, output_nr: int) -> Any:
         """A value of the other face, `Array`, at this place on the tape (none: `grad_fn` None)."""
 
+    def number(self, size: Any) -> Any:
+        """A symbolic size as a number of the innermost trace, for arithmetic that leaves the
+        integers (`1 / n`, `0.5 * n`)."""
+
 
 class Compiler(Protocol):
     """Runs graphs and operations as compiled code."""
