@@ -55,12 +55,12 @@ def test_names_are_unique() -> None:
 
 
 def test_every_primitive_has_a_row() -> None:
-    from tracegrad.control import block, branch, repeat, scan, sized
+    from tracegrad.control import block, branch, repeat, scan_rules, sized
     from tracegrad.ops import OPS
 
     covered = {name for c in CASES for name in c.ops}
     assert {
-        op.name for m in (block, branch, repeat, scan, sized) for op in m.OPS
+        op.name for m in (block, branch, repeat, scan_rules, sized) for op in m.OPS
     } - covered == set()
     assert {op.name for op in OPS} - covered == set()
 
