@@ -94,6 +94,12 @@ def vectors(
     return Vectors(width, tuple(loaded), tuple(stored))
 
 
+def _factor(value: Int) -> str:
+    """A bound as text that may be subtracted and divided."""
+    text = integer(value)
+    return text if isinstance(value, int) or text.isidentifier() else f"({text})"
+
+
 def write(
     body: Body,
     depth: int,
@@ -105,7 +111,7 @@ def write(
 ) -> None:
     """The loop over vectors, and the one over what is left; `inside` is what an iteration does."""
     width = how.width
-    lo, hi = integer(s.lo), integer(s.hi)
+    lo, hi = _factor(s.lo), _factor(s.hi)
     first, last, rest = body.fresh("first"), body.fresh("last"), body.fresh("size")
     used = body.used["cuda"]
     used.add("aligned")

@@ -242,8 +242,8 @@ def test_trees_closures_and_constants() -> None:
         tree = {"a": v, "b": (w, tg.arange(5, device=d))}
         results = []
         for flag in (True, False):
-            tree = {"a": v, "b": (w, 1.0)}
-            gradients = tg.grad(lambda t, flag=flag: fast(t, flag=flag, k=3))(tree)
+            given = {"a": v, "b": (w, 1.0)}
+            gradients = tg.grad(lambda t, flag=flag: fast(t, flag=flag, k=3))(given)
             results += [fast(tree, flag=flag), gradients["a"], gradients["b"][0]]
         fast(tree, flag=True).backward()
         return [*results, scale.grad]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
-from tests.cuda.common import host
+from tests.cuda.common import host, same_on_both
 
 RNG = np.random.default_rng(7)
 
@@ -78,3 +78,19 @@ def test_three_dimensions() -> None:
     x = RNG.normal(size=(7, 13, 17))
     check(tg.grad(lambda x: np.sum(np.tanh(x) * x)), x)
     check(lambda x: np.sum(x * x, axis=1), x)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
+def test_bounds_that_are_sums_of_sizes(dtype: str) -> None:
+    """Sizes are symbols from the second shape on; where parts begin and end are sums of them."""
+
+    def parts(x: Any, y: Any) -> Any:
+        whole = np.concatenate([y, x, y, y])
+        return whole, np.sum(whole * 2), np.sum(whole[1:] * whole[:-1])
+
+    fast = {"cpu": tg.jit(parts), "cuda": tg.jit(parts)}
+    rng = np.random.default_rng(3)
+    for m, n in [(4, 2), (3, 2), (5, 3), (2, 5), (7, 1), (1, 1), (6, 3), (8, 7), (9, 4)]:
+        x, y = (rng.integers(1, 9, size).astype(dtype) for size in (m, n))
+        same_on_both(lambda d, *given: fast[d](*given), x, y, tolerance=1e-6)
+        same_on_both(lambda d, x: tg.pad(x, (1, 2), constant_values=7), x)
