@@ -122,8 +122,14 @@ def larger(a: Int, b: Int) -> Int:
     return a if not isinstance(a, int) else b
 
 
+def atom(value: Int) -> str:
+    """A bound as text that may be subtracted, multiplied and divided."""
+    text = integer(value)
+    return text if isinstance(value, int) or text.isidentifier() else f"({text})"
+
+
 def plus(lo: Int, rank: str) -> str:
     return rank if lo == 0 else f"{integer(lo)} + {rank}"
 
 
-__all__ = ["MOST_THREADS", "PARTS", "WARP", "Members", "Memory", "Team", "plus"]
+__all__ = ["MOST_THREADS", "PARTS", "WARP", "Members", "Memory", "Team", "atom", "plus"]

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from .. import kernel
-from ..integers import Binary, Int, Integer, add, mul, product, symbols
+from ..integers import Binary, Integer, add, mul, product, symbols
 from ..printer import integer, literal
 from .accumulators import in_registers
 from .dependence import (
@@ -28,7 +28,7 @@ from .dependence import (
     touched,
     trips,
 )
-from .team import MOST_THREADS, WARP, Memory, Team, plus
+from .team import MOST_THREADS, WARP, Memory, Team, atom, plus
 from .totals import Totals, start
 from .vectors import vectors
 from .vectors import write as write_vectors
@@ -308,11 +308,6 @@ def box(s: kernel.Loop) -> bool:
 def last_places(body: Iterable[kernel.Statement]) -> list[set[str]]:
     """The names on which the last axis of each access depends."""
     return [names_in(a.index[-1]) for a in accesses(body) if a.index]
-
-
-def atom(value: Int) -> str:
-    text = integer(value)
-    return text if isinstance(value, int) else f"({text})"
 
 
 __all__ = ["Body"]

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from .. import kernel, traversal
 from ..integers import Int, add, mul, symbol
 from ..owners import Owners
-from ..printer import integer
 from .dependence import accesses, defined
+from .team import atom
 
 if TYPE_CHECKING:
     from .teams import Body
@@ -94,12 +94,6 @@ def vectors(
     return Vectors(width, tuple(loaded), tuple(stored))
 
 
-def _factor(value: Int) -> str:
-    """A bound as text that may be subtracted and divided."""
-    text = integer(value)
-    return text if isinstance(value, int) or text.isidentifier() else f"({text})"
-
-
 def write(
     body: Body,
     depth: int,
@@ -111,7 +105,7 @@ def write(
 ) -> None:
     """The loop over vectors, and the one over what is left; `inside` is what an iteration does."""
     width = how.width
-    lo, hi = _factor(s.lo), _factor(s.hi)
+    lo, hi = atom(s.lo), atom(s.hi)
     first, last, rest = body.fresh("first"), body.fresh("last"), body.fresh("size")
     used = body.used["cuda"]
     used.add("aligned")
