@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from typing import Any
 
 from .. import kernel, traversal
 from ..owners import Owners
@@ -61,6 +62,7 @@ def _totals(
     if any(isinstance(s, (kernel.Call, kernel.Allocate, kernel.Grow)) for s in statements([loop])):
         return []
     inner = defined([loop])
+    inner |= {s.name for s in statements([loop]) if isinstance(s, kernel.Update)}
     by_owner: dict[str, list[Access]] = {}
     for a in accesses(loop.body):
         by_owner.setdefault(owners.of(a.buffer), []).append(a)
@@ -78,6 +80,8 @@ def _totals(
         )
         # The places stay what they are all through the loop, and are each other's or certainly not.
         still = not set[str]().union(*[names_in(i) for at in stores for i in at]) & inner
+        # What a place reads from memory may be written meanwhile.
+        still = still and not any(_reads_memory(i) for at in stores for i in at)
         if (
             combined
             and still
@@ -86,6 +90,17 @@ def _totals(
         ):
             found += [(fresh("total"), store) for store in stores.values()]
     return found
+
+
+def _reads_memory(value: Any) -> bool:
+    match value:
+        case kernel.Load():
+            return True
+        case kernel.Index(inner, _):
+            return _reads_memory(inner)
+        case kernel.Apply(_, arguments, _):
+            return any(_reads_memory(a) for _, a in arguments)
+    return False
 
 
 def _updating(

@@ -253,19 +253,11 @@ def clear(index: int, destination: Layout) -> None:
         )
     elif destination.size:
         enter(index)
-        _zero(destination.__array_interface__["data"][0], destination.nbytes)
-
-
-@functools.cache
-def _zeroing() -> Callable[..., Any]:
-    found: Callable[..., Any] = importlib.import_module("cuda.bindings.driver").cuMemsetD8Async
-    return found
-
-
-def _zero(address: int, nbytes: int) -> None:
-    (code,) = _zeroing()(address, 0, nbytes, 0)
-    if code:
-        raise RuntimeError(f"the device refused to clear memory: {code.name}")
+        bindings = importlib.import_module("cuda.bindings.driver")
+        address = destination.__array_interface__["data"][0]
+        (code,) = bindings.cuMemsetD8Async(address, 0, destination.nbytes, 0)
+        if code:
+            raise RuntimeError(f"the device refused to clear memory: {code.name}")
 
 
 def versions() -> dict[str, str]:

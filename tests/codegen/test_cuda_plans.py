@@ -86,3 +86,24 @@ def test_a_total_with_other_readers_stays_in_memory() -> None:
 
     (launch,) = kernels(walk, (30,))
     assert "total" not in launch.source
+
+
+def test_places_that_move_stay_in_memory() -> None:
+    """A place named by a variable that the loop updates, or read from memory, is not one place."""
+    from tracegrad.codegen import kernel, owners
+    from tracegrad.codegen.cuda.accumulators import in_registers
+
+    f8, i8 = np.dtype(np.float64), np.dtype(np.int64)
+    buffers = {n: kernel.Buffer(n, t, (5,), "out") for n, t in (("out", f8), ("at", i8))}
+    count = iter(range(9))
+
+    def made(place: Any, *more: kernel.Statement) -> tuple[kernel.Statement, ...]:
+        add = kernel.Store("out", (place,), kernel.Literal(1.0, f8), "add")
+        loop = kernel.Loop("k", 0, 5, (add, *more))
+        known = owners.Owners(buffers)
+        return in_registers([loop], buffers, known, lambda w: f"{w}{next(count)}")
+
+    step = kernel.Update("n", kernel.Literal(1, i8), "add")
+    assert len(made(kernel.Name("n", i8))) == 3
+    assert len(made(kernel.Name("n", i8), step)) == 1
+    assert len(made(kernel.Load("at", (0,), i8))) == 1
