@@ -11,13 +11,14 @@ import numpy as np
 from .._codegen import locks
 from ..autograd.functions import backward
 from ..autograd.grad_mode import set_grad_enabled
+from ..devices import DeviceArray
 from ..errors import TracegradError
 from ..ir.dispatch import STATE
 from ..ir.graph import Var
 from ..runtime.memory import POOL
 from ..tape.mode import MODE
 from ..tape.saved import before_write
-from ..tensor import Boxed, Tensor
+from ..tensor import Array, Boxed, Tensor
 from ..transforms.tracing import Change
 from ..tree import flatten, unflatten
 from .entry import Entry
@@ -147,20 +148,19 @@ def set_flags(changes: Sequence[tuple[Change, Any]]) -> None:
             box.requires_grad_(change.value)
 
 
-def result_of(x: Any) -> Any:
-    """A result as the function itself would give it: without a box where it needs none, a NumPy
-    scalar for a number."""
-    if isinstance(x, np.ndarray) and x.ndim == 0:
-        return x[()]
-    if (
-        isinstance(x, Boxed)
-        and not isinstance(x, Tensor)
-        and not isinstance(x._data, Var)
-        and not x._requires_grad
-        and not x._tangents
-    ):
-        return x._data[()] if x._data.ndim == 0 else x._data
-    return x
+def result_of(x: Any, tensor: bool) -> Any:
+    """A result as the function itself would give it: a Tensor, or without a box where it needs
+    none, a NumPy scalar for a number. What lies on a device is a Tensor."""
+    if isinstance(x, Boxed):
+        tensor = tensor or type(x._data) is DeviceArray
+        if x.boxes_everything is not tensor:
+            x = x._as(Tensor if tensor else Array)
+        if tensor or isinstance(x._data, Var) or x._requires_grad or x._tangents:
+            return x
+        x = x._data
+    elif tensor or type(x) is DeviceArray:
+        return Tensor(x if type(x) is DeviceArray else np.asarray(x))
+    return x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x
 
 
 def carry_out(changes: Sequence[tuple[Change, Any]], new: Sequence[Any]) -> None:

@@ -56,6 +56,9 @@ class Entry:
     bounds: dict[int, int] = field(default_factory=dict)
     """Of captured Python integers up to what they may grow before the function is traced again."""
 
+    steps: tuple[Any, ...] = ()
+    """What a call does once its signature is found (`steps.Step`)."""
+
     def store(self, outs: Sequence[Any], given: Sequence[Any]) -> None:
         """Store in Python's variables what a call computed, whose arguments are `given` as (args,
         kwargs)."""

@@ -10,16 +10,20 @@ from typing import Any
 import numpy as np
 
 from .._codegen import integers
+from ..devices import Device, DeviceArray
 from ..ir.dispatch import SPECIAL, STATE
 from ..runtime.execute import Compiled
 from ..runtime.memory import POOL
+from ..runtime.on_device import CompiledOnDevice
 from ..surroundings.places import ATTRIBUTE, UNREADABLE, Content, Place, same
 from ..tape.mode import OFF, RECORDS
 from ..tensor import Boxed
-from ..transforms.tracing import NOWHERE, Standing, hooks_of_leaf
-from .effects import owned
+from ..transforms.tracing import Standing, hooks_of_leaf, standing_of
 from .entry import Entry
+from .on_device import placed
 
+FLAGS = {"C": ".flags.c_contiguous", "F": ".flags.f_contiguous"}
+"""What says that an array is laid out so."""
 MISS = object()
 """What a caller gives where it does not fit."""
 
@@ -31,16 +35,20 @@ class Unfit(Exception):
 class Guards:
     """Writes the first part of a caller's text: the arguments and the surroundings, compared."""
 
-    def __init__(self, entry: Entry, compiled: Compiled, leaves: Sequence[Any]) -> None:
-        self.entry, self.compiled = entry, compiled
+    def __init__(
+        self,
+        entry: Entry,
+        compiled: Compiled | CompiledOnDevice,
+        leaves: Sequence[Any],
+        values: Sequence[Any],
+    ) -> None:
+        self.entry, self.compiled, self.leaves, self.values = entry, compiled, leaves, values
         self.boxes = {k: type(x) for k, x in enumerate(leaves) if isinstance(x, Boxed)}
         self.tensors = bool(
             self.boxes
             or any(isinstance(x, Boxed) for x in entry.traced.captures)
             or any(entry.traced.out_boxed)
         )
-        if self.tensors:
-            self.check_tape(leaves)
         self.numbers = {
             k: type(x)
             for k, x in enumerate(leaves)
@@ -50,6 +58,12 @@ class Guards:
             if kind not in (bool, int, float, complex) and not issubclass(kind, np.generic):
                 raise Unfit(f"an argument is a {kind.__name__}")
         self.count = len(leaves)
+        self.operands: list[str] = []
+        """The expressions of the graph's operands."""
+        self.box_of: dict[str, str] = {}
+        """The variables of boxes by those of what is in them."""
+        self.guarding = True
+        """Whether the call may still be left to the plain way."""
         self.lines: list[str] = []
         self.space: dict[str, Any] = {
             "MISS": MISS,
@@ -61,20 +75,12 @@ class Guards:
         self.known: dict[int, str] = {}
         self.made = 0
 
-    def check_tape(self, leaves: Sequence[Any]) -> None:
-        """Unfit where the call has to be recorded, or changes what is not simply stored."""
-        traced = self.entry.traced
-        if "live" in traced.history or any(
-            isinstance(x, Boxed) and x._requires_grad for x in leaves
-        ):
-            raise Unfit("results that a backward pass goes through, or arguments that it reaches")
-        if traced.grads or any(c.what == "flag" for c in traced.changes):
-            raise Unfit("gradients of arguments, or a changed flag")
-
     def line(self, depth: int, text: str) -> None:
         self.lines.append("    " * depth + text)
 
     def wrong(self, condition: str) -> None:
+        """Leave the call to the plain way where this holds."""
+        assert self.guarding, "a guard behind what cannot be taken back"
         self.line(2, f"if {condition}: return MISS")
 
     def fresh(self) -> str:
@@ -133,11 +139,12 @@ class Guards:
             self.wrong(f"type(x{k}) is not {self.name(number)}")
         for k, kind in self.boxes.items():
             self.line(2, f"b{k} = x{k}")
-            self.open(f"b{k}", f"x{k}", kind, NOWHERE)
+            self.open(f"b{k}", f"x{k}", kind, standing_of(self.leaves[k]))
 
     def open(self, box: str, data: str, kind: type[Boxed], standing: Standing) -> None:
         """The array in a box that stands on the tape as one did while tracing, outside of forward
         mode."""
+        self.box_of[data] = box
         self.wrong(f"type({box}) is not {self.name(kind)} or {box}._tangents")
         self.line(2, f"if {box}._base is not None: {box}._refresh()")
         self.wrong(f"{box}._requires_grad is not {standing.tracked}")
@@ -287,6 +294,8 @@ class Guards:
         for j, (change, place) in enumerate(self.entry.changes):
             if isinstance(change.target, int):
                 raise Unfit("a change of an argument")
+            if change.what == "flag":
+                raise Unfit("a changed flag")
             box = self.name(change.target) if place is None else self.at(place, read)
             if change.what == "grad data":
                 box = f"{box}._grad"
@@ -305,27 +314,65 @@ class Guards:
                 )
                 self.wrong(f"t{j}._data.shape != {value.shape}")
 
-    def overlaps(self, operands: Sequence[str]) -> None:
+    def apart(self, k: int) -> None:
         """Whether what is written or given up may share memory with another operand is decided on
-        the long way."""
-        for k in self.entry.given_up:
-            self.space["owned"] = owned
-            self.wrong(f"not owned(x{k})")
-        for k in (*self.entry.traced.writes, *self.entry.given_up):
-            for j, other in enumerate(operands):
-                if j != k and j not in self.numbers:
-                    self.space["may_share_memory"] = np.may_share_memory
-                    self.wrong(f"may_share_memory(x{k}, {other})")
+        the plain way."""
+        for j, other in enumerate(self.operands):
+            if j != k and j not in self.numbers:
+                self.wrong(f"{self.name(np.may_share_memory)}(x{k}, {other})")
 
-    def types(self, operands: Sequence[str]) -> None:
-        """What the kernel's entry sees by itself where it is native and reads array objects."""
-        flags = {"C": ".flags.c_contiguous", "F": ".flags.f_contiguous"}
-        for k, layout in enumerate(self.compiled.layouts):
-            if k not in self.numbers:
-                x, dtype = operands[k], self.name(self.compiled.in_dtypes[k])
+    # --- where operands lie -----------------------------------------------------------------------
+
+    def unboxed(self) -> list[str]:
+        """The operands as variables: numbers as they were given, not the places where kernels find
+        them."""
+        return [f"x{k}" if k in self.numbers else x for k, x in enumerate(self.operands)]
+
+    def memory(self, k: int, x: str) -> None:
+        """See that operand k is what was compiled for. A native entry that reads array objects sees
+        by itself all but that there is a kernel for contiguous memory, which is faster."""
+        traced, dtype = self.entry.traced, self.entry.graph.input_types[k].dtype
+        if traced.device is not None:
+            self.on_device(k, self.unboxed()[k], dtype, traced.device)
+        elif k in self.numbers:
+            return
+        elif "live" in traced.history:
+            self.wrong(f"type({x}) is not {self.name(np.ndarray)} or {self.other_dtype(x, dtype)}")
+        else:
+            layout = self.compiled.layouts[k]
+            if layout == "A":
+                self.wrong(f"{x}.flags.forc")
+            if isinstance(self.compiled, Compiled) and not self.compiled.strict:
                 self.wrong(
-                    f"type({x}) is not {self.name(np.ndarray)} or {x}.dtype != {dtype} "
-                    f"or not {x}.flags.aligned"
+                    f"type({x}) is not {self.name(np.ndarray)} "
+                    f"or {x}.dtype != {self.name(dtype)} or not {x}.flags.aligned"
                 )
-                if layout in flags:
-                    self.wrong(f"not {x}{flags[layout]}")
+                if layout != "A":
+                    self.wrong(f"not {x}{FLAGS[layout]}")
+
+    def other_dtype(self, x: str, dtype: np.dtype[Any]) -> str:
+        """Whether an array has another dtype: most have the very same object."""
+        known = self.name(dtype)
+        return f"{x}.dtype is not {known} and {x}.dtype != {known}"
+
+    def on_device(self, k: int, x: str, dtype: np.dtype[Any], device: Device) -> None:
+        """Operand k on a device, and its layout under the name l0 and so on: it lies there, or is a
+        number or constant that is copied there."""
+        value = self.values[k]
+        value = value._data if isinstance(value, Boxed) else value
+        fetched = f"{self.name(placed(self.entry.graph, device).fetched)}({k}, {x}"
+        if type(value) is DeviceArray:
+            self.wrong(
+                f"type({x}) is not {self.name(DeviceArray)} "
+                f"or {x}.device != {self.name(device)} or {self.other_dtype(x, dtype)}"
+            )
+            layout = self.compiled.layouts[k]
+            self.line(2, f"l{k} = {x}.layout")
+            self.wrong(f"l{k}.flags.forc" if layout == "A" else f"not l{k}{FLAGS[layout]}")
+        else:
+            if k not in self.numbers:
+                self.wrong(
+                    f"type({x}) is not {self.name(np.ndarray)} or {x}.shape != {value.shape}"
+                )
+            if "live" not in self.entry.traced.history:
+                self.line(2, f"l{k} = {fetched}, {self.name(dtype)}).layout")

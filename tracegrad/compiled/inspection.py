@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from .._codegen import kernel, text
 from ..ir.graph import Graph
@@ -63,14 +63,23 @@ class Programs(Stages[AfterPass]):
     """The programs of one signature, after each pass over them."""
 
 
+class Found(NamedTuple):
+    """The signature of a call: what is kept of it, and what the call was given."""
+
+    entry: Entry
+    leaves: list[Any]
+    spec: Any
+    static: Any
+    given: tuple[Any, Any]
+    """The arguments, positional and by keyword, without the static ones."""
+
+
 class Shown:
     """The methods of a jitted function that show what became of it."""
 
     _signatures: Signatures
 
-    def _entry(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Entry, list[Any], Any, Any]:
+    def _entry(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Found:
         raise NotImplementedError
 
     def graphs(self, *args: Any, **kwargs: Any) -> Graphs:
@@ -81,7 +90,7 @@ class Shown:
         >>> print(tg.jit(lambda x: np.sum(x * x)).graphs(np.ones(3))[1].nodes[0].op.name)
         mul
         """
-        entry = self._entry(args, kwargs)[0]
+        entry = self._entry(args, kwargs).entry
         return Graphs([entry.graph, optimize(entry.graph, tapes=entry.traced.device is None)])
 
     def programs(self, *args: Any, **kwargs: Any) -> Programs:
@@ -121,7 +130,7 @@ class Shown:
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Executable | Placed, list[Any]]:
         """What runs this signature where its arguments lie, and the operands."""
-        entry, leaves, _, _ = self._entry(args, kwargs)
+        entry, leaves, *_ = self._entry(args, kwargs)
         device = entry.traced.device
         values = [*leaves, *(entry.captured() or entry.traced.captures)]
         return (
@@ -154,7 +163,7 @@ class Shown:
         kernels call: it takes the same arguments, then an array for each result that is one, which
         it fills, and returns the 0-d results; it does no checks.
         """
-        entry, leaves, _, _ = self._entry(args, kwargs)
+        entry, leaves, *_ = self._entry(args, kwargs)
         names = [p.path if p else "a constant array" for p in entry.places]
         return numba_function(
             entry.traced, entry.graph, names, leaves, entry.captured() or [], captures, target

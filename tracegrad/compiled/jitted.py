@@ -12,41 +12,26 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.grad_mode import set_grad_enabled
-from ..control.call import call_op, with_history
 from ..devices import IN_USE
-from ..ir.dispatch import PROFILES, SPECIAL, STATE, bind
+from ..ir.dispatch import PROFILES, SPECIAL, STATE
 from ..ir.graph import Var
 from ..ir.recording import span
-from ..runtime.execute import executable_for
 from ..tape.mode import MODE
-from ..tensor import Boxed, Tensor
+from ..tensor import Boxed
 from ..transforms.tracing import check_leaf, device_of, face_of, leaf_type, standing_of
 from ..tree import flatten, unflatten
 from ..types import ArrayType, Sizes
 from .alone import alone, nested
-from .callers import Caller
-from .effects import (
-    CHANGING,
-    Waited,
-    as_they_are,
-    carry_out,
-    check_donated,
-    check_overlap,
-    given_up,
-    one_at_a_time,
-    result_of,
-    set_flags,
-    write_back,
-)
+from .callers import Caller, make_caller, steps_of
+from .computing import compiled_for
+from .effects import CHANGING, Waited, given_up, one_at_a_time
 from .entries import input_names, make_entry, split_static
 from .entry import Entry
 from .guards import MISS, Unfit
-from .inspection import Shown
+from .inspection import Found, Shown
 from .kept import MOST_CALLERS, MOST_DERIVED, Kept
-from .on_device import operands, run
 from .signatures import Signature, Signatures
-from .tape_callers import caller_of, kernel_of
+from .steps import Call
 
 LOG = logging.getLogger("tracegrad")
 
@@ -146,7 +131,7 @@ class Jitted(Shown):
             return self._run(args, kwargs, waited)
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any], waited: bool) -> Any:
-        entry, leaves, spec, static = self._entry(args, kwargs)
+        entry, leaves, spec, static, given = self._entry(args, kwargs)
         if (entry.changes or entry.stored) and not waited and not STATE.traces:
             # Known only since it was traced.
             self._changes = True
@@ -160,51 +145,29 @@ class Jitted(Shown):
             with alone():
                 entry = self._signatures.renew(entry, changed)
             captured = entry.captured() or entry.traced.captures
-        traced = entry.traced
-        values = [*leaves, *[leaves[k]._grad for k in traced.grads], *captured]
-        if traced.device is not None and not STATE.traces:
-            values = list(operands(entry.graph, values, len(leaves), traced.device))
-        for k in traced.writes:
-            check_overlap(values, k, entry.graph.inputs[k].name or f"number {k}")
+        if not entry.steps:
+            self._choose_steps(entry, spec, len(leaves), static)
+        call = Call(entry, leaves, captured, given)
+        for step in entry.steps:
+            step.do(call)
+        self._remember(call, spec, static)
+        return call.result
+
+    def _choose_steps(self, entry: Entry, spec: Any, count: int, static: Any) -> None:
+        found: tuple[int, ...] = ()
         if self.donated:
             fixed = {place for place, _, _ in static}
             positions = [name for k, name in enumerate(self._positional) if k not in fixed]
-            found = given_up(spec, len(leaves), positions, self.donated)
-            check_donated(values, found, [v.name for v in entry.graph.inputs])
-            entry.given_up = tuple(k for k in found if k not in traced.writes)
-        changes = entry.changed(leaves) if entry.changes else []
-        set_flags(changes)
-        if any(isinstance(x, Boxed) for x in values) or STATE.traces:
-            with set_grad_enabled(MODE.enabled and "live" in traced.history):
-                outs = bind(call_op, as_they_are(values, entry, changes), {"graph": entry.graph})
-            outs = [*map(with_history, outs, traced.history), *outs[len(traced.history) :]]
-            if not STATE.traces and not STATE.levels and not self.donated and traced.device is None:
-                self._remember(entry, spec, static, leaves, values)
-        elif traced.device is not None:
-            outs = [Tensor(x) for x in run(entry.graph, values, traced.device)]
-        else:
-            if entry.executable is None:
-                entry.executable = executable_for(entry.graph, entry.given_up)
-            outs = entry.executable(values)
-            self._remember(entry, spec, static, leaves, values)
-        count = len(traced.out_boxed)
-        for k, new in zip(traced.writes, outs[count:], strict=False):
-            write_back(leaves[k], new)
-        if changes:
-            carry_out(changes, outs[count + len(traced.writes) :])
-        if entry.stored:
-            entry.store(
-                outs, split_static(args, kwargs, self.static_argnames, self._positional, "jit")[:2]
-            )
-        for generator, counter in zip(traced.generators, outs[len(traced.history) :], strict=True):
-            generator.store(counter)
-        return unflatten(traced.out_spec, [result_of(o) for o in outs[:count]])
+            found = given_up(spec, count, positions, self.donated)
+            entry.given_up = tuple(k for k in found if k not in entry.traced.writes)
+        entry.steps = steps_of(entry, found)
 
-    def _remember(
-        self, entry: Entry, spec: Any, static: Any, leaves: Sequence[Any], values: Sequence[Any]
-    ) -> None:
+    def _remember(self, call: Call, spec: Any, static: Any) -> None:
         """Write the caller of a signature that was called for the first time."""
-        compiled = kernel_of(entry, values)
+        entry, boxes = call.entry, any(isinstance(x, Boxed) for x in call.values)
+        if STATE.traces or (boxes and (STATE.levels or self.donated)):
+            return
+        compiled = compiled_for(entry, call.values)
         if compiled is None or len(self._callers) >= (
             4 * MOST_CALLERS if compiled.symbols else MOST_CALLERS
         ):
@@ -213,9 +176,8 @@ class Jitted(Shown):
         if key in self._known:
             return
         try:
-            made = caller_of(
-                entry, compiled, unflatten(spec, range(len(leaves))), static, leaves, values
-            )
+            tree = unflatten(spec, range(len(call.leaves)))
+            made = make_caller(entry, entry.steps, compiled, tree, static, call.leaves, call.values)
             made = one_at_a_time(made) if entry.changes or entry.stored else made
         except Unfit:
             self._known[key] = None
@@ -227,18 +189,14 @@ class Jitted(Shown):
 
     # --- signatures -------------------------------------------------------------------------------
 
-    def _entry(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Entry, list[Any], Any, Any]:
+    def _entry(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Found:
         with contextlib.suppress(Waited):
             return self._find(args, kwargs)
         self._changes = True
         with CHANGING:
             return self._find(args, kwargs)
 
-    def _find(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Entry, list[Any], Any, Any]:
+    def _find(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Found:
         args, kwargs, static = split_static(
             args, kwargs, self.static_argnames, self._positional, self.__name__
         )
@@ -267,7 +225,7 @@ class Jitted(Shown):
                 isinstance(x, Boxed) and isinstance(x._data, Var) for x in leaves
             )
             entry = self._signatures.inside(asked) if inside else self._signatures.find(asked)
-        return entry, leaves, spec, static
+        return Found(entry, leaves, spec, static, (args, kwargs))
 
     def _trace(self, asked: Signature, types: Sequence[ArrayType], sizes: Sizes | None) -> Entry:
         """The entry of a signature for these types, which may have symbolic sizes."""

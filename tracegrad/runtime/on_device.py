@@ -52,6 +52,14 @@ class CompiledOnDevice:
         shapes = "".join("(" + "".join(f"{s}, " for s in b.shape) + "), " for b in self.outputs)
         self.shapes: Any = eval(f"lambda {', '.join(self.symbols)}: ({shapes})")
 
+    def launch(self, arrays: Sequence[Any], sizes: Sequence[int]) -> Any:
+        """Start the programs on the memory of inputs (transposed where it is in Fortran order) and
+        outputs; what comes back will hold (code, value) of the first failure, or is None."""
+        names = [*self.inputs, *[b.name for b in self.outputs]]
+        return self.runner.run(
+            dict(zip(names, arrays, strict=True)), dict(zip(self.symbols, sizes, strict=True))
+        )
+
     def run(
         self, layouts: Sequence[np.ndarray[Any, Any]], sizes: Sequence[int], empty: Any
     ) -> tuple[list[Any], Any]:
@@ -64,10 +72,7 @@ class CompiledOnDevice:
         ]
         # A program takes memory in Fortran order as the transpose of what it is.
         given = [x.T if order == "F" else x for x, order in zip(layouts, self.layouts, strict=True)]
-        arrays = dict(zip(self.inputs, given, strict=True)) | dict(
-            zip([b.name for b in self.outputs], outs, strict=True)
-        )
-        return outs, self.runner.run(arrays, dict(zip(self.symbols, sizes, strict=True)))
+        return outs, self.launch((*given, *outs), sizes)
 
 
 __all__ = ["CompiledOnDevice", "planned"]

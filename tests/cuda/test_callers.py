@@ -1,0 +1,85 @@
+"""Calls on a device: what the plain way does and what the written caller does is the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracegrad as tg
+from tests.compiled.test_steps import Case, leaf, ran
+
+X = np.arange(1.0, 5.0)
+C = np.array([0.5, 0.25, 2.0, 1.0])
+
+
+def there(x: Any) -> Any:
+    return tg.tensor(x, device="cuda")
+
+
+def results(x: Any, k: Any, s: Any) -> Any:
+    return (x * C * k).sum(), x * s, C * k, 3.0, x[1:] > 2, (x * s).detach()
+
+
+CASES: dict[str, Callable[[], Case]] = {
+    "a number and a constant": lambda: (results, lambda: (there(X), 1.5, tg.tensor(2.0))),
+    "float32": lambda: (results, lambda: (there(X.astype(np.float32)), 2, tg.tensor(2.0))),
+    "through the tape": lambda: (results, lambda: (leaf().to("cuda"), 1.5, 2.0)),
+    "a leaf there": lambda: (
+        results,
+        lambda: (there(X).requires_grad_(), np.float32(2), there(3.0)),
+    ),
+    "a transposed view": lambda: (
+        (lambda m: (m @ m.T, m + 1.0)),
+        lambda: (there(np.arange(12.0).reshape(3, 4)).T,),
+    ),
+    "a strided view": lambda: (
+        (lambda m: (m.sum(0), m * 2.0)),
+        lambda: (there(np.arange(24.0).reshape(4, 6))[:, ::2],),
+    ),
+    "gradients": lambda: (
+        tg.value_and_grad(lambda x: tg.sum(tg.exp(x) * C)),
+        lambda: (there(X),),
+    ),
+    "a captured leaf": lambda: (
+        (lambda w: lambda x: (x * w, x * 2.0))(leaf().to("cuda").detach().requires_grad_()),
+        lambda: (there(X),),
+    ),
+    "no axes, no elements": lambda: (
+        (lambda a, b: (a * 2.0, b * 2.0, b.sum())),
+        lambda: (there(2.0), there(np.zeros((0, 3)))),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_both_forms(name: str) -> None:
+    assert ran(CASES[name](), True) == ran(CASES[name](), False)
+
+
+def test_sizes_share_one_caller() -> None:
+    f = tg.jit(tg.grad(lambda x: (x.sin() * x).sum()))
+    for n in (4, 5, 6, 9):
+        x = there(np.linspace(0, 1, n))
+        y = np.linspace(0, 1, n)
+        np.testing.assert_allclose(f(x).numpy(force=True), np.sin(y) + y * np.cos(y))
+    assert len(f._callers) == 2
+
+
+def test_what_lies_elsewhere_is_refused_after_a_call_too() -> None:
+    f = tg.jit(lambda x, y: x * y)
+    f(there(X), there(X))
+    for other in (tg.tensor(X), X):
+        with pytest.raises(RuntimeError, match="found at least two devices"):
+            f(there(X), other)
+
+
+def test_failures_are_told() -> None:
+    f = tg.jit(lambda t, i: t[i])
+    table, place = there(np.arange(5.0)), there(np.array([1, 2]))
+    for _ in range(2):
+        assert f(table, place).tolist() == [1.0, 2.0]
+        with pytest.raises(IndexError, match="7"):
+            f(table, there(np.array([1, 7]))).tolist()

@@ -1,0 +1,300 @@
+"""A compiled call as a list of steps, chosen when its signature is traced.
+
+Each step stands here in both of its forms. `do` is the plain way: for any call, also for one with
+operands on the tape or inside of a trace. `write` gives the text of the same for a caller
+(`callers.py`): for calls like the one that was just made; it raises Unfit for what is left to the
+plain way. Up to the step that computes (`computing.py`) the text may give MISS, and changes
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..control.call import spent
+from ..ir.dispatch import STATE
+from ..surroundings.places import ITEM, Place
+from ..surroundings.stored import Output
+from ..tape.eager_text import fresh
+from ..tape.mode import MODE
+from ..tensor import Boxed, Tensor
+from ..transforms.tracing import Change
+from ..tree import unflatten
+from .effects import (
+    carry_out,
+    check_donated,
+    check_overlap,
+    owned,
+    result_of,
+    set_flags,
+    store,
+    write_back,
+)
+from .entry import Entry
+from .guards import Unfit
+from .on_device import operands
+
+if TYPE_CHECKING:
+    from .callers import Writer
+
+
+class Call:
+    """One call on the plain way: what it was given, and what its steps have found so far."""
+
+    def __init__(
+        self, entry: Entry, leaves: Sequence[Any], captured: Sequence[Any], given: Sequence[Any]
+    ) -> None:
+        self.entry, self.leaves, self.captured, self.given = entry, leaves, captured, given
+        self.values: Sequence[Any] = ()
+        """The operands of the graph."""
+        self.changes: Sequence[tuple[Change, Any]] = ()
+        """What the call changes, and the boxes of now."""
+        self.outs: Sequence[Any] = ()
+        """The results of the graph."""
+        self.result: Any = None
+
+
+class Step:
+    """One thing that a call does, for one signature."""
+
+    def __init__(self, entry: Entry) -> None:
+        self.entry, self.traced = entry, entry.traced
+
+    def do(self, call: Call) -> None:
+        """Do it."""
+        raise NotImplementedError
+
+    def write(self, to: Writer) -> None:
+        """Add the text that does it."""
+        raise NotImplementedError
+
+
+class Operands(Step):
+    """Bring together what the graph reads: the arguments, their gradients, what is captured."""
+
+    def do(self, call: Call) -> None:
+        traced, leaves = self.traced, call.leaves
+        call.values = [*leaves, *[leaves[k]._grad for k in traced.grads], *call.captured]
+        if traced.device is not None and not STATE.traces:
+            call.values = operands(self.entry.graph, call.values, len(leaves), traced.device)
+
+    def write(self, to: Writer) -> None:
+        if self.traced.grads:
+            raise Unfit("gradients of arguments")
+        given = [f"z{k}" if k in to.numbers else f"x{k}" for k in range(to.count)]
+        to.operands = [*given, *to.surroundings()]
+
+
+class Written(Step):
+    """See that what is written to shares no memory with another operand: compiled code reads all of
+    them before it writes."""
+
+    def do(self, call: Call) -> None:
+        for k in self.traced.writes:
+            name = self.entry.graph.inputs[k].name
+            check_overlap(call.values, k, name or f"number {k}")
+
+    def write(self, to: Writer) -> None:
+        for k in self.traced.writes:
+            to.apart(k)
+
+
+class GivenUp(Step):
+    """See that what the caller gives up is memory that results may take."""
+
+    def __init__(self, entry: Entry, numbers: Sequence[int]) -> None:
+        super().__init__(entry)
+        self.numbers = numbers
+
+    def do(self, call: Call) -> None:
+        check_donated(call.values, self.numbers, [v.name for v in self.entry.graph.inputs])
+
+    def write(self, to: Writer) -> None:
+        for k in self.entry.given_up:
+            to.wrong(f"not {to.name(owned)}(x{k})")
+            to.apart(k)
+
+
+class ChangedBoxes(Step):
+    """Find the boxes that the call changes; a flag is set before the results, which depend on
+    it."""
+
+    def do(self, call: Call) -> None:
+        call.changes = self.entry.changed(call.leaves)
+        set_flags(call.changes)
+
+    def write(self, to: Writer) -> None:
+        to.changed()
+
+
+class Holders(Step):
+    """Find what holds the variables that the call stores into, each under its name h0 and so on."""
+
+    def do(self, call: Call) -> None:
+        pass  # the places themselves know the way
+
+    def write(self, to: Writer) -> None:
+        read: dict[Place, str] = {}
+        for j, stored in enumerate(self.entry.stored):
+            if stored.into_argument(self.entry.holder):
+                raise Unfit("a change of a container among the arguments")
+            if stored.simple and stored.place.before is not None:
+                to.line(2, f"h{j} = {to.at(stored.place.before, read)}")
+                if stored.place.code == ITEM:
+                    to.wrong(f"type(h{j}) is not {to.name(type(stored.place.before()))}")
+
+
+# --- after the results are there ------------------------------------------------------------------
+
+
+class WriteBack(Step):
+    """Write the new values of arguments, results from number `first` on, into them."""
+
+    def __init__(self, entry: Entry, first: int) -> None:
+        super().__init__(entry)
+        self.first = first
+
+    def do(self, call: Call) -> None:
+        for k, new in zip(self.traced.writes, call.outs[self.first :], strict=False):
+            write_back(call.leaves[k], new)
+
+    def write(self, to: Writer) -> None:
+        for j, k in enumerate(self.traced.writes, self.first):
+            if k in to.boxes:
+                to.line(1, f"{to.name(write_back)}(b{k}, o{j})")
+            else:
+                to.line(1, f"{to.name(np.copyto)}(x{k}, o{j}, casting='unsafe')")
+
+
+class Changes(Step):
+    """Do to boxes what the function did to them: results from number `first` on are the values."""
+
+    def __init__(self, entry: Entry, first: int) -> None:
+        super().__init__(entry)
+        self.first = first
+
+    def do(self, call: Call) -> None:
+        carry_out(call.changes, call.outs[self.first :])
+
+    def write(self, to: Writer) -> None:
+        out = self.first
+        for j, (change, _) in enumerate(self.entry.changes):
+            value = "None"
+            if change.value:
+                value, out = to.data(out), out + 1
+            if change.what == "grad":
+                boxed = value if value == "None" else to.boxed(value)
+                to.line(1, f"t{j}._grad = {boxed}")
+            else:
+                to.line(1, f"{to.name(store)}(t{j}, {value})")
+
+
+class Store(Step):
+    """Store in Python's variables what the function stored there: results from number `first`
+    on."""
+
+    def __init__(self, entry: Entry, first: int) -> None:
+        super().__init__(entry)
+        self.first = first
+
+    def do(self, call: Call) -> None:
+        self.entry.store(call.outs, call.given)
+
+    def write(self, to: Writer) -> None:
+        numbers = iter(range(self.first, len(self.traced.history)))
+        for j, stored in enumerate(self.entry.stored):
+            if not stored.simple:
+                own = "".join(f"o{next(numbers)}, " for _ in range(stored.results))
+                to.line(1, f"{to.name(stored)}.carry_out(iter(({own})))")
+                continue
+            leaves = [self._leaf(to, x, numbers) for x in stored.fixed]
+            value = to.together(unflatten(stored.spec, range(len(leaves))), leaves)
+            key = stored.place.key
+            key = repr(key) if type(key) in (str, int) else to.name(key)
+            to.line(1, f"{stored.place.code.format(it=f'h{j}', key=key)} = {value}")
+
+    def _leaf(self, to: Writer, x: Any, numbers: Iterator[int]) -> str:
+        """What is stored at one leaf: a fixed object, or the next result as it stood there."""
+        if type(x) is not Output:
+            return to.name(x)
+        out = next(numbers)
+        if x.kind is Tensor:
+            return f"{to.name(Tensor)}({to.data(out)})"
+        return to.plain(out) if x.kind is None else f"{to.name(x.kind)}(o{out})"
+
+
+class Draws(Step):
+    """Hand the random generators their counters: results from number `first` on."""
+
+    def __init__(self, entry: Entry, first: int) -> None:
+        super().__init__(entry)
+        self.first = first
+
+    def do(self, call: Call) -> None:
+        counters = call.outs[self.first :]
+        for generator, counter in zip(self.traced.generators, counters, strict=True):
+            generator.store(counter)
+
+    def write(self, to: Writer) -> None:
+        for j, generator in enumerate(self.traced.generators, self.first):
+            to.line(1, f"{to.name(generator)}.store(o{j})")
+
+
+class Results(Step):
+    """Put the results together as the function returned them: a Tensor where it gave one, else an
+    array or a number."""
+
+    def do(self, call: Call) -> None:
+        traced, leaves = self.traced, []
+        for k, tensor in enumerate(traced.out_boxed):
+            out = call.outs[k]
+            gone = traced.history[k] == "spent" and MODE.enabled and not isinstance(out, Boxed)
+            leaves.append(spent(np.asarray(out)) if gone else result_of(out, tensor))
+        call.result = unflatten(traced.out_spec, leaves)
+
+    def write(self, to: Writer) -> None:
+        traced, leaves = self.traced, []
+        for k, tensor in enumerate(traced.out_boxed):
+            if k in to.finished:
+                leaves.append(f"o{k}")
+            elif not tensor:
+                leaves.append(to.plain(k))
+            elif traced.history[k] == "spent" and self.entry.mode:
+                leaves.append(f"{to.name(spent)}({to.data(k)})")
+            else:
+                leaves.append(to.boxed(to.data(k)))
+        together = to.together(unflatten(traced.out_spec, range(len(leaves))), leaves)
+        to.line(1, f"r = {together}")
+        to.done()
+        to.line(1, "return r")
+
+
+def around(entry: Entry, given_up: Sequence[int] = ()) -> tuple[list[Step], list[Step]]:
+    """The steps before and after the one that computes; `given_up` are the leaves whose memory the
+    caller gave up."""
+    traced = entry.traced
+    count = len(traced.out_boxed)
+    before: list[Step] = [Operands(entry)]
+    after: list[Step] = []
+    if traced.writes:
+        before.append(Written(entry))
+        after.append(WriteBack(entry, count))
+    if given_up:
+        before.append(GivenUp(entry, given_up))
+    if entry.changes:
+        before.append(ChangedBoxes(entry))
+        after.append(Changes(entry, count + len(traced.writes)))
+    if entry.stored:
+        before.append(Holders(entry))
+        stored = sum(s.results for s in entry.stored)
+        after.append(Store(entry, len(traced.history) - stored))
+    if traced.generators:
+        after.append(Draws(entry, len(traced.history)))
+    after.append(Results(entry))
+    return before, after
+
+
+__all__ = ["Call", "Step", "around", "fresh"]
