@@ -9,16 +9,15 @@ indices mostly). `types` below means the operation's input types: objects with `
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from .integers import Int
+from .records import Record
 
 Indices: TypeAlias = tuple[Int, ...]
 
 
-@dataclass(frozen=True)
-class Pointwise:
+class Pointwise(Record):
     """`out[i] = code(in0[i], in1[i], ...)` after broadcasting; operands are cast to the operation's
     compute dtypes first.
 
@@ -33,8 +32,7 @@ class Pointwise:
     from several nests is stored."""
 
 
-@dataclass(frozen=True)
-class Reduce:
+class Reduce(Record):
     """Combine over `params["axes"]` (a tuple of axes, which disappear)."""
 
     combine: str
@@ -42,23 +40,20 @@ class Reduce:
     """A number, or "lowest" / "highest" of the input's dtype."""
 
 
-@dataclass(frozen=True)
-class ArgReduce:
+class ArgReduce(Record):
     """Index of the first extreme element along `params["axis"]` (an int), NaN counted as extreme
     like NumPy's."""
 
     combine: str
 
 
-@dataclass(frozen=True)
-class Scan:
+class Scan(Record):
     """Inclusive running combine along `params["axis"]`, backwards where `params["reverse"]`."""
 
     combine: str
 
 
-@dataclass(frozen=True)
-class View:
+class View(Record):
     """No work: `out[i] = in[index(i)]`. `index(out_index, in_shape, out_shape, params) ->
     in_index`.
 
@@ -70,8 +65,7 @@ class View:
     reshape: bool = False
 
 
-@dataclass(frozen=True)
-class Box:
+class Box(Record):
     """One part of a piecewise operation: for `lo <= i < hi` (per axis), the value is input `source`
     at `index(i)`."""
 
@@ -81,8 +75,7 @@ class Box:
     index: Callable[[Indices], Indices]
 
 
-@dataclass(frozen=True)
-class Piecewise:
+class Piecewise(Record):
     """The output box cut into boxes with their own index maps; elements in no box are zero (pad,
     concatenate).
 
@@ -95,8 +88,7 @@ class Piecewise:
     adds nothing."""
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(Record):
     """A place along an axis that is known only while a kernel runs: `offset` from the value at
     `position` of input `which`.
 
@@ -112,8 +104,7 @@ class Run:
     from_end: Int = 0
 
 
-@dataclass(frozen=True)
-class Gather:
+class Gather(Record):
     """`out[i] = source[index(i, indices read at i)]`, indices checked and clamped.
 
     Inputs are (source, index arrays...). `index(out_index, in_shapes, params)` returns one entry
@@ -123,8 +114,7 @@ class Gather:
     index: Callable[[Indices, tuple[tuple[Int, ...], ...], dict[str, Any]], tuple[Any, ...]]
 
 
-@dataclass(frozen=True)
-class Scatter:
+class Scatter(Record):
     """A copy of input 0 into which input 1 is stored or combined at the places a Gather with inputs
     (0, 2...) would read.
 
@@ -136,8 +126,7 @@ class Scatter:
     combine: str | None = None
 
 
-@dataclass(frozen=True)
-class Library:
+class Library(Record):
     """A routine of `codegen.native.library` over whole contiguous buffers: BLAS, LAPACK.
 
     `call(in_types, out_types, params) -> (routine, extra)`: the routine is called as
@@ -157,16 +146,14 @@ class Library:
     parts)` after all else. It uses no threads of its own."""
 
 
-@dataclass(frozen=True)
-class Kernel:
+class Kernel(Record):
     """An own sequential routine of `codegen.native.routines`: sort, searchsorted. Called like a
     Library routine."""
 
     call: Callable[[Any, Any, dict[str, Any]], tuple[str, tuple[Any, ...]]]
 
 
-@dataclass(frozen=True)
-class Region:
+class Region(Record):
     """A loop, branch or block whose body is a sub-graph in the parameters; `kind` is "scan",
     "while", "switch", "sized", "taped" or "block"."""
 

@@ -13,81 +13,121 @@ import typing as _typing
 if not (_pathlib.Path(__file__).parent / "codegen").is_dir():
     __path__.append(str(_pathlib.Path(__file__).parent.parent))
 
-from . import autograd, cuda, ops, utils
+from . import autograd, ops, tensors, torch_names
 from . import checks as _checks
 from ._codegen import alone as _alone
 from .autograd.grad_mode import (
-    enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad,
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
     set_grad_enabled,
 )
-from .derivatives.checkpoint import checkpoint
 from .config import default_dtype, set_default_dtype, use_deterministic_algorithms
-from .control.associative import associative_scan
-from .control.branch import cond, switch
-from .control.mapping import map
-from .control.repeat import fori_loop, while_loop
-from .control.scan import scan
-
-# Sets what autograd.Function does inside of a trace.
-from .custom import function as _function  # noqa: F401
-from .custom.rules import custom_jvp, custom_vjp, stop_gradient
-from .derivatives.reverse import grad, hvp, value_and_grad, vjp
-from .derivatives.jacobians import hessian, jacfwd, jacobian, jacrev
 from .dtypes import (
-    bool_, complex64, complex128, float32, float64, int8, int16, int32, int64, uint8, uint16,
-    uint32, uint64,
+    bool_,
+    complex64,
+    complex128,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
 )
 from .devices import Device as device  # noqa: N813 - used as a function, as in torch
 from .errors import (
-    ConcretizationError, DTypeError, EscapedValueError, ShapeError, TracegradError,
+    ConcretizationError,
+    DTypeError,
+    EscapedValueError,
+    ShapeError,
+    TracegradError,
     UnsupportedFunctionError,
 )
+from .faces.numpy import results as _results
 from .faces.printing import get_printoptions, printoptions, set_printoptions
-from .derivatives.forward import jvp, linearize
-from .compiled.jitted import jit
-from .runtime.threads import get_num_threads, set_num_threads
-from .ops import *  # noqa: F403  (the public functions, listed in ops.__all__)
-from .faces.numpy.results import *  # noqa: F403  (these take the place of their namesakes in ops)
 from .tensor import Array, Tensor
-
-# Constructors of Tensors, listed in tensors.__all__; they take the place of their namesakes in ops.
-from .tensors import *  # type: ignore[assignment]  # noqa: F403
-from .torch_names import *  # noqa: F403
-from .derivatives.vmap import vmap
+from .tensors import tensor as tensor  # in place of the module of that name
 
 if _typing.TYPE_CHECKING:
+    from . import cuda as cuda
     from . import func as func
     from . import nn as nn
     from . import optim as optim
+    from . import utils as utils
     from .autograd import functional as functional
+    from .compiled.jitted import jit
+    from .control.associative import associative_scan
+    from .control.branch import cond, switch
+    from .control.mapping import map
+    from .control.repeat import fori_loop, while_loop
+    from .control.scan import scan
+    from .custom.rules import custom_jvp, custom_vjp, stop_gradient
+    from .derivatives.checkpoint import checkpoint
+    from .derivatives.forward import jvp, linearize
+    from .derivatives.jacobians import hessian, jacfwd, jacobian, jacrev
+    from .derivatives.reverse import grad, hvp, value_and_grad, vjp
+    from .derivatives.vmap import vmap
+    from .ops import *  # noqa: F403
+    from .faces.numpy.results import *  # noqa: F403
     from .picture import graph_picture
+    from .runtime.threads import get_num_threads, set_num_threads
     from .solvers.custom_root import custom_root
     from .solvers.implicit import linear_solve
     from .solvers.minimize import minimize
     from .solvers.ode import odeint
     from .solvers.roots import fixed_point, root
+    from .tensors import *  # type: ignore[assignment]  # noqa: F403
+    from .torch_names import *  # noqa: F403
 
-# What is loaded where it is first asked for: modules, and functions with the module that has them.
+# What is loaded where it is first asked for: modules, and functions by the module that has them.
 _MODULES = {
+    "cuda": "cuda",
     "func": "func",
     "functional": "autograd.functional",
+    "linalg": "linalg",
     "nn": "nn",
     "optim": "optim",
     "torch": "torch",  # for programs that are written in torch's words
+    "utils": "utils",
 }
 _FUNCTIONS = {
-    "custom_root": "solvers.custom_root",
-    "fixed_point": "solvers.roots",
-    "graph_picture": "picture",
-    "linear_solve": "solvers.implicit",
-    "minimize": "solvers.minimize",
-    "odeint": "solvers.ode",
-    "root": "solvers.roots",
+    "compiled.jitted": ("jit",),
+    "control.associative": ("associative_scan",),
+    "control.branch": ("cond", "switch"),
+    "control.mapping": ("map",),
+    "control.repeat": ("fori_loop", "while_loop"),
+    "control.scan": ("scan",),
+    "custom.rules": ("custom_jvp", "custom_vjp", "stop_gradient"),
+    "derivatives.checkpoint": ("checkpoint",),
+    "derivatives.forward": ("jvp", "linearize"),
+    "derivatives.jacobians": ("hessian", "jacfwd", "jacobian", "jacrev"),
+    "derivatives.reverse": ("grad", "hvp", "value_and_grad", "vjp"),
+    "derivatives.vmap": ("vmap",),
+    "picture": ("graph_picture",),
+    "runtime.threads": ("get_num_threads", "set_num_threads"),
+    "solvers.custom_root": ("custom_root",),
+    "solvers.implicit": ("linear_solve",),
+    "solvers.minimize": ("minimize",),
+    "solvers.ode": ("odeint",),
+    "solvers.roots": ("fixed_point", "root"),
+}
+_LATE = {_name: _home for _home, _names in _FUNCTIONS.items() for _name in _names}
+
+# What lists the rest, the first that has a name gives it: torch's names before NumPy's, functions
+# that make Tensors and results that are the user's own before the operations themselves.
+_LISTED = {
+    _name: _space for _space in (ops, _results, tensors, torch_names) for _name in _space.__all__
 }
 
 _public = [_name for _name in globals() if not _name.startswith("_")]
 _checks.publish(globals(), _public, _checks.OFTEN)
-for _module in (ops.linalg, autograd, autograd.forward_ad, autograd.graph, utils.checkpoint, cuda):
+for _module in (autograd, autograd.forward_ad, autograd.graph):
     _checks.publish(vars(_module), _module.__all__, _checks.OFTEN)
 _checks.check_methods(Tensor, _checks.OFTEN)
 
@@ -171,13 +211,20 @@ if not _typing.TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
         if name in _MODULES:
-            found = {name: _alone.load(f"{__name__}.{_MODULES[name]}")}
-        elif name in _FUNCTIONS:
-            found = {name: getattr(_alone.load(f"{__name__}.{_FUNCTIONS[name]}"), name)}
-            _checks.publish(found, [name], _checks.OFTEN)
+            return globals().setdefault(name, _alone.load(f"{__name__}.{_MODULES[name]}"))
+        if name in _LATE:
+            home = _alone.load(f"{__name__}.{_LATE[name]}")
+        elif name in _LISTED:
+            home = _LISTED[name]
         else:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return globals().setdefault(name, found[name])
+        found = _checks.published(getattr(home, name), name, _checks.OFTEN)
+        return globals().setdefault(name, found)
+
+    @_checks.before_looking
+    def _all_listed() -> None:
+        for name in _LISTED:
+            __getattr__(name)
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *_MODULES, *_FUNCTIONS} - {"torch"})
+        return sorted({*globals(), *_MODULES, *_LATE, *_LISTED} - {"torch"})

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from codegen import locks as locks
     from codegen import lowering as lowering
     from codegen import owners as owners
+    from codegen import records as records
     from codegen import scalars as scalars
     from codegen import syntax as syntax
     from codegen import text as text
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from codegen import work as work
 else:
     from tracegrad import codegen
-    from tracegrad.codegen import alone, integers, locks, lowering, scalars, syntax
+    from tracegrad.codegen import alone, integers, locks, lowering, records, scalars, syntax
 
     inplace = alone.Late("tracegrad.codegen.inplace")
     kernel = alone.Late("tracegrad.codegen.kernel")
@@ -44,6 +45,7 @@ __all__ = [
     "locks",
     "lowering",
     "owners",
+    "records",
     "scalars",
     "syntax",
     "text",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .checks import OFTEN, publish
 from .devices import Device, driver, raise_failures, resolve
 from .devices.pool import Pool, pool_of
 
@@ -120,3 +121,5 @@ __all__ = [
     "reset_peak_memory_stats",
     "synchronize",
 ]
+
+publish(globals(), __all__, OFTEN)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from ..records import Record
 
 Body = Callable[..., Any]
 
 
-@dataclass(frozen=True)
-class Scalar:
+class Scalar(Record):
     """A function of numbers that generated code may call by its name.
 
     name      its name in generated code

@@ -26,7 +26,19 @@ LATE = (
     "autograd.functional",
     "schedule.build",
 )
-LATE += ("codegen.kernel", "torch")
+LATE += ("codegen.kernel", "torch", "autograd.jacobian_check")
+TRACING = (
+    "compiled",
+    "control",
+    "cuda",
+    "custom",
+    "derivatives",
+    "runtime",
+    "surroundings",
+    "transforms",
+    "utils",
+)
+"""Rooms that an eager program has no use for."""
 
 
 def _run(code: str) -> str:
@@ -40,8 +52,8 @@ def _run(code: str) -> str:
 
 
 LOADED = (
-    f"import sys; print([m for m in {LATE} + ('optree', 'platformdirs') if m in sys.modules "
-    "or 'tracegrad.' + m in sys.modules])"
+    f"import sys; print([m for m in {LATE + TRACING} + ('optree', 'platformdirs') "
+    "if m in sys.modules or 'tracegrad.' + m in sys.modules])"
 )
 
 
@@ -50,11 +62,90 @@ def test_importing_loads_none_of_it() -> None:
 
 
 def test_eager_programs_load_none_of_it() -> None:
-    code = (
-        "import tracegrad as tg; x = tg.ones(3, requires_grad=True); "
-        "(x.exp() @ x).backward(); tg.autograd.grad(x.sum(), x)"
-    )
-    assert _run(f"{code}; {LOADED}") == "[]"
+    code = """
+import numpy as np
+import tracegrad as tg
+
+class Double(tg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+x = tg.ones(3, requires_grad=True)
+(x.exp() @ x + np.sort(x).sum() + tg.linalg.norm(Double.apply(x))).backward()
+tg.autograd.grad(x.sum(), x)
+try:
+    tg.reshape(x, 7)
+except ValueError:
+    str(x)
+"""
+    assert _run(f"{code}\n{LOADED}") == "[]"
+
+
+def test_a_function_of_the_users_is_traced_where_nothing_but_jit_was_asked_for() -> None:
+    code = """
+import tracegrad as tg
+
+class Double(tg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 5
+
+x = tg.ones(3, requires_grad=True)
+tg.jit(lambda x: Double.apply(x).sum())(x).backward()
+print(x.grad)
+"""
+    assert _run(code) == "tensor([5., 5., 5.])"
+
+
+FAILING = {
+    "by the package": "tg.reshape(x, (2, 2))",
+    "by NumPy": "np.reshape(x, (2, 2))",
+    "of operands alone": "tg.add(x, object())",
+    "of operands alone, by NumPy": "np.add(x, object())",
+    "by another library function": "tg.linalg.inv(x)",
+}
+
+
+@pytest.mark.parametrize("call", FAILING)
+def test_what_fails_is_named_whatever_was_asked_for_before(call: str) -> None:
+    code = """
+import numpy as np, tracegrad as tg
+{asked}
+x = tg.ones(3)
+try:
+    {call}
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+    asked = "[getattr(tg, name) for name in dir(tg)]"
+    first, later = (_run(code.format(asked=before, call=FAILING[call])) for before in ("", asked))
+    assert first == later
+    assert first
+
+
+def test_no_module_hides_a_public_function_when_it_is_loaded() -> None:
+    code = """
+import tracegrad as tg
+before = {name: getattr(tg, name) for name in dir(tg) if not name.startswith("_")}
+import importlib, pkgutil
+for path in (tg, tg.autograd):
+    for found in pkgutil.iter_modules(path.__path__[:1], path.__name__ + "."):
+        if not found.name.endswith("__main__"):
+            importlib.import_module(found.name)
+print([name for name, value in before.items() if getattr(tg, name) is not value])
+import tracegrad.autograd.gradcheck
+print(callable(tg.autograd.gradcheck), callable(tg.tensor))
+"""
+    assert _run(code).splitlines() == ["[]", "True True"]
 
 
 def test_a_compiled_gradient_loads_no_modules_and_optimizers() -> None:

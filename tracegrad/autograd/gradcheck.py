@@ -8,14 +8,26 @@ give its rows, a backward pass a column, forward mode a row.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._codegen import alone
 from ..ops.arrays.transfer import place_of, transfer
 from ..tensor import Tensor
 from .functions import grad
-from .jacobian_check import Function, GradcheckError, JacobianCheck, Matrix, as_tuple, random_matrix
+
+if TYPE_CHECKING:
+    from . import jacobian_check
+else:
+    jacobian_check = alone.Late("tracegrad.autograd.jacobian_check")
+
+Function = Callable[..., Any]
+
+
+class GradcheckError(RuntimeError):
+    """What `gradcheck` and `gradgradcheck` found wrong."""
 
 
 def gradcheck(
@@ -75,7 +87,7 @@ def gradcheck(
         raise AssertionError(
             "Setting check_batched_forward_grad=True requires check_forward_ad to be True"
         )
-    check = JacobianCheck(func, as_tuple(inputs), eps, atol, rtol)
+    check = jacobian_check.JacobianCheck(func, jacobian_check.as_tuple(inputs), eps, atol, rtol)
     try:
         if check_backward_ad:
             check.backward(fast_mode, nondet_tol, check_grad_dtypes, check_undefined_grad)
@@ -123,8 +135,8 @@ def gradgradcheck(
         raise AssertionError(
             "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"
         )
-    given = as_tuple(inputs)
-    check = JacobianCheck(func, given, eps, atol, rtol)
+    given = jacobian_check.as_tuple(inputs)
+    check = jacobian_check.JacobianCheck(func, given, eps, atol, rtol)
     outs, places = (
         check.outputs,
         [k for k, o in enumerate(check.whole) if isinstance(o, Tensor) and o.requires_grad],
@@ -140,11 +152,11 @@ def gradgradcheck(
             ]
         )
     else:
-        weights = as_tuple(grad_outputs)
+        weights = jacobian_check.as_tuple(grad_outputs)
     wanted = [k for k, x in enumerate(given) if isinstance(x, Tensor) and x.requires_grad]
 
     def gradient_of(*args: Any) -> Any:
-        results = as_tuple(func(*args[: len(given)]))
+        results = jacobian_check.as_tuple(func(*args[: len(given)]))
         # A result that was tracked at first may be a constant of duals, which have no history to
         # drag along.
         tracked = [
@@ -184,15 +196,14 @@ def gradgradcheck(
     )
 
 
-def _weight(rng: np.random.Generator, like: Any, spread: bool) -> Matrix:
+def _weight(rng: np.random.Generator, like: Any, spread: bool) -> np.ndarray[Any, Any]:
     """Random numbers of this shape and dtype; spread out so that they do not lie in C order."""
-    whole = random_matrix(rng, (*like.shape, 2), like.dtype)
+    whole = jacobian_check.random_matrix(rng, (*like.shape, 2), like.dtype)
     return whole[..., 0] if spread else np.array(whole[..., 0])
 
 
 # `autograd.gradcheck` is the function; as in torch the module of this name has the exception, which
 # is found on either.
-GradcheckError.__module__ = __name__
 gradcheck.GradcheckError = GradcheckError  # type: ignore[attr-defined]
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]

@@ -4,7 +4,7 @@ differences."""
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,13 +18,9 @@ from ..tape.modes import restoring
 from ..tensor import Tensor
 from .functions import grad
 from .grad_mode import enable_grad
+from .gradcheck import Function, GradcheckError
 
-Function = Callable[..., Any]
 Matrix = np.ndarray[Any, Any]
-
-
-class GradcheckError(RuntimeError):
-    """What `gradcheck` and `gradgradcheck` found wrong."""
 
 
 NOT_REENTRANT = (

@@ -8,6 +8,7 @@ from .failures import (
     argument_numbers,
     array,
     at_fault,
+    before_looking,
     called,
     explained,
     explained_here,
@@ -16,7 +17,7 @@ from .failures import (
 )
 from .kinds import describe, fault_of_array
 from .often import OFTEN
-from .publish import check_methods, checked, has_failure_path, publish, quick
+from .publish import check_methods, checked, has_failure_path, publish, published, quick
 
 __all__ = [
     "OFTEN",
@@ -24,6 +25,7 @@ __all__ = [
     "argument_numbers",
     "array",
     "at_fault",
+    "before_looking",
     "called",
     "check_methods",
     "checked",
@@ -35,5 +37,6 @@ __all__ = [
     "named",
     "pair_of",
     "publish",
+    "published",
     "quick",
 ]

@@ -266,6 +266,7 @@ def _spelled(signature: inspect.Signature) -> str:
 _CALLED: dict[types.CodeType, list[tuple[str, types.FunctionType]]] = {}
 """The public functions that have no failure path of their own, by their code, which those that one
 function made share."""
+_WAITING: list[Callable[[], None]] = []
 
 
 def _known(frame: FrameType) -> tuple[str, types.FunctionType] | None:
@@ -280,6 +281,8 @@ def _known(frame: FrameType) -> tuple[str, types.FunctionType] | None:
 def called() -> tuple[str, types.FunctionType, FrameType] | None:
     """The public function that the user's code has called, as far as it is registered: seen from a
     shared check that failed."""
+    while _WAITING:
+        _WAITING.pop()()
     frame: FrameType | None = sys._getframe(1)
     found = None
     while frame is not None and frame.f_code.co_filename.startswith(_LIBRARIES):
@@ -313,6 +316,13 @@ def _arguments(frame: FrameType) -> tuple[tuple[Any, ...], dict[str, Any]]:
 def register(function: types.FunctionType, name: str) -> None:
     """Let shared checks know a public function that has no failure path."""
     _CALLED.setdefault(function.__code__, []).append((name, function))
+
+
+def before_looking(run: Callable[[], None]) -> Callable[[], None]:
+    """Let `run` register the functions of a namespace that makes its failure paths as they are
+    asked for, before the first look for who was called."""
+    _WAITING.append(run)
+    return run
 
 
 def pair_of(result: Any, who: str) -> tuple[Any, Any]:

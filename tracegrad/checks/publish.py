@@ -64,15 +64,16 @@ def _template(count: int, named: int, flags: tuple[int, ...]) -> Callable[..., t
     parameters = ", ".join([*placed, *(["*"] if by_name else []), *by_name])
     handed = ", ".join([*placed, *[f"{a}={a}" for a in by_name]])
     looks = "".join(
-        f"            if a{k} is not False and a{k} is not True: look({k}, a{k})\n" for k in flags
+        f"            if a{k} is not False and a{k} is not True: known.look({k}, a{k})\n"
+        for k in flags
     )
     text = f"""
-def make(function, look, failed):
+def make(function, known):
     def call({parameters}):
         try:
 {looks}            return function({handed})
         except REFUSED as error_:
-            found_ = failed(error_, ({"".join(f"{a}, " for a in (*placed, *by_name))}))
+            found_ = known.failed(error_, ({"".join(f"{a}, " for a in (*placed, *by_name))}))
             if found_ is error_:
                 raise
             raise found_ from found_.__cause__
@@ -84,41 +85,53 @@ def make(function, look, failed):
     return make
 
 
+class _Known:
+    """What a failure path knows of its function."""
+
+    __slots__ = ("function", "name")
+
+    def __init__(self, function: Any, name: str) -> None:
+        self.function = function
+        self.name = name
+
+    def look(self, k: int, value: Any) -> None:
+        """TypeError where what stands for a flag is none."""
+        if not BOOL.accepts(value):
+            flag = self.function.__code__.co_varnames[k]
+            raise TypeError(f"{self.name}: {flag} is {describe(value)}; it must be {BOOL.wants}")
+
+    def failed(self, error: Exception, args: tuple[Any, ...]) -> Exception:
+        """What is raised in place of an error, of a call with all parameters in their order."""
+        function = self.function
+        code = function.__code__
+        count = code.co_argcount
+        names = code.co_varnames[: count + code.co_kwonlyargcount]
+        if code.co_posonlyargcount:
+            by_name = dict(zip(names[count:], args[count:], strict=True))
+            return explained(error, self.name, function, args[:count], by_name)
+        # What was left out is none of the caller's arguments.
+        defaults = function.__defaults__ or ()
+        usual = {
+            **dict(zip(names[count - len(defaults) : count], defaults, strict=True)),
+            **(function.__kwdefaults__ or {}),
+        }
+        given = {
+            name: x
+            for name, x in zip(names, args, strict=True)
+            if name not in usual or x is not usual[name]
+        }
+        return explained(error, self.name, function, (), given)
+
+
 def _exactly(function: Any, known: str) -> Any:
     """`checked` for a function of fixed parameters: handing over each one costs a third of what
     packing and unpacking them does."""
     code = function.__code__
     count, named = code.co_argcount, code.co_kwonlyargcount
     names = code.co_varnames[: count + named]
-    defaults = function.__defaults__ or ()
-    usual = {
-        **dict(zip(names[count - len(defaults) : count], defaults, strict=True)),
-        **(function.__kwdefaults__ or {}),
-    }
-    flags = tuple(k for k, name in enumerate(names) if function.__annotations__.get(name) == "bool")
-
-    def look(k: int, value: Any) -> None:
-        if not BOOL.accepts(value):
-            raise TypeError(f"{known}: {names[k]} is {describe(value)}; it must be {BOOL.wants}")
-
-    def failed(error: Exception, args: tuple[Any, ...]) -> Exception:
-        if code.co_posonlyargcount:
-            return explained(
-                error,
-                known,
-                function,
-                args[:count],
-                dict(zip(names[count:], args[count:], strict=True)),
-            )
-        # What was left out is none of the caller's arguments.
-        given = {
-            name: x
-            for name, x in zip(names, args, strict=True)
-            if name not in usual or x is not usual[name]
-        }
-        return explained(error, known, function, (), given)
-
-    made = _template(count, named, flags)(function, look, failed)
+    annotations = function.__annotations__
+    flags = tuple([k for k, name in enumerate(names) if annotations.get(name) == "bool"])
+    made = _template(count, named, flags)(function, _Known(function, known))
     template = made.__code__
     by_name = template.co_varnames[count : count + named]
     call = types.FunctionType(
@@ -151,7 +164,14 @@ def _applies_an_operation(function: types.FunctionType) -> bool:
     )
 
 
-def _published(value: Any, name: str, often: Container[str]) -> Any:
+def published(value: Any, name: str, often: Container[str] = ()) -> Any:
+    """What the public name of a function or class stands for: a function has its failure path; what
+    is called `often`, and what takes operands alone, is told to the shared checks instead. A class
+    gets the failure paths of its constructor and methods."""
+    if isinstance(value, type):
+        check_constructor(value, often)
+        check_own_methods(value, often)
+        return value
     if not isinstance(value, types.FunctionType) or hasattr(value, "is_checked"):
         return value
     code = value.__code__
@@ -167,22 +187,14 @@ def _published(value: Any, name: str, often: Container[str]) -> Any:
     ):
         register(value, name)
         return value
-    if value not in _made:
-        _made[value] = checked(value, name)
-    return _made[value]
+    found = _made.get(value)
+    return _made.setdefault(value, checked(value, name)) if found is None else found
 
 
 def publish(names: dict[str, Any], which: Iterable[str], often: Container[str] = ()) -> None:
-    """Give the functions of a namespace that are named in `which`, and the constructors of its
-    classes, their failure path; those called `often`, and those that take operands alone, are told
-    to the shared checks instead."""
+    """`published` for what is named in `which` of a namespace."""
     for name in which:
-        value = names[name]
-        if isinstance(value, type):
-            check_constructor(value, often)
-            check_own_methods(value, often)
-        else:
-            names[name] = _published(value, name, often)
+        names[name] = published(names[name], name, often)
 
 
 def check_constructor(cls: type, often: Container[str] = ()) -> None:
@@ -227,7 +239,7 @@ def check_own_methods(cls: type, often: Container[str] = ()) -> None:
                 and value.__qualname__ == f"{base.__name__}.{name}"
             )
             if own and not name.startswith("_") and name != "forward":
-                made = _published(value, f"{base.__name__}.{name}", often)
+                made = published(value, f"{base.__name__}.{name}", often)
                 if made is not value:
                     setattr(base, name, made)
 
@@ -243,7 +255,7 @@ def check_methods(cls: type, often: Container[str] = ()) -> None:
             value.__qualname__ = known
             if name.endswith("_") and hasattr(cls, name[:-1]):
                 value.__wrapped__ = found[name[:-1]]  # type: ignore[attr-defined] # its signature
-            made = _published(value, known, often)
+            made = published(value, known, often)
             if made is not value:
                 found[name] = made
                 setattr(cls, name, made)

@@ -13,12 +13,12 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._codegen import integers, lowering
+from .._codegen import integers, lowering, records
 from ..types import ArrayType
 from .dispatch import bind
 
@@ -42,11 +42,11 @@ def read_names(function: Rule | Rules) -> Rules:
     """Inspect a rule's signature once, at definition."""
     if isinstance(function, Rules):
         return function
-    positional: list[str] = []
-    keywords: list[str] = []
-    for p in inspect.signature(function).parameters.values():
-        (keywords if p.kind is p.KEYWORD_ONLY else positional).append(p.name)
-    return Rules(function, frozenset(positional), tuple(positional), tuple(keywords))
+    code = inspect.unwrap(function).__code__
+    count = code.co_argcount
+    positional = code.co_varnames[:count]
+    keywords = code.co_varnames[count : count + code.co_kwonlyargcount]
+    return Rules(function, frozenset(positional), positional, keywords)
 
 
 class Rest(NamedTuple):
@@ -59,8 +59,7 @@ class Rest(NamedTuple):
     run: Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], list[Any]]
 
 
-@dataclass(frozen=True, eq=False)
-class Op:
+class Op(records.Record):
     """An operation; called with operands and parameters it is applied to them.
 
     name        its word in printed graphs
@@ -140,6 +139,10 @@ class Op:
     plans: dict[int, Any] = field(default_factory=dict, repr=False)
     """What the tape has worked out about the VJP rules, by the set of inputs that want a
     gradient."""
+
+    # Each is itself alone, found by its identity.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"

@@ -1,13 +1,16 @@
 """All that is called upwards: what a lower room needs of a higher one, which cannot be imported.
 
-Each name stands for one object that a module above provides once, when it is loaded; a test counts
-them. Before adding one, move the definition down, the caller up, or pass the function along.
+Each name stands for one object that a module above provides once, when it is loaded, which is when
+it is first called; a test counts them. Before adding one, move the definition down, the caller up,
+or pass the function along.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
+
+from .._codegen import alone
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -49,8 +52,21 @@ class Functions(Protocol):
 
 
 FACES: Faces
-"""tensor.py: operations on boxed values are written with the tape, which makes such values."""
+"""Operations on boxed values are written with the tape, which makes such values."""
 COMPILER: Compiler
-"""compiled/callers.py: a call on the tape, and an operation on a device, run compiled code."""
+"""A call on the tape, and an operation on a device, run compiled code."""
 FUNCTIONS: Functions
-"""custom/function.py: a Function is named `autograd.Function`, and is traced by the rooms above."""
+"""A Function is named `autograd.Function`, and is traced by the rooms above."""
+_PROVIDED = {
+    "FACES": "tracegrad.tensor",
+    "COMPILER": "tracegrad.compiled.callers",
+    "FUNCTIONS": "tracegrad.custom.function",
+}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        if name not in _PROVIDED:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        alone.load(_PROVIDED[name])
+        return globals()[name]

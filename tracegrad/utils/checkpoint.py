@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..checks import OFTEN, publish
 from ..derivatives.checkpoint import traced_again
 from ..ir.dispatch import STATE
 from ..tape.mode import MODE
@@ -129,3 +130,5 @@ __all__ = [
     "noop_context_fn",
     "set_checkpoint_early_stop",
 ]
+
+publish(globals(), __all__, OFTEN)

@@ -17,7 +17,7 @@ from .target import Target, target
 
 NAMESPACES = {
     "tg": tg,
-    "tg.linalg": tg.ops.linalg,
+    "tg.linalg": tg.linalg,
     "tg.func": tg.func,
     "tg.nn": tg.nn,
     "tg.nn.functional": tg.nn.functional,
