@@ -90,7 +90,7 @@ def mixed(t: Any, x: Any) -> Any:
 
 
 def swept(x: Any) -> Any:
-    w = tg.tensor(x, requires_grad=True)
+    w = (x * 1.0 if isinstance(x, tg.Tensor) else tg.tensor(x)).requires_grad_()
     (w**2).sum().backward()
     return w.grad, w.detach() * 2
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
-from tests.compiled.test_steps import Case, leaf, ran
+from tests.compiled.test_steps import Case, leaf, ran, swept
 
 X = np.arange(1.0, 5.0)
 C = np.array([0.5, 0.25, 2.0, 1.0])
@@ -21,6 +21,46 @@ def there(x: Any) -> Any:
 
 def results(x: Any, k: Any, s: Any) -> Any:
     return (x * C * k).sum(), x * s, C * k, 3.0, x[1:] > 2, (x * s).detach()
+
+
+def trained() -> Case:
+    w, steps = there(X).requires_grad_(), there(np.zeros(4))
+
+    def step(x: Any) -> Any:
+        w.grad = None
+        loss = ((w * x) ** 2).sum()
+        loss.backward()
+        with tg.no_grad():
+            w.sub_(0.01 * w.grad)
+            steps.add_(1.0)
+        return loss.detach(), w.grad * 1.0, w.detach() * 1.0, steps * 1.0
+
+    return step, lambda: (there(X),)
+
+
+def drawing() -> Case:
+    generator = tg.Generator(3)
+    return (lambda x: x + generator.uniform(size=4)), lambda: (there(X),)
+
+
+def written(x: Any, y: Any) -> Any:
+    x.mul_(2.0)
+    return x.sum() + y.sum()
+
+
+class Log:
+    def __init__(self) -> None:
+        self.count, self.last = 0, there(X)
+
+    def __call__(self, x: Any) -> Any:
+        self.count += 1
+        self.last = x * self.count
+        return self.last + self.count
+
+
+def logged() -> Case:
+    log = Log()
+    return (lambda x: (log(x), log.count, log.last * 1.0)), lambda: (there(X),)
 
 
 CASES: dict[str, Callable[[], Case]] = {
@@ -47,6 +87,11 @@ CASES: dict[str, Callable[[], Case]] = {
         (lambda w: lambda x: (x * w, x * 2.0))(leaf().to("cuda").detach().requires_grad_()),
         lambda: (there(X),),
     ),
+    "trains what it reads": trained,
+    "draws": drawing,
+    "stores around it": logged,
+    "writes to an argument": lambda: (written, lambda: (there(X), there(X))),
+    "a sweep inside": lambda: (swept, lambda: (there(X),)),
     "no axes, no elements": lambda: (
         (lambda a, b: (a * 2.0, b * 2.0, b.sum())),
         lambda: (there(2.0), there(np.zeros((0, 3)))),
@@ -74,6 +119,17 @@ def test_what_lies_elsewhere_is_refused_after_a_call_too() -> None:
     for other in (tg.tensor(X), X):
         with pytest.raises(RuntimeError, match="found at least two devices"):
             f(there(X), other)
+
+
+def test_a_write_to_memory_that_is_shared() -> None:
+    f = tg.jit(written)
+    assert f(there(X), there(X)).item() == 30.0
+    x, y = there(X), there(np.arange(8.0))
+    for _ in range(2):
+        with pytest.raises(ValueError, match="x is written to and shares memory"):
+            f(x, x[1:])
+    assert f(y[:4], y[4:]).item() == 34.0
+    assert y.tolist()[:5] == [0.0, 2.0, 4.0, 6.0, 4.0]
 
 
 def test_failures_are_told() -> None:

@@ -17,6 +17,7 @@ from ..ir import upward
 from ..ir.graph import Graph
 from ..runtime.execute import Compiled, executable_for
 from ..runtime.on_device import CompiledOnDevice
+from ..tape.eager_text import fresh
 from ..tensor import Tensor
 from ..transforms.tracing import Traced, device_of
 from ..tree import flatten
@@ -24,7 +25,7 @@ from .computing import Compute
 from .entry import Entry
 from .guards import MISS, Guards, Unfit
 from .on_device import apply, run
-from .steps import Step, around, fresh
+from .steps import Step, around
 
 Caller = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 
@@ -60,7 +61,7 @@ class Writer(Guards):
 
     data        data(k): the expression of result k as what a Tensor holds
     plain       plain(k): the same as NumPy would give it
-    finished    the results that stand on the tape already
+    finished    the results that are Tensors already
     done        writes what is left to do when all results are put together
     """
 
@@ -92,9 +93,11 @@ class Writer(Guards):
         self.line(1, "except WRONG: return MISS")
         self.guarding = False
 
-    def boxed(self, data: str) -> str:
-        """The expression of a new Tensor."""
-        return f"{self.name(fresh)}({self.name(Tensor)}, {data})"
+    def tensor(self, k: int) -> str:
+        """The expression of result k as a Tensor."""
+        if k in self.finished:
+            return f"o{k}"
+        return f"{self.name(fresh)}({self.name(Tensor)}, {self.data(k)})"
 
     def together(self, part: Any, leaves: Sequence[str]) -> str:
         """The expression of a tree with these expressions at its leaves."""

@@ -18,6 +18,7 @@ from ..runtime.execute import SCRATCH, Compiled, executable_for, failure
 from ..runtime.memory import LARGE
 from ..runtime.on_device import CompiledOnDevice
 from ..runtime.threads import NO_PHASE
+from ..tape.eager_text import fresh
 from ..tape.interpret import results_of
 from ..tape.mode import MODE
 from ..tape.tape import record
@@ -68,15 +69,13 @@ class Compute(Step):
             count = len(traced.history)
             call.outs = [*map(with_history, outs, traced.history), *outs[count:]]
         elif traced.device is not None:
-            call.outs = run(entry.graph, values, traced.device)
+            call.outs = [Tensor(x) for x in run(entry.graph, values, traced.device)]
         else:
             if entry.executable is None:
                 entry.executable = executable_for(entry.graph, entry.given_up)
             call.outs = entry.executable(values)
 
     def write(self, to: Writer) -> None:
-        for k, operand in enumerate(to.operands):
-            to.memory(k, operand)
         if "live" in self.traced.history:
             _recorded(self.entry, to)
         elif isinstance(to.compiled, CompiledOnDevice):
@@ -172,6 +171,8 @@ def _on_device(to: Writer, compiled: CompiledOnDevice) -> None:
     """The start of the programs; what fails there is told where something waits for them."""
     device = to.entry.traced.device
     assert device is not None
+    if "spent" in to.entry.traced.history:
+        raise Unfit("a history that was gone through")
     made: Placed = placed(to.entry.graph, device)
     to.space.update(
         launch=compiled.launch,
@@ -184,17 +185,20 @@ def _on_device(to: Writer, compiled: CompiledOnDevice) -> None:
     to.computes()
     for k, (shape, dtype) in enumerate(zip(compiled.out_shapes, compiled.out_dtypes, strict=True)):
         text = "".join(f"{s}, " for s in shape)
-        to.line(1, f"o{k} = allocate(({text}), {to.name(dtype)})")
+        to.line(1, f"m{k} = allocate(({text}), {to.name(dtype)})")
     # A program takes memory in Fortran order as the transpose of what it is.
     inputs = "".join(
         f"l{k}.T, " if order == "F" else f"l{k}, " for k, order in enumerate(compiled.layouts)
     )
-    outs = "".join(f"o{k}, " for k in range(len(compiled.out_shapes)))
+    outs = "".join(f"m{k}, " for k in range(len(compiled.out_shapes)))
     sizes = "".join(f"{n}, " for n in to.sizes)
     to.line(1, f"status = launch(({inputs}{outs}), ({sizes}))")
     to.line(1, "if status is not None: later(device, status, failure)")
-    to.data = lambda k: f"DeviceArray(device, o{k})"
-    to.plain = lambda k: to.boxed(to.data(k))
+    made_of = f"{to.name(fresh)}({to.name(Tensor)}"
+    for k in range(len(compiled.out_shapes)):
+        to.line(1, f"o{k} = {made_of}, DeviceArray(device, m{k}))")
+    to.finished = range(len(compiled.out_shapes))
+    to.plain = to.data = lambda k: f"o{k}"
 
 
 # --- a node of the tape ---------------------------------------------------------------------------
@@ -221,8 +225,9 @@ def _recorded(entry: Entry, to: Writer) -> None:
     outs = "".join(f"o{k}, " for k in range(len(traced.history)))
     to.line(1, f"{outs} = recorded(({raw}), ({boxes}))")
     to.finished = {k for k, h in enumerate(traced.history) if h == "live"}
+    to.plain = to.data = lambda k: f"o{k}"
     if traced.device is not None:
-        to.plain, to.data = lambda k: to.boxed(f"o{k}"), lambda k: f"o{k}"
+        to.plain = to.tensor
         return
     scalars = [t.shape == () for t in entry.graph.output_types]
     to.plain = lambda k: f"o{k}[()]" if scalars[k] else f"o{k}"

@@ -15,6 +15,7 @@ from ..devices import DeviceArray
 from ..errors import TracegradError
 from ..ir.dispatch import STATE
 from ..ir.graph import Var
+from ..ops.arrays.transfer import fill
 from ..runtime.memory import POOL
 from ..tape.mode import MODE
 from ..tape.saved import before_write
@@ -99,7 +100,7 @@ def store(box: Any, new: Any) -> None:
     """Write plain numbers into a box that has memory of its own, without history."""
     if STATE.special:
         before_write(box._data)
-    np.copyto(box._data, new, casting="unsafe")
+    fill(box._data, new)
     box._version_counter.written()
 
 
@@ -224,5 +225,7 @@ def check_overlap(values: Sequence[Any], k: int, name: str) -> None:
 
 
 def _memory(x: Any) -> np.ndarray[Any, Any] | None:
+    """Where a value lies, as far as it has memory: of what lies on a device the layout there."""
     data = x._data if isinstance(x, Boxed) else x
+    data = data.layout if type(data) is DeviceArray else data
     return data if isinstance(data, np.ndarray) else None

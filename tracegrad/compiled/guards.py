@@ -317,9 +317,11 @@ class Guards:
     def apart(self, k: int) -> None:
         """Whether what is written or given up may share memory with another operand is decided on
         the plain way."""
+        there = self.entry.traced.device is not None
         for j, other in enumerate(self.operands):
             if j != k and j not in self.numbers:
-                self.wrong(f"{self.name(np.may_share_memory)}(x{k}, {other})")
+                two = f"l{k}, l{j}" if there else f"x{k}, {other}"
+                self.wrong(f"{self.name(np.may_share_memory)}({two})")
 
     # --- where operands lie -----------------------------------------------------------------------
 

@@ -18,7 +18,6 @@ from ..control.call import spent
 from ..ir.dispatch import STATE
 from ..surroundings.places import ITEM, Place
 from ..surroundings.stored import Output
-from ..tape.eager_text import fresh
 from ..tape.mode import MODE
 from ..tensor import Boxed, Tensor
 from ..transforms.tracing import Change
@@ -86,6 +85,8 @@ class Operands(Step):
             raise Unfit("gradients of arguments")
         given = [f"z{k}" if k in to.numbers else f"x{k}" for k in range(to.count)]
         to.operands = [*given, *to.surroundings()]
+        for k, operand in enumerate(to.operands):
+            to.memory(k, operand)
 
 
 class Written(Step):
@@ -182,14 +183,11 @@ class Changes(Step):
     def write(self, to: Writer) -> None:
         out = self.first
         for j, (change, _) in enumerate(self.entry.changes):
-            value = "None"
-            if change.value:
-                value, out = to.data(out), out + 1
-            if change.what == "grad":
-                boxed = value if value == "None" else to.boxed(value)
-                to.line(1, f"t{j}._grad = {boxed}")
+            if change.what != "grad":
+                to.line(1, f"{to.name(store)}(t{j}, {to.data(out)})")
             else:
-                to.line(1, f"{to.name(store)}(t{j}, {value})")
+                to.line(1, f"t{j}._grad = {to.tensor(out) if change.value else None}")
+            out += bool(change.value)
 
 
 class Store(Step):
@@ -222,8 +220,12 @@ class Store(Step):
             return to.name(x)
         out = next(numbers)
         if x.kind is Tensor:
-            return f"{to.name(Tensor)}({to.data(out)})"
-        return to.plain(out) if x.kind is None else f"{to.name(x.kind)}(o{out})"
+            return to.tensor(out)
+        if x.kind is None:
+            if self.traced.device is not None:
+                raise Unfit("an array of NumPy that is stored by a call on a device")
+            return to.plain(out)
+        return f"{to.name(x.kind)}(o{out})"
 
 
 class Draws(Step):
@@ -258,14 +260,10 @@ class Results(Step):
     def write(self, to: Writer) -> None:
         traced, leaves = self.traced, []
         for k, tensor in enumerate(traced.out_boxed):
-            if k in to.finished:
-                leaves.append(f"o{k}")
-            elif not tensor:
-                leaves.append(to.plain(k))
-            elif traced.history[k] == "spent" and self.entry.mode:
+            if tensor and self.entry.mode and traced.history[k] == "spent":
                 leaves.append(f"{to.name(spent)}({to.data(k)})")
             else:
-                leaves.append(to.boxed(to.data(k)))
+                leaves.append(to.tensor(k) if tensor or k in to.finished else to.plain(k))
         together = to.together(unflatten(traced.out_spec, range(len(leaves))), leaves)
         to.line(1, f"r = {together}")
         to.done()
@@ -297,4 +295,4 @@ def around(entry: Entry, given_up: Sequence[int] = ()) -> tuple[list[Step], list
     return before, after
 
 
-__all__ = ["Call", "Step", "around", "fresh"]
+__all__ = ["Call", "Step", "around"]

@@ -15,6 +15,7 @@ from ..ir.lines import asked_by_user, user_line
 from ..ir.op import Op
 from ..ir.operands import NUMBERS
 from ..ir.trace import inside_of
+from ..ops.arrays.transfer import to_host
 from ..tensor import Array, Boxed, Tensor
 from ..tree import unflatten
 from .places import CELL, ENTRY, ITEM, Place
@@ -85,10 +86,11 @@ class Output(NamedTuple):
         data = x._data if isinstance(x, Boxed) else x
         if isinstance(data, Var):
             return x
-        if self.kind in (int, float, bool, complex):
-            return self.kind(data)
         if self.kind is Tensor:
             return x if isinstance(x, Tensor) else Tensor(np.array(data))
+        data = to_host(data)
+        if self.kind in (int, float, bool, complex):
+            return self.kind(data)
         data = np.asarray(data)
         return data[()] if data.ndim == 0 else np.array(data)
 
