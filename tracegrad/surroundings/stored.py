@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
 
+from ..devices import to_host
 from ..errors import ConcretizationError
 from ..ir.dispatch import STATE
 from ..ir.graph import Var
@@ -15,7 +16,6 @@ from ..ir.lines import asked_by_user, user_line
 from ..ir.op import Op
 from ..ir.operands import NUMBERS
 from ..ir.trace import inside_of
-from ..ops.arrays.transfer import to_host
 from ..tensor import Array, Boxed, Tensor
 from ..tree import unflatten
 from .places import CELL, ENTRY, ITEM, Place
