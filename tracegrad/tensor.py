@@ -37,7 +37,8 @@ from .tape.eager_text import BOX
 from .tape.hooks import TensorHooks
 from .tape.interpret import interpret
 from .tape.mode import MODE
-from .tape.tape import AccumulateGrad, Edge, Node, Producer, filler, next_number, record
+from .tape.pieces import end_of
+from .tape.tape import AccumulateGrad, Node, Producer, filler, next_number, record
 from .tape.versions import Versions
 from .types import ArrayType, type_of
 
@@ -168,13 +169,8 @@ class Boxed(Operators, Writes, NumpyDispatch):
         value._tangents, value._borrowed = tangents, self._borrowed
         return value
 
-    def _end(self) -> Edge:
-        """Where a cotangent of this value is sent: to its node, or to the leaf that it is."""
-        if self._grad_fn is not None:
-            return self._grad_fn, self._output_nr
-        if not self._order:
-            self._ordered()
-        return self, 0
+    _end = end_of
+    """Where a cotangent of this value is sent: to its node, or to the leaf that it is."""
 
     def _ordered(self) -> int:
         """The number of a leaf that is about to get its first reader."""

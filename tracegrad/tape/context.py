@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..ir.dispatch import Value
+from .pieces import mark
 from .saved import SAVING, Packed, Saved, modified, packed, unpack
-from .tape import Node, mark
+from .tape import Node
 
 NOT_RETURNED = (
     "Some elements marked as dirty during the forward method were not returned as output. "

@@ -22,9 +22,11 @@ from ..ir.dispatch import NO_PARAMS, SPECIAL, STATE, Value
 from ..ir.op import Op
 from ..ir.operands import NUMBERS, STRANGE
 from ..ops.elementwise.arithmetic import sub_op
+from ..types import type_of
 from .lent import lend
 from .mode import OFF, RECORDS
-from .tape import NODE, Node, mark, next_number, plan_for
+from .pieces import END, SAVE, mark
+from .tape import NODE, Node, next_number, plan_for
 from .versions import Uncounted, Versions
 
 Written = Callable[..., Any]
@@ -100,6 +102,7 @@ def write_out(op: Op, otherwise: Written, swapped: bool = False) -> Written:
         "STRANGE": STRANGE,
         "mark": mark,
         "lend": lend,
+        "type_of": type_of,
         "Versions": Versions,
         "Uncounted": Uncounted,
         "Node": Node,
@@ -223,14 +226,8 @@ def _text(op: Op, wanted: Sequence[int], swapped: bool) -> list[str]:
         )
         put(2, *[f"node.{name} = {value!r}" for name, value in NODE.items()])
         for k in wanted:
-            put(
-                2,
-                f"if t{k}:",
-                f"    e{k} = x{k}._grad_fn",
-                f"    if e{k} is not None: e{k} = (e{k}, x{k}._output_nr)",
-                "    else:",
-            )
-            put(2, f"        if not x{k}._order: x{k}._ordered()", f"        e{k} = (x{k}, 0)")
+            put(2, f"if t{k}:")
+            put(3, *END.lines(f"e{k}", f"x{k}"))
         for number, which in enumerate(_choices(wanted)):
             depth = 2
             if len(wanted) > 1:
@@ -244,21 +241,23 @@ def _text(op: Op, wanted: Sequence[int], swapped: bool) -> list[str]:
             saved = []
             for k in plan.inputs:
                 x = names[k]
-                private = f"type({x}) is ndarray and {x}.nbytes <= {SMALL}"
-                marked = [f"if {x}._past is None: mark({x})", f"v{k} = {x}._versions"]
-                triple = f"({x}, d{k}, 0 if v{k} is None else v{k}[0])"
+                saved.append(f"s{k}")
+                if op.inputs[k] in op.types_only:
+                    known = f"{x}.array_type if d{k} is not {x} else type_of({x})"
+                    put(depth, f"s{k} = (None, {known}, 0)")
+                    continue
                 if k in which:
-                    put(depth, *marked)
-                    saved.append(triple)
-                else:
-                    put(
-                        depth,
-                        f"if d{k} is {x}: s{k} = (None, {x}.copy(), 0) if {private} else lend({x})",
-                        "else:",
-                    )
-                    put(depth + 1, *marked, f"s{k} = {triple}")
-                    saved.append(f"s{k}")
-            saved.extend("(None, out, 0)" for _ in plan.outputs)
+                    put(depth, *SAVE.lines(f"s{k}", x, f"d{k}"))
+                    continue
+                private = f"type({x}) is ndarray and {x}.nbytes <= {SMALL}"
+                put(
+                    depth,
+                    f"if d{k} is {x}: s{k} = (None, {x}.copy(), 0) if {private} else lend({x})",
+                    "else:",
+                )
+                put(depth + 1, *SAVE.lines(f"s{k}", x, f"d{k}"))
+            result = "None" if "out" in op.types_only else "out"
+            saved.extend(f"(None, {result}, 0)" for _ in plan.outputs)
             edges = "".join(f"e{k}, " if k in which else "None, " for k in range(count))
             put(
                 depth,

@@ -20,6 +20,7 @@ from ..ops import add, broadcast_to
 from .deep import IN_ONE_THREAD, elsewhere
 from .hooks import run_posthooks, run_prehooks, run_tensor_hooks
 from .mode import MODE, RECORDING, RECORDS
+from .pieces import as_saved
 from .rule_reads import READS
 from .rule_text import pull_of
 from .saved import FREED, unpack, unpack_result
@@ -343,14 +344,7 @@ def apply_rules(
     inputs = len(plan.inputs)
     for one in saved[:inputs] if plan.outputs else saved:
         box, data, version = one
-        if (
-            plain
-            and box is not None
-            and box._data is data
-            and box._base is None
-            and box._tangents is None
-            and (box._versions is None or box._versions[0] == version)
-        ):
+        if plain and box is not None and as_saved(box, data, version):
             values.append(data)
         else:
             values.append(unpack(one, create_graph))

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..ir.op import Op
 from ..ops.elementwise.derived import strong_mul_op
+from .pieces import AS_SAVED
 from .saved import FREED, unpack, unpack_result
 from .tape import Plan
 
@@ -48,12 +49,9 @@ def pull_of(op: Op, plan: Plan) -> Pull:
         put("".join(f"(b{s}, {s}, n{s}), " for s in values[1:]) + "= saved")
     for k, s in enumerate(values[1:]):
         if k < len(plan.inputs):
-            put(f"if b{s} is not None:", f"    v = b{s}._versions")
-            changed = (
-                f"b{s}._data is not {s} or b{s}._base is not None or b{s}._tangents is not None "
-                f"or v is not None and v[0] != n{s}"
-            )
-            put(f"    if {changed}: {s} = unpack(saved[{k}], False)")
+            put(f"if b{s} is not None:")
+            put(*["    " + line for line in AS_SAVED.lines("v", f"b{s}", s, f"n{s}")])
+            put(f"    if not v: {s} = unpack(saved[{k}], False)")
         else:
             put(
                 "c = node.counters",

@@ -20,6 +20,7 @@ from ..types import ArrayType, type_of
 from .hooks import NodeHooks, RemovableHandle, add_hook, hooks_of, leaf_hooks
 from .lent import lend
 from .names import SavedAttributes, name_of_node
+from .pieces import NOTHING, save
 from .saved import SAVING, Saved, pack_all
 
 next_number: Callable[[], int] = itertools.count(1).__next__
@@ -287,6 +288,10 @@ def plan_for(op: Op, wanted: int) -> Plan | None:
     if found is None and wanted not in op.plans:
         assert isinstance(op.vjp, tuple)
         rules = [(k, rule) for k, rule in enumerate(op.vjp) if rule is not None and wanted >> k & 1]
+        useful = sum(1 << k for k, _ in rules)
+        if useful and useful != wanted:
+            found = op.plans[wanted] = plan_for(op, useful)
+            return found
         reads = frozenset().union(*[rule.reads for _, rule in rules])
         many = op.outputs != 1
         cts = [f"ct{k}" for k in range(op.outputs)] if many else ["ct"]
@@ -341,7 +346,6 @@ def record(
     if STATE.special and SAVING.watched is not None and not STATE.traces:
         for x in inputs:
             SAVING.watched(x)
-    # A box that will be replaced by a write remembers what it was when it was saved.
     saved: list[Saved] = []
     known = op.types_only
     for k in plan.inputs:
@@ -349,11 +353,7 @@ def record(
         if known and op.inputs[0 if op.variadic else k] in known:
             saved.append((None, x.array_type if isinstance(x, Value) else type_of(x), 0))
         elif isinstance(x, Value):
-            box = x
-            if box._past is None:
-                mark(box)
-            versions = box._versions
-            saved.append((box, box._data, 0 if versions is None else versions[0]))
+            saved.append(save(x, x._data))
         else:
             # A trace looks after what it captures itself.
             saved.append((None, x, 0) if STATE.traces else lend(x))
@@ -371,18 +371,6 @@ def record(
         for tell in tuple(STATE.created):
             tell(node)
     return node
-
-
-NOTHING: dict[int, Any] = {}
-"""The past of a box that was saved and not replaced yet."""
-
-
-def mark(box: Any) -> None:
-    """Note that the tape has saved this box, for writes that replace its data and for those who
-    share its memory."""
-    box._past = NOTHING
-    if box._versions is not None:
-        box._versions[2] = 1
 
 
 def resave(node: Node, inputs: Sequence[Any], outs: Sequence[Any]) -> None:
