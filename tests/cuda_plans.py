@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import tracegrad as tg
-from tracegrad.runtime.on_device import planned
+from tracegrad.runtime.device_code import planned
 from tracegrad.transforms.rewrite import optimize
 
 SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from time import perf_counter
 
 from ..compiled.jitted import jit
-from ..runtime.on_device import planned
+from ..runtime.device_code import planned
 from ..transforms.rewrite import optimize
 from . import SIZES, WORKLOADS, Workload
 from .peers.with_tracegrad import inputs, own, transformed

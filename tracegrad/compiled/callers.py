@@ -15,8 +15,8 @@ from typing import Any
 from ..devices import IN_USE
 from ..ir import upward
 from ..ir.graph import Graph
+from ..runtime.device_code import CompiledOnDevice
 from ..runtime.execute import Compiled, executable_for
-from ..runtime.on_device import CompiledOnDevice
 from ..tape.eager_text import fresh
 from ..tensor import Tensor
 from ..transforms.tracing import Traced, device_of

@@ -14,9 +14,9 @@ from ..autograd.grad_mode import set_grad_enabled
 from ..control.call import call_op, forward_of, staged_for, with_history
 from ..devices import DeviceArray, later
 from ..ir.dispatch import SPECIAL, STATE, bind
+from ..runtime.device_code import CompiledOnDevice
 from ..runtime.execute import SCRATCH, Compiled, executable_for, failure
 from ..runtime.memory import LARGE
-from ..runtime.on_device import CompiledOnDevice
 from ..runtime.threads import NO_PHASE
 from ..tape.eager_text import fresh
 from ..tape.interpret import results_of

@@ -12,9 +12,9 @@ import numpy as np
 from .._codegen import integers
 from ..devices import Device, DeviceArray
 from ..ir.dispatch import SPECIAL, STATE
+from ..runtime.device_code import CompiledOnDevice
 from ..runtime.execute import Compiled
 from ..runtime.memory import POOL
-from ..runtime.on_device import CompiledOnDevice
 from ..surroundings.places import ATTRIBUTE, UNREADABLE, Content, Place, same
 from ..tape.mode import OFF, RECORDS
 from ..tensor import Boxed

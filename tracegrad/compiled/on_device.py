@@ -25,8 +25,8 @@ from ..ir.trace import Trace, user_line
 from ..ops.arrays.shape import broadcast_to_op, reshape_op
 from ..ops.arrays.transfer import transfer, transfer_op
 from ..ops.places.gathering import OPERATIONS
+from ..runtime.device_code import CompiledOnDevice
 from ..runtime.execute import executable_for, failure, layout_of
-from ..runtime.on_device import CompiledOnDevice
 from ..runtime.plan import Memory, planned
 from ..schedule import schedule
 from ..tape.hooks import boxed

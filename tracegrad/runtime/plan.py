@@ -12,8 +12,8 @@ from ..types import COUNT, Int
 from .threads import get_num_threads
 
 if TYPE_CHECKING:
+    from .device_code import CompiledOnDevice
     from .execute import Compiled
-    from .on_device import CompiledOnDevice
 
 SHOWN = 8
 """How many of the largest temporaries are told."""
