@@ -60,6 +60,24 @@ def map_leaves(function: Callable[..., Any], tree: Any, *rest: Any) -> Any:
     return unflatten(spec, [function(*parts) for parts in zip(leaves, *others, strict=True)])
 
 
+def input_names(parameters: Sequence[str], spec: Any, static: Any) -> list[str]:
+    """The names of a graph's inputs, from those of the function's parameters and the structure of
+    the arguments; nothing where that gives no name. `static` are arguments apart from them."""
+    taken = {place for place, _, _ in static}
+    positions = [k for k in range(len(parameters) + len(taken)) if k not in taken]
+    names = []
+    for path in spec.paths():
+        if path[0] == 0:
+            k = positions[path[1]] if path[1] < len(positions) else path[1]
+            base = parameters[k] if k < len(parameters) else f"x{k}"
+            rest = path[2:]
+        else:
+            base, rest = str(path[1]), path[2:]
+        name = "_".join([base, *[str(p) for p in rest]])
+        names.append(name if name.isidentifier() else "")
+    return names
+
+
 def _register(cls: type) -> None:
     names = tuple(f.name for f in dataclasses.fields(cls))
 

@@ -84,21 +84,22 @@ def environment() -> str:
 
 
 def key_of(source: str, *extra: Any) -> str:
-    """The key of a kernel: of its code without comments, docstrings and line numbers, so that
-    moving the user's lines changes nothing."""
+    """The key of a kernel: of its code without comments, docstrings, line numbers and names of
+    local variables, so that neither moving the user's lines nor another name for a variable changes
+    anything."""
     code = compile(source, "", "exec", dont_inherit=True, optimize=2)
     text = "\0".join([repr(_content(code)), outside(source), environment(), *map(str, extra)])
     return hashlib.sha256(text.encode()).hexdigest()[:40]
 
 
 def _content(code: CodeType) -> tuple[Any, ...]:
-    """What a code object does, of whatever place in a file."""
+    """What a code object does, of whatever place in a file; its instructions know local variables
+    by number."""
     constants = [_content(c) if isinstance(c, CodeType) else c for c in code.co_consts]
     return (
         code.co_code,
         constants,
         code.co_names,
-        code.co_varnames,
         code.co_freevars,
         code.co_cellvars,
         code.co_argcount,

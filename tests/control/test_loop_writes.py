@@ -194,7 +194,7 @@ def test_a_write_is_one_store(function: Callable[[Any], Any]) -> None:
 def test_the_gradient_of_a_sum_over_elements_stays_linear() -> None:
     code = loop_body(
         tg.jit(
-            tg.grad(lambda x: tg.fori_loop(1, x.shape[0], lambda i, s: s + x[i] * x[i - 1], 0.0))
+            tg.grad(lambda x: tg.fori_loop(1, x.shape[0], lambda k, s: s + x[k] * x[k - 1], 0.0))
         ).source(X)
     )
     assert "for j in" not in code

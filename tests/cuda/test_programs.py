@@ -371,3 +371,26 @@ def test_convolutions_and_batches_of_modules() -> None:
         ]
 
     same_on_both(use, np.random.default_rng(0).normal(size=(2, 1, 3, 3)), tolerance=1e-8)
+
+
+def test_variables_with_names_that_kernels_use() -> None:
+    """Values have the names of the user's variables; kernels have words of their own."""
+
+    def hostile(x: Any, y: Any) -> Any:
+        block = x * 2.0
+        lane = np.tanh(block + y)
+        shared = np.sum(lane, axis=1)
+        own = shared * shared
+        arena = np.exp(-own)
+        status = arena[:, None] * lane
+        first = np.max(status, axis=0)
+        thread, total, tile, cuda = first + 1.0, first * 2.0, first - 3.0, first * first
+        i = thread * total
+        phase = tile * cuda + i
+        return phase, np.sum(phase)
+
+    rng = np.random.default_rng(0)
+    arrays = rng.normal(size=(40, 7)), rng.normal(size=7)
+    for function in (hostile, tg.grad(lambda x, y: hostile(x, y)[1], (0, 1))):
+        compiled = tg.jit(function)
+        same_on_both(lambda device, *a, f=compiled: f(*a), *arrays)

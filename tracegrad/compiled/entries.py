@@ -239,24 +239,6 @@ def warn_of_changes(function: Any, entry: Entry, count: int) -> None:
     )
 
 
-def input_names(parameters: Sequence[str], spec: Any, static: Any) -> list[str]:
-    """The names of a graph's inputs, from those of the function's parameters and the structure of
-    the arguments."""
-    taken = {place for place, _, _ in static}
-    positions = [k for k in range(len(parameters) + len(taken)) if k not in taken]
-    names = []
-    for path in spec.paths():
-        if path[0] == 0:
-            k = positions[path[1]] if path[1] < len(positions) else path[1]
-            base = parameters[k] if k < len(parameters) else f"x{k}"
-            rest = path[2:]
-        else:
-            base, rest = str(path[1]), path[2:]
-        name = "_".join([base, *[str(p) for p in rest]])
-        names.append(name if name.isidentifier() else "")
-    return names
-
-
 def split_static(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -307,4 +289,4 @@ def _with_static(
     return called
 
 
-__all__ = ["SMALL", "input_names", "make_entry", "split_static", "warn_of_changes"]
+__all__ = ["SMALL", "make_entry", "split_static", "warn_of_changes"]

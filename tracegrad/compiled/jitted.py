@@ -19,13 +19,13 @@ from ..ir.recording import span
 from ..tape.mode import MODE
 from ..tensor import Boxed
 from ..transforms.tracing import check_leaf, device_of, face_of, leaf_type, standing_of
-from ..tree import flatten, unflatten
+from ..tree import flatten, input_names, unflatten
 from ..types import ArrayType, Sizes
 from .alone import alone, nested
 from .callers import Caller, make_caller, steps_of
 from .computing import compiled_for
 from .effects import CHANGING, Waited, given_up, one_at_a_time
-from .entries import input_names, make_entry, split_static
+from .entries import make_entry, split_static
 from .entry import Entry
 from .guards import MISS, Unfit
 from .inspection import Found, Shown

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..dtypes import INT64, is_differentiable
 from ..errors import TracegradError
+from ..ir.assigned import parameters_of
 from ..ir.dispatch import STATE, bind
 from ..ir.evaluate import evaluate
 from ..ir.graph import Graph
@@ -23,7 +24,7 @@ from ..tensor import Array, Boxed, inside
 from ..transforms.derive import with_axis
 from ..transforms.tracing import Standing, check_leaf, face_of, leaf_type, trace_function
 from ..transforms.weak import as_array, explicit, for_arrays, types_of
-from ..tree import flatten, map_leaves
+from ..tree import flatten, input_names, map_leaves
 from ..types import ArrayType, Int
 
 _REPEATED = (
@@ -77,13 +78,15 @@ def region(
     # A step may be differentiated whatever its first operands are; where a rule is being run, its
     # own graph stays open to derivatives.
     standing = [Standing(MODE.enabled and is_differentiable(t.dtype)) for t in types]
+    parameters = parameters_of(function)
     traced = trace_function(
         function,
         spec,
         types,
         [face_of(x) for x in leaves],
-        name=name,
-        sizes=sizes,
+        input_names(parameters, spec, ()) if parameters else (),
+        name,
+        sizes,
         standing=standing,
         repeated=_REPEATED,
     )

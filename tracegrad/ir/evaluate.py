@@ -1,4 +1,5 @@
-"""Running a graph's operations on values: arrays, boxed values, or variables of another trace."""
+"""Running a graph's operations on values: arrays, boxed values, or variables of another trace,
+which are called as those of the graph are."""
 
 from __future__ import annotations
 
@@ -19,6 +20,8 @@ def evaluate(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
     kept = (trace.keep_lines, trace.where, trace.note) if trace else (True, "", "")
     if trace:
         trace.keep_lines = False
+        for v in graph.inputs:
+            trace.call(values[v], v.name)
     last_use = _last_uses(graph)
     try:
         for position, node in enumerate(graph.nodes):
@@ -33,6 +36,9 @@ def evaluate(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
                 values[node.outputs[0]] = result
             else:
                 values.update(zip(node.outputs, result, strict=True))
+            if trace:
+                for v in node.outputs:
+                    trace.call(values[v], v.name)
             for dead in last_use[position]:
                 del values[dead]
     finally:
@@ -68,6 +74,9 @@ def evaluate_batched(
                 outs, out_axes = node.op.batch(operands, places, size, **node.params)
             values.update(zip(node.outputs, outs, strict=True))
             where.update(zip(node.outputs, out_axes, strict=True))
+            if trace:
+                for v, out in zip(node.outputs, outs, strict=True):
+                    trace.call(out, v.name)
     finally:
         if trace:
             trace.keep_lines, trace.where, trace.note = kept

@@ -50,6 +50,12 @@ class Var:
         return f"{self.name or '_'}: {self.type}"
 
 
+def adjoint_name(x: Any) -> str:
+    """What the derivative of an output by this value is called; nothing where the value has no
+    name."""
+    return f"d_{x.name}" if type(x) is Var and x.name else ""
+
+
 class Literal:
     """A scalar constant in an operand position: a weak Python scalar (or symbolic integer), or a
     NumPy scalar with its dtype."""

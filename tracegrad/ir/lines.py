@@ -10,6 +10,8 @@ from types import FrameType
 
 import numpy as np
 
+from .assigned import RETURNED, assigned
+
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 OURS = (_HERE + os.sep, os.path.join(os.path.dirname(_HERE), "codegen") + os.sep)
 FOREIGN = (*OURS, os.path.dirname(np.__file__), "<frozen", "<string>")
@@ -95,6 +97,30 @@ def user_line() -> str:
     """`model.py:12`, the innermost line outside the library, NumPy and other installed packages."""
     frame = _user_frame(sys._getframe(1))
     return "" if frame is None else f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+
+
+def user_place(opened: FrameType | None) -> tuple[str, object, tuple[str, ...]]:
+    """The innermost line outside the library; the instruction there, equal for all that happens in
+    one run of it; the variables to which its result is assigned.
+
+    Names are of what the frame `opened` runs, for around it variables are another program's.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame is not opened:
+        if not frame.f_code.co_filename.startswith(INSTALLED):
+            break
+        frame = frame.f_back
+    if frame is None or frame is opened:
+        return user_line(), None, ()
+    code, at, caller = frame.f_code, frame.f_lasti, frame.f_back
+    line = f"{os.path.basename(code.co_filename)}:{frame.f_lineno}"
+    names = assigned(code, at)
+    while names is RETURNED:
+        frame = frame.f_back
+        if frame is None or frame.f_code.co_filename.startswith(INSTALLED):
+            return line, None, ()
+        names = assigned(frame.f_code, frame.f_lasti)
+    return line, (id(code), at, caller and caller.f_lasti), names
 
 
 def library_calls() -> list[tuple[str, str]]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import get_ident
+from types import FrameType
 from typing import Any, Self
 
 import numpy as np
@@ -23,7 +25,7 @@ from .dispatch import STATE, Value, no_operand
 from .forms import Forms
 from .graph import Atom, Graph, Literal, Node, Var
 from .lines import FOREIGN as FOREIGN
-from .lines import text_for_program
+from .lines import text_for_program, user_place
 from .lines import user_line as user_line
 from .op import Op
 from .operands import plain_array
@@ -78,6 +80,12 @@ class Trace:
         self.where = ""
         self.note = ""
         """What a node is for, where a transform records it: `adjoint of mul`."""
+        self.opened: FrameType | None = None
+        """What runs the user's function, while it is open."""
+        self.nameless = False
+        """Whether variables of the program are none of what is recorded."""
+        self.last: tuple[Any, tuple[Var, ...]] = None, ()
+        """The instruction of the program that asked for an operation last, and the results."""
         self.outer: tuple[list[Trace], tuple[int, ...], list[integers.Owner], int] = ([], (), [], 0)
         """What was open around it: traces, levels of forward mode, sizes, modes."""
         self.forms = Forms()
@@ -97,6 +105,7 @@ class Trace:
 
     def __enter__(self) -> Self:
         self.outer = STATE.traces, STATE.levels, SIZES.open, STATE.special
+        self.opened = sys._getframe(1)
         STATE.special += 1
         # To this trace, what is dual at an enclosing level is an opaque input.
         STATE.traces = [*STATE.traces, self]
@@ -106,6 +115,7 @@ class Trace:
 
     def __exit__(self, *exception: object) -> None:
         assert STATE.traces[-1] is self
+        self.opened = None
         STATE.traces, STATE.levels, SIZES.open, STATE.special = self.outer
         if exception and exception[0] is not None:
             self.close()
@@ -199,17 +209,43 @@ class Trace:
         except (ValueError, TypeError, IndexError) as error:
             raise no_operand(op, inputs) or explained_here(error, op.name) from error.__cause__
         outputs = tuple([Var(t, "", self) for t in types])
-        self.nodes.append(
-            Node(
-                op,
-                atoms,
-                params,
-                outputs,
-                user_line() if self.keep_lines else self.where,
-                self.note,
-            )
-        )
+        where = self.where
+        if self.keep_lines:
+            where, instruction, names = user_place(self.opened)
+            if not self.nameless:
+                self._assign(names, instruction, outputs)
+        self.nodes.append(Node(op, atoms, params, outputs, where, self.note))
         return outputs
+
+    def _assign(
+        self, names: tuple[str, ...], instruction: object, outputs: tuple[Var, ...]
+    ) -> None:
+        """Give results the names of the variables to which the program assigns what its instruction
+        makes: of several operations that one instruction asks for, the last makes that."""
+        if names:
+            last, before = self.last
+            if instruction == last:
+                for var in before:
+                    var.name = ""
+            if len(outputs) == len(names):
+                for var, name in zip(outputs, names, strict=True):
+                    var.name = name
+        self.last = instruction, outputs
+
+    @contextmanager
+    def without_names(self) -> Iterator[None]:
+        """What is recorded in this block belongs to a value that has the user's name for itself."""
+        kept, self.nameless = self.nameless, True
+        try:
+            yield
+        finally:
+            self.nameless = kept
+
+    def call(self, x: Any, name: str) -> None:
+        """Give a value of this trace a name where it has none."""
+        var = x._data if isinstance(x, Value) else x
+        if name and type(var) is Var and var.trace is self and not var.name:
+            var.name = name
 
     def boxed(self, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
         """The results of an operation none of whose operands is boxed."""

@@ -6,10 +6,12 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
 from .._codegen import lowering
 from ..ir.graph import Graph, Node, Var, assign_names
+from ..ops.arrays.shape import reshape_op
 
 _RESERVED = (
     "np",
@@ -33,20 +35,32 @@ _RESERVED = (
 _LOOPS = ("i", "j", "k", "l", "m", "n")
 
 
+LONGEST = 40
+"""Names of more letters are cut."""
+
+
 class Names:
     def __init__(self, graph: Graph, code: Iterable[str], sizes: Iterable[str]) -> None:
-        self.loops = [x for x in (*_LOOPS, *[f"i{k}" for k in range(2, 40)]) if x not in set(sizes)]
+        self.known: dict[Var, str] = {}
+        self.read(graph)
+        others = {*sizes, *self.known.values()}
+        self.loops = [x for x in (*_LOOPS, *[f"i{k}" for k in range(2, 40)]) if x not in others]
         words = {
             w for text in code for w in re.findall(r"[A-Za-z_]\w*", re.sub(r"\{\w+\}", "", text))
         }
         self.taken = {*keyword.kwlist, *dir(builtins), *_RESERVED, *words, *sizes, *self.loops}
         self.count: dict[str, int] = {}
-        self.known: dict[Var, str] = {}
-        self.read(graph)
 
     def read(self, graph: Graph) -> None:
         """Learn the names of a graph's variables, as they are printed."""
-        self.known.update(assign_names(graph))
+        names = assign_names(graph)
+        for node in reversed(graph.nodes):
+            # What is stored is the value; other shapes of it are views.
+            if node.op is reshape_op and node.outputs[0].name:
+                (source,) = node.inputs
+                if isinstance(source, Var) and not source.name:
+                    names[source] = names[node.outputs[0]]
+        self.known.update((v, name[:LONGEST]) for v, name in names.items())
         for sub in graph.subgraphs():
             self.read(sub)
 
@@ -55,7 +69,7 @@ class Names:
 
     def fresh(self, hint: str) -> str:
         """A name like `hint` that nothing else has."""
-        base = re.sub(r"\W", "_", hint, flags=re.ASCII) or "t"
+        base = re.sub(r"\W", "_", ascii_of(hint), flags=re.ASCII) or "t"
         # The printer's own names for checks of indices begin with "farthest".
         base = "_" + base if base[0].isdigit() or base.startswith("farthest") else base
         name = base
@@ -68,6 +82,18 @@ class Names:
     def loop(self, hint: str, active: Sequence[str]) -> str:
         """A loop index that no open loop has."""
         return next(x for x in ([hint, *self.loops] if hint else self.loops) if x not in active)
+
+
+def ascii_of(name: str) -> str:
+    """A name in ASCII: letters without accents, Greek ones written out."""
+    if name.isascii():
+        return name
+    letters = [
+        c if c.isascii() else unicodedata.name(c, "").rpartition(" ")[2].lower()
+        for c in unicodedata.normalize("NFKD", name)
+        if not unicodedata.combining(c)
+    ]
+    return "".join(letters)
 
 
 def templates(graph: Graph) -> Iterator[str]:

@@ -15,6 +15,7 @@ from ..autograd.grad_mode import set_grad_enabled
 from ..devices import IN_USE, DeviceArray
 from ..ir import upward
 from ..ir.dispatch import PROFILES, SPECIAL, STATE, Value
+from ..ir.graph import adjoint_name
 from ..ir.recording import OFF, span
 from ..ops import add, broadcast_to
 from .deep import IN_ONE_THREAD, elsewhere
@@ -162,6 +163,8 @@ def sweep(
                 leaf: Any = node.variable if isinstance(node, AccumulateGrad) else node
                 if leaf._hooks is not None:
                     run_tensor_hooks(leaf._hooks.node, slots, create_graph, receive)
+                if trace is not None:
+                    trace.call(slots.get(0), adjoint_name(leaf._data))
                 if number in ends:
                     results[number, 0] = slots[0]
                 # A leaf that no longer asks for its gradient: the user said so, or it was the
@@ -177,7 +180,10 @@ def sweep(
             if needed is not None and not needed[number]:
                 continue
             if trace is not None:
-                trace.where, trace.note = node.where, f"adjoint of {node.op.name}"
+                trace.where, made = node.traced
+                trace.note = f"adjoint of {node.op.name}"
+                for nr, ct in slots.items() if made else ():
+                    trace.call(ct, adjoint_name(made[nr]))
             if hooks is not None and hooks.pre:
                 slots = run_prehooks(hooks, count_of(node), slots)
             edges = node.edges

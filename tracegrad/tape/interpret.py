@@ -206,7 +206,12 @@ def _dual(op: Op, inputs: Sequence[Any], params: dict[str, Any], level: int) -> 
     outs = (result,) if op.outputs == 1 else tuple(result)
     if op.jvp is None:
         return result
-    tangents = op.jvp(from_level, primals, outs, **params)
+    if STATE.traces:
+        # What the program assigns is the value, not its tangent.
+        with STATE.traces[-1].without_names():
+            tangents = op.jvp(from_level, primals, outs, **params)
+    else:
+        tangents = op.jvp(from_level, primals, outs, **params)
     face = next(x.face for x in inputs if isinstance(x, Value))
     # A cast to integers is linear by its rule, but nothing has a derivative with respect to its
     # result.

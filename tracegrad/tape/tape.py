@@ -128,7 +128,7 @@ class InputMetadata(NamedTuple):
 
 NODE: dict[str, Any] = {
     "rest": None,
-    "where": "",
+    "traced": ("", ()),
     "_metadata": None,
     "hooks": None,
     "counters": None,
@@ -174,8 +174,8 @@ class Node(SavedAttributes, Producer):
     rest: Rest | None
     """The second half of a staged operation, where its first half was run; freed with what was
     saved."""
-    where: str
-    """The user's line, where the node was recorded in a trace."""
+    traced: tuple[str, Sequence[Any]]
+    """The user's line and the results, where the node was recorded in a trace."""
     counters: list[list[int]] | None
     """The version counters of the results, where one of them was saved."""
     title: str
@@ -365,7 +365,7 @@ def record(
         trace = STATE.traces[-1]
         trace.live.update(outs)
         if trace.nodes:
-            node.where = trace.nodes[-1].where
+            node.traced = trace.nodes[-1].where, outs
     if STATE.special:
         pack_all(node)
         for tell in tuple(STATE.created):

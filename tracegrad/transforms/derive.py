@@ -10,7 +10,7 @@ from ..autograd.grad_mode import enable_grad
 from ..errors import ShapeError, TracegradError
 from ..ir.dispatch import STATE
 from ..ir.evaluate import evaluate, evaluate_batched
-from ..ir.graph import Atom, Graph, Var
+from ..ir.graph import Atom, Graph, adjoint_name
 from ..ir.levels import forward_level
 from ..ir.recording import span
 from ..ir.trace import Trace
@@ -32,8 +32,7 @@ def _trace(name: str, graph: Graph) -> Trace:
 @restoring
 def _direction(trace: Trace, of: Atom) -> Array:
     """An input of the trace for the tangent or cotangent of a value."""
-    name = f"d_{of.name}" if isinstance(of, Var) and of.name else ""
-    return Array(trace.input(ArrayType(of.type.dtype, of.type.shape), name))
+    return Array(trace.input(ArrayType(of.type.dtype, of.type.shape), adjoint_name(of)))
 
 
 def joint(graph: Graph, wanted: Sequence[bool], given: Sequence[bool]) -> Graph:

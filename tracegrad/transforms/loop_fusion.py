@@ -189,7 +189,7 @@ def copies(nodes: Iterable[Node], values: dict[Atom, Atom]) -> Iterator[Node]:
     """The nodes with results of their own, for these values of what they read; `values` learns the
     results."""
     for node in nodes:
-        fresh = tuple([Var(v.type) for v in node.outputs])
+        fresh = tuple([Var(v.type, v.name) for v in node.outputs])
         yield Node(
             node.op,
             tuple([values.get(a, a) for a in node.inputs]),

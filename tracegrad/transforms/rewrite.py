@@ -51,8 +51,9 @@ def rewrite(
             if new is None:
                 new = builder.keep(node, inputs)
             values.update(zip(node.outputs, new, strict=True))
+            builder.inherit(node.outputs, new)
         outputs = tuple([values.get(a, a) if isinstance(a, Var) else a for a in graph.outputs])
-        return graph.replace(nodes=tuple(builder.nodes), outputs=outputs)
+        return builder.called(graph.replace(nodes=tuple(builder.nodes), outputs=outputs))
 
 
 class Rewriter:
@@ -63,6 +64,8 @@ class Rewriter:
         self.definition: dict[Var, Node] = {}
         self.seen: dict[Any, tuple[Atom, ...]] = {}
         """Applications by what they compute, filled by `simplify`."""
+        self.names: dict[Var, Var] = {}
+        """In place of values without a name: the same with that of what they stand for."""
 
     def keep(self, node: Node, inputs: tuple[Atom, ...]) -> Sequence[Atom]:
         same = len(inputs) == len(node.inputs) and all(
@@ -84,6 +87,31 @@ class Rewriter:
             op, tuple(inputs), params, tuple([Var(t) for t in types]), like.where, like.note
         )
         return self.keep(node, node.inputs)[0]
+
+    def inherit(self, old: Sequence[Var], new: Sequence[Atom]) -> None:
+        """What stands for a value of the user's has its name, if it has none of its own."""
+        for v, atom in zip(old, new, strict=True):
+            if v.name and atom is not v and isinstance(atom, Var) and not atom.name:
+                # The variable may be one of the graph before, too, in which it has no name.
+                self.names.setdefault(atom, Var(atom.type, v.name))
+
+    def called(self, graph: Graph) -> Graph:
+        """The finished graph with the names."""
+        inputs = set(graph.inputs) & self.names.keys()
+        names = {v: new for v, new in self.names.items() if v not in inputs}
+        if not names:
+            return graph
+
+        def name(atoms: Sequence[Any]) -> tuple[Any, ...]:
+            return tuple([names.get(a, a) if isinstance(a, Var) else a for a in atoms])
+
+        nodes = [
+            Node(n.op, name(n.inputs), n.params, name(n.outputs), n.where, n.note)
+            if not names.keys().isdisjoint((*n.inputs, *n.outputs))
+            else n
+            for n in graph.nodes
+        ]
+        return graph.replace(nodes=tuple(nodes), outputs=name(graph.outputs))
 
     def known(self, op: Op, inputs: Sequence[Atom], params: dict[str, Any]) -> Atom | None:
         """The result of an application that is already there."""
@@ -126,7 +154,7 @@ def _inlined(graph: Graph) -> Graph:
                 node.op,
                 operands,
                 node.params,
-                tuple([Var(v.type) for v in node.outputs]),
+                tuple([Var(v.type, v.name) for v in node.outputs]),
                 node.where,
                 node.note,
             )
