@@ -16,6 +16,7 @@ from typing import NamedTuple
 from .._codegen import kernel, lowering
 from ..ir.graph import Atom, Graph, Node, Var
 from ..types import ArrayType, Int
+from .lanewise import by_themselves
 from .passes.batch_blocks import FEWEST
 from .tasks import Task
 
@@ -98,6 +99,8 @@ def _lanes(first: Node, second: Node) -> set[Int]:
         size
         for size in _sizes(first) & _sizes(second)
         if not (isinstance(size, int) and size <= FEWEST)
+        and by_themselves(first, size)
+        and by_themselves(second, size)
     }
 
 

@@ -64,6 +64,7 @@ class _Cut:
         self.body = [s for p in phases for s in p.body]
         self.phase = [p for p in phases for _ in p.body]
         self.surveys: dict[tuple[int, Int], Survey] = {}
+        self.side_by_side_fits: dict[tuple[int, Int], bool | None] = {}
         self.owners = owners.Owners(buffers)
         self.mentions = [self.owners.all(mentioned([s])) for s in self.body]
         self.written = self.owners.all(_written(self.body))
@@ -242,24 +243,31 @@ class _Cut:
 
     def width(self, first: int, end: int, extent: Int) -> int:
         """How many lanes a block has."""
-        inner = [s for k in range(first, end) for s in lane_loops(self.body[k], extent)]
-        items = [
-            s
-            for s in inner
-            if s.own is not None
-            and any(isinstance(t, (kernel.Loop, kernel.While, kernel.Call)) for t in s.body)
-        ]
-        if items:
-            # Of few items one or two blocks would be mostly empty.
-            few = isinstance(extent, int) and extent < 2 * LOCKSTEP
-            return (
-                LOCKSTEP if not few and all(fits(s, extent, self.buffers) for s in items) else ITEMS
-            )
+        found = [self.lockstep(k, extent) for k in range(first, end)]
+        if any(fit is not None for fit in found):
+            return ITEMS if False in found else LOCKSTEP
         each = sum(self.kept(first, end, extent).values())
         lanes = BLOCK
         while lanes > FEWEST and lanes * each > CACHE:
             lanes //= 2
         return lanes
+
+    def lockstep(self, k: int, extent: Int) -> bool | None:
+        """Whether the items of a statement go side by side; None where it has none that are loops,
+        or other long work, by themselves."""
+        if (k, extent) not in self.side_by_side_fits:
+            items = [
+                s
+                for s in lane_loops(self.body[k], extent)
+                if s.own is not None
+                and any(isinstance(t, (kernel.Loop, kernel.While, kernel.Call)) for t in s.body)
+            ]
+            # Of few items one or two blocks would be mostly empty.
+            few = isinstance(extent, int) and extent < 2 * LOCKSTEP
+            self.side_by_side_fits[k, extent] = (
+                not few and all(fits(s, extent, self.buffers) for s in items) if items else None
+            )
+        return self.side_by_side_fits[k, extent]
 
     def kept(self, first: int, end: int, extent: Int) -> dict[str, int]:
         """The temporaries of which a block needs its own lanes only, and their bytes per lane."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..._codegen import integers, kernel, traversal
 from ...types import Int
 from ..values import BOOL, COMBINING, INTP, converted
-from .predication import FALSE, Run, UnfitError, names_in
+from .predication import FALSE, Run, names_in
 
 if TYPE_CHECKING:
     from .lockstep import Writer
@@ -108,7 +108,7 @@ class Lane:
             case kernel.Check(condition, _, value):
                 self.check(s, self.value(condition), self.value(value), on, failed)
             case _:
-                raise UnfitError
+                raise AssertionError(f"{type(s).__name__} in a run")
 
     def check(
         self,
@@ -148,7 +148,6 @@ class Lane:
                 s = replace(s, value=value)
             self.body.append(replace(s, index=at))
             return
-        self.in_line(at)
         place, dtype = (s.buffer, at), w.buffers[s.buffer].dtype
         value = self.let(s.buffer, converted(value, dtype))
         if s.combine is not None:
@@ -176,28 +175,16 @@ class Lane:
     def element(self, place: tuple[str, Any], dtype: Any) -> kernel.Expression:
         """What a place of a temporary holds now."""
         if place not in self.known:
-            self.in_line(place[1])
             self.known[place] = self.let(
                 place[0], kernel.Load(place[0], (*self.inside(place[1]), self.w.lane), dtype)
             )
         return self.known[place]
-
-    def in_line(self, at: tuple[Any, ...]) -> None:
-        """Where passes change memory at another place for each item, LLVM takes the items one by
-        one: nothing would be gained."""
-        varying = self.w.split.varying - {self.w.loop.index}
-        if self.run.again and any(
-            integers.symbols(i) & varying for i in at if isinstance(i, integers.Integer)
-        ):
-            raise UnfitError
 
     def inside(self, at: tuple[Any, ...]) -> tuple[Any, ...]:
         """An index of which items that take no part have some place as well."""
         return tuple(map(self.one_inside, at))
 
     def one_inside(self, i: Any) -> Any:
-        if not isinstance(i, (int, integers.Integer)):
-            raise UnfitError
         if (
             self.on is None
             or isinstance(i, int)

@@ -45,20 +45,35 @@ def in_lockstep(
     """
     changed = dict(buffers)
     try:
-        _check(loop, extent, buffers, width)
-        found = Writer(loop, Split(loop, fresh), changed, fresh, width).statements()
+        writer = _writer(loop, extent, changed, fresh, width)
     except UnfitError:
         return None
+    found = writer.statements()
     buffers.update(changed)
     return found
 
 
 def fits(loop: kernel.Loop, extent: Int, buffers: Mapping[str, kernel.Buffer]) -> bool:
-    """Whether the items of a loop can go side by side, and gain by it."""
+    """Whether the items of a loop can go side by side, and gain by it: asked of its runs, of which
+    nothing is written."""
     number = itertools.count()
-    return (
-        in_lockstep(loop, extent, dict(buffers), lambda name: f"{name}'{next(number)}") is not None
-    )
+    try:
+        _writer(loop, extent, dict(buffers), lambda name: f"{name}'{next(number)}", WIDTH)
+    except UnfitError:
+        return False
+    return True
+
+
+def _writer(
+    loop: kernel.Loop,
+    extent: Int,
+    buffers: dict[str, kernel.Buffer],
+    fresh: Callable[[str], str],
+    width: int,
+) -> Writer:
+    """What writes the runs of a loop; UnfitError where they do not fit."""
+    _check(loop, extent, buffers, width)
+    return Writer(loop, Split(loop, fresh), buffers, fresh, width)
 
 
 def _check(
@@ -168,6 +183,8 @@ class Writer:
         self.runs = list(_runs(split.parts))
         self.inner = {*split.varying, *split.totals, *split.common} - {loop.index}
         self.hand_over()
+        for run in self.runs:
+            self.check_places(run)
         self.kept = self.read_before()
         """The temporaries that outlive a run."""
         self.copies: dict[tuple[Any, ...], tuple[str, kernel.Load]] = {}
@@ -216,6 +233,21 @@ class Writer:
             else:
                 for other in (k, *others):
                     self.runs[other].body[:] = _in_memory(self.runs[other].body, name, place)
+
+    def check_places(self, run: Run) -> None:
+        """Places are known as integers; where passes change memory at another place for each item,
+        LLVM takes the items one by one, and nothing would be gained."""
+        varying = self.split.varying - {self.loop.index} if run.again else set()
+        for s in traversal.within(run.body):
+            places = [(e.buffer, e.index) for e in traversal.loads(s)]
+            if isinstance(s, kernel.Store):
+                places.append((s.buffer, s.index))
+            for buffer, at in places:
+                for i in at:
+                    if not isinstance(i, (int, integers.Integer)):
+                        raise UnfitError
+                    if buffer in self.own and integers.symbols(i) & varying:
+                        raise UnfitError
 
     def read_before(self) -> set[str]:
         """The temporaries that some run reads before it has written them."""
