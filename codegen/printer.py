@@ -62,16 +62,16 @@ def plain(value: Int) -> str:
     return str(value)
 
 
-def integer(value: Int) -> str:
-    """An integer expression in unsigned machine words: every constant is typed, and subtractions
-    come last."""
+def integer(value: Int, word: str = "index({})") -> str:
+    """An integer expression in unsigned machine words: every constant is typed, unless `word` says
+    how else to write it, and subtractions come last."""
     if isinstance(value, int):
-        return f"index({value})" if value >= 0 else f"-index({-value})"
+        return f"{'-' if value < 0 else ''}{word.format(abs(value))}"
     parts: list[tuple[bool, str]] = []
     for monomial, coefficient in value.terms:
-        factors = [_atom(a) for a in monomial]
+        factors = [_atom(a, word) for a in monomial]
         if abs(coefficient) != 1 or not factors:
-            factors.insert(0, f"index({abs(coefficient)})")
+            factors.insert(0, word.format(abs(coefficient)))
         parts.append((coefficient < 0, " * ".join(factors)))
     parts.sort(key=lambda part: part[0])
     text = ""
@@ -83,15 +83,16 @@ def integer(value: Int) -> str:
     return text
 
 
-def _atom(atom: Any) -> str:
+def _atom(atom: Any, word: str) -> str:
     if isinstance(atom, Symbol):
         return atom.name
     assert isinstance(atom, Binary)
+    left, right = integer(atom.left, word), integer(atom.right, word)
     if atom.op in ("min", "max"):
-        return f"{atom.op}({integer(atom.left)}, {integer(atom.right)})"
+        return f"{atom.op}({left}, {right})"
     if atom.op == "root":
         return f"index(int(({integer(atom.left)}) ** 0.5))"
-    return f"(({integer(atom.left)}) {atom.op} ({integer(atom.right)}))"
+    return f"(({left}) {atom.op} ({right}))"
 
 
 def dtype_name(dtype: np.dtype[Any]) -> str:
@@ -130,10 +131,6 @@ def _float(value: float) -> str:
     return repr(value)
 
 
-def _shape(shape: tuple[Int, ...]) -> str:
-    return "(" + ", ".join(map(integer, shape)) + (",)" if len(shape) == 1 else ")")
-
-
 _INNER = (kernel.Loop, kernel.While, kernel.If, kernel.Call, kernel.Allocate, kernel.Grow)
 """What a loop has inside that does not become one vectorised loop."""
 
@@ -155,6 +152,8 @@ def _vectorises(body: tuple[kernel.Statement, ...]) -> bool:
 class Printer:
     """Writes statements and expressions as lines of Python."""
 
+    word = "{}"
+    """How constants among indices are written: translation types them (indices.py)."""
     defers = True
     """Whether loops check their indices once, behind their end."""
 
@@ -175,13 +174,19 @@ class Printer:
         self.function()
         text = "\n".join(self.lines)
         self.used["support"].update(name for name in _SUPPORT if re.search(rf"\b{name}\(", text))
-        header = ["import numpy as np", ""]
-        for module, names in self.used.items():
-            if names:
-                header.append(
-                    f"from tracegrad.codegen.native.{module} import {', '.join(sorted(names))}"
-                )
+        header = [
+            f"from tracegrad.codegen.native.{module} import {', '.join(sorted(names))}"
+            for module, names in self.used.items()
+            if names
+        ]
+        header = ["import numpy as np", *([""] if header else []), *header]
         return "\n".join(header) + "\n\n\n" + text + "\n"
+
+    def integer(self, value: Int) -> str:
+        return integer(value, self.word)
+
+    def shape(self, shape: tuple[Int, ...]) -> str:
+        return "(" + ", ".join(map(self.integer, shape)) + (",)" if len(shape) == 1 else ")")
 
     def line(self, depth: int, text: str) -> None:
         self.lines.append("    " * depth + text)
@@ -213,8 +218,8 @@ class Printer:
                 (loop,) = phase.body
                 assert isinstance(loop, kernel.Loop)
                 self.body(depth, phase.local) if phase.local else None
-                self.line(depth, f"first = {integer(loop.lo)} if phase < 0 else index(lo)")
-                self.line(depth, f"last = {integer(loop.hi)} if phase < 0 else index(hi)")
+                self.line(depth, f"first = {self.integer(loop.lo)} if phase < 0 else index(lo)")
+                self.line(depth, f"last = {self.integer(loop.hi)} if phase < 0 else index(hi)")
                 self.counted(depth, loop, "first, last")
             else:
                 self.body(depth, phase.body)
@@ -222,15 +227,19 @@ class Printer:
             self.line(1, "return")
 
     def buffer(self, buffer: kernel.Buffer) -> None:
-        shape = _shape(buffer.shape)
+        shape = self.shape(buffer.shape)
         dtype = f"np.{dtype_name(buffer.dtype)}"
         if buffer.of:
-            self.line(1, f"{buffer.name} = view({buffer.of}, index(0), {shape}, {dtype})")
+            self.line(1, f"{buffer.name} = view({buffer.of}, {self.integer(0)}, {shape}, {dtype})")
         elif buffer.role == "temp":
-            self.line(1, f"{buffer.name} = view(arena, {integer(buffer.offset)}, {shape}, {dtype})")
+            self.line(
+                1, f"{buffer.name} = view(arena, {self.integer(buffer.offset)}, {shape}, {dtype})"
+            )
         elif buffer.layout != "A" and len(buffer.shape) > 1:
             # With the strides known, rows of constant length and interleaved columns vectorise.
-            self.line(1, f"{buffer.name} = view({buffer.name}, index(0), {shape}, {dtype})")
+            self.line(
+                1, f"{buffer.name} = view({buffer.name}, {self.integer(0)}, {shape}, {dtype})"
+            )
 
     def body(self, depth: int, statements: Iterable[kernel.Statement]) -> None:
         empty = True
@@ -255,7 +264,7 @@ class Printer:
                 place = f"{buffer}[{self.position(at)}]"
                 self.line(depth, f"{place} = {self.combined(place, value, combine, True)}")
             case kernel.Loop(_, lo, hi, _, _):
-                self.counted(depth, s, f"{integer(lo)}, {integer(hi)}")
+                self.counted(depth, s, f"{self.integer(lo)}, {self.integer(hi)}")
             case kernel.While(condition, body):
                 self.line(depth, f"while {self.expression(condition)}:")
                 self.body(depth + 1, body)
@@ -267,9 +276,9 @@ class Printer:
                     self.body(depth + 1, otherwise)
             case kernel.Allocate(name, dtype, shape, of):
                 made = (
-                    f"view({of}, index(0), {_shape(shape)}, "
+                    f"view({of}, {self.integer(0)}, {self.shape(shape)}, "
                     if of
-                    else f"np.empty({_shape(shape)}, "
+                    else f"np.empty({self.shape(shape)}, "
                 )
                 self.line(depth, f"{name} = {made}np.{dtype_name(dtype)})")
             case kernel.Grow(name, length):
@@ -314,7 +323,8 @@ class Printer:
         self.line(depth, f"for {loop.index} in range({ends}):")
         self.body(depth + 1, body)
         for name, code, size in checks:
-            self.line(depth, f"if {name} >= index({size}) and status[0] == 0:")
+            limit = size if size.isdigit() and self.word == "{}" else f"index({size})"
+            self.line(depth, f"if {name} >= {limit} and status[0] == 0:")
             self.line(depth + 1, f"status[0] = {code}")
             self.line(
                 depth + 1,
@@ -332,14 +342,17 @@ class Printer:
             value, (kernel.Name, kernel.Literal, kernel.Load, kernel.Index, kernel.Apply)
         ):
             return self.expression(value)
-        return f"signed({integer(value)})"
+        return f"signed({self.integer(value)})"
 
     def position(self, at: tuple[Any, ...]) -> str:
-        expressions = (kernel.Name, kernel.Literal, kernel.Load, kernel.Index, kernel.Apply)
-        return (
-            ", ".join(self.expression(i) if isinstance(i, expressions) else integer(i) for i in at)
-            or "()"
-        )
+        return ", ".join(map(self.place, at)) or "()"
+
+    def place(self, i: Any) -> str:
+        if isinstance(i, (kernel.Name, kernel.Literal, kernel.Load)):
+            return self.expression(i)
+        # What is calculated with values has constants of theirs.
+        computed = isinstance(i, (kernel.Index, kernel.Apply))
+        return f"index({self.expression(i)})" if computed else self.integer(i)
 
     def combined(
         self, target: str, value: kernel.Expression, combine: kernel.Combine | None, exact: bool
@@ -375,7 +388,7 @@ class Printer:
             case kernel.Load(buffer, at, _):
                 return f"{buffer}[{self.position(at)}]"
             case kernel.Index(value, _):
-                return str(value) if isinstance(value, int) else f"signed({integer(value)})"
+                return str(value) if isinstance(value, int) else f"signed({self.integer(value)})"
             case kernel.Apply(code, arguments, dtype):
                 return self.apply(code, dict(arguments), dtype, atomic)
         raise AssertionError(f"not an expression: {e!r}")

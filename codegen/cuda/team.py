@@ -47,6 +47,7 @@ class Memory:
 class Members(Printer):
     """The lines of one kernel, as far as they are about who executes them."""
 
+    word = "index({})"
     defers = False
 
     def __init__(

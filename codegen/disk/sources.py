@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from functools import cache
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 from ..syntax import parse
@@ -19,20 +19,35 @@ GENERATED: WeakKeyDictionary[CodeType, ast.FunctionDef] = WeakKeyDictionary()
 _COUNT = itertools.count()
 
 
+Change: TypeAlias = Callable[[ast.FunctionDef], None]
+"""Rewrites the tree of a function for who translates it."""
+
+
 def generated(
-    text: str, name: str, scope: dict[str, Any], file: str = "<generated>"
+    text: str,
+    name: str,
+    scope: dict[str, Any],
+    file: str = "<generated>",
+    change: Change | None = None,
 ) -> Callable[..., Any]:
     """Function `name` of a text, run in `scope`."""
-    tree = parse(text)
-    exec(compile(tree, file, "exec"), scope)
+    module = parse(text)
+    exec(compile(module, file, "exec"), scope)
     function: Callable[..., Any] = scope[name]
-    GENERATED[function.__code__] = next(
-        n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == name
-    )
+    tree = next(n for n in module.body if isinstance(n, ast.FunctionDef) and n.name == name)
+    if change is not None:
+        change(tree)
+    GENERATED[function.__code__] = tree
     return function
 
 
-def declared(text: str, name: str, scope: dict[str, Any], file: str) -> Callable[..., Any]:
+def declared(
+    text: str,
+    name: str,
+    scope: dict[str, Any],
+    file: str,
+    change: Change | None = None,
+) -> Callable[..., Any]:
     """The same without instructions in it, for who reads the tree only: these take as long to make
     as some translations."""
     module = parse(text)
@@ -41,6 +56,8 @@ def declared(text: str, name: str, scope: dict[str, Any], file: str) -> Callable
     )
     tree = module.body[at]
     assert isinstance(tree, ast.FunctionDef)
+    if change is not None:
+        change(tree)
     # Code is found by its value, and without instructions many kernels would be equal.
     own = ast.Return(ast.Constant(next(_COUNT)))
     module.body[at] = ast.fix_missing_locations(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import linecache
 from collections.abc import Callable, Iterator, Sequence
@@ -19,8 +20,10 @@ from ..alone import uninterrupted
 from ..disk import cache, stored
 from ..disk.entry import Entry
 from ..disk.sources import declared, generated
+from ..indices import typed
 from ..translation.direct import KernelCompiler
 from .borrowed import BorrowedArray, available
+from .support import index
 
 FLAGS = {"nogil": True, "error_model": "numpy", "boundscheck": False}
 
@@ -66,7 +69,7 @@ def _function(
     processes that each counted for themselves, would be taken for one another.
     """
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    made = make(source, name, {"__name__": "tracegrad_kernel"}, file)
+    made = make(source, name, {"__name__": "tracegrad_kernel", "index": index}, file)
     made.__qualname__ = f"{name}_{key}"
     return made
 
@@ -135,7 +138,7 @@ def compiled(
 
     def build() -> tuple[Executable, Entry | None]:
         dispatcher = njit(**FLAGS, pipeline_class=KernelCompiler)(
-            _function(f"<{key}>", name, source, key, declared)
+            _function(f"<{key}>", name, source, key, functools.partial(declared, change=typed))
         )
         dispatcher.compile(sig)
         (result,) = dispatcher.overloads.values()

@@ -14,8 +14,11 @@ from numba.extending import overload
 from numba.np import numpy_support
 
 from .. import integers, kernel
+from ..disk.sources import generated
+from ..indices import typed
 from ..printer import PrintedProgram, dtype_name
 from ..translation.direct import KernelCompiler
+from .support import index
 
 
 def as_array(value: Any, dtype: Any, ndim: int) -> Any:
@@ -114,6 +117,7 @@ def make_njit(
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     space: dict[str, Any] = {
         "as_array": as_array,
+        "index": index,
         "np": np,
         "__name__": f"tracegrad_njit_{_counter[0]}",
     }
@@ -121,7 +125,7 @@ def make_njit(
         f"frozen_{b.name}": np.array(v, b.dtype)
         for b, v in zip(inputs[len(free) :], frozen, strict=True)
     }
-    exec(compile(source, file, "exec"), space)
+    generated(source, program.name, space, file, typed)
     # Outputs and scratch are new arrays: nothing that is written overlaps anything else.
     space[program.name] = njit(error_model="numpy", nogil=True, pipeline_class=KernelCompiler)(
         space[program.name]
