@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ._codegen import integers, locks
-from .checks import describe
+from .checks import REFUSED, describe, named
 from .devices import DeviceArray
 from .dtypes import is_differentiable
 from .errors import ConcretizationError
@@ -330,7 +330,10 @@ class Tensor(TensorMethods, Differentiable, Boxed):
             found = elements_for(data, rest)
             self._data = found._data if isinstance(found, Boxed) else np.asarray(found)
             return
-        self._data = plain_operand(data) if isinstance(data, (np.ndarray, np.generic)) else data
+        try:
+            self._data = plain_operand(data) if isinstance(data, (np.ndarray, np.generic)) else data
+        except REFUSED as error:
+            raise named(error, "Tensor") from error.__cause__
         self._requires_grad = requires_grad
 
 

@@ -8,6 +8,7 @@ give its rows, a backward pass a column, forward mode a row.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -86,6 +87,11 @@ def gradcheck(
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError(
             "Setting check_batched_forward_grad=True requires check_forward_ad to be True"
+        )
+    if not (eps > 0 and math.isfinite(eps) and atol >= 0 and rtol >= 0):
+        raise ValueError(
+            f"gradcheck: eps={eps}, atol={atol}, rtol={rtol}: eps must be a positive number, and "
+            "atol and rtol none below 0"
         )
     check = jacobian_check.JacobianCheck(func, jacobian_check.as_tuple(inputs), eps, atol, rtol)
     try:

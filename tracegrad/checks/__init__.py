@@ -12,8 +12,10 @@ from .failures import (
     called,
     explained,
     explained_here,
+    flag,
     named,
     pair_of,
+    placed,
 )
 from .kinds import describe, fault_of_array
 from .often import OFTEN
@@ -33,9 +35,11 @@ __all__ = [
     "explained",
     "explained_here",
     "fault_of_array",
+    "flag",
     "has_failure_path",
     "named",
     "pair_of",
+    "placed",
     "publish",
     "published",
     "quick",

@@ -9,6 +9,7 @@ are left alone.
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import os
@@ -29,7 +30,7 @@ from ..errors import (
     ShapeError,
     UnsupportedFunctionError,
 )
-from .kinds import ARRAY, REALS, SHAPED, TENSOR, describe, fault, fault_of_array
+from .kinds import ARRAY, BOOL, REALS, SHAPED, TENSOR, describe, fault, fault_of_array
 
 REFUSED = (
     TypeError,
@@ -57,7 +58,7 @@ _NAMED = {
 words."""
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _OURS = (_HERE, os.path.join(os.path.dirname(_HERE), "codegen"))
-_LIBRARIES = (*_OURS, os.path.dirname(np.__file__), "<frozen", "<string>")
+_LIBRARIES = (*_OURS, os.path.dirname(np.__file__), copy.__file__, "<frozen", "<string>")
 _RAISE = opmap["RAISE_VARARGS"]
 
 
@@ -256,6 +257,14 @@ def named(error: Exception, name: str) -> Exception:
     return error
 
 
+def placed(error: Exception, where: str, name: str) -> Exception:
+    """The error of an operation that was written at a place in the user's code and is computed
+    later: `error` itself where it names a place."""
+    if not where or type(error) not in _NAMED or _PLACE.match(str(error)):
+        return error
+    return type(error)(f"{where}: {name}: {error}")
+
+
 def _spelled(signature: inspect.Signature) -> str:
     bare = [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
     return str(signature.replace(parameters=bare, return_annotation=inspect.Signature.empty))
@@ -333,6 +342,16 @@ def pair_of(result: Any, who: str) -> tuple[Any, Any]:
             f"not {describe(result)}"
         )
     return result[0], result[1]
+
+
+def flag(name: str, value: Any) -> bool:
+    """Whether an option is true, for the public function that was called; a TypeError for what is
+    no condition."""
+    if value is True or value is False:
+        return value
+    if not BOOL.accepts(value):
+        raise explained_here(TypeError(f"{name} is {describe(value)}; it must be {BOOL.wants}"))
+    return bool(value)
 
 
 def argument_numbers(given: Any, who: str, what: str = "argnums") -> Any:

@@ -93,7 +93,7 @@ def _is_real(x: Any) -> bool:
 
 def _is_bool(x: Any) -> bool:
     kind = _element(x)
-    return kind in ("b", "i", "u") if kind is not None else isinstance(x, int)
+    return kind in ("b", "i", "u") if kind is not None else isinstance(x, int) and abs(x) < 2**31
 
 
 def fault_of_array(x: Any) -> str:
@@ -348,6 +348,7 @@ _BY_NAME = {
         Kind(_all(lambda n: n is None or _is_int(n)), "a sequence of integers (or None)"),
     ),
     "indices_or_sections": (INT, INTS),
+    "decimals": (INT,),
     "ord": (REAL, STR),
     "tol": (ARRAY,),
     "rtol": (ARRAY,),
@@ -364,7 +365,6 @@ _BY_NAME = {
             "increasing",
             "equal_nan",
             "rowvar",
-            "bias",
             "hermitian",
             "stable",
             "full_matrices",
@@ -372,6 +372,7 @@ _BY_NAME = {
         ),
         (BOOL,),
     ),
+    "bias": (BOOL, ARRAY),  # of np.cov, of a layer
     "out": (OUT,),
     "casting": (STR,),
     "shift": (INT, INTS),

@@ -17,11 +17,13 @@ from .operators import array_of, holds_boxed
 from .tensor.shapes import Size
 
 
-def elements_for(data: Any, rest: tuple[Any, ...], dtype: Any = None) -> Any:
+def elements_for(
+    data: Any, rest: tuple[Any, ...], dtype: Any = None, who: str = "tracegrad.Tensor"
+) -> Any:
     """The elements that `Tensor(data, *rest)` holds: of these sizes where `data` is one, else a
     copy of `data`; in this dtype, or the default one."""
     try:
-        who, kind = "tracegrad.Tensor", np.dtype(dtype or default_dtype())
+        kind = np.dtype(dtype or default_dtype())
         if isinstance(data, Size) and not rest:
             return ops.empty(tuple(data), kind)
         if isinstance(data, (int, np.integer)) and not isinstance(data, bool):

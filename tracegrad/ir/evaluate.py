@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..checks import REFUSED, placed
 from ..errors import TracegradError
 from ..types import Int
 from .dispatch import STATE, bind
@@ -23,6 +24,7 @@ def evaluate(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
         for v in graph.inputs:
             trace.call(values[v], v.name)
     last_use = _last_uses(graph)
+    node = None
     try:
         for position, node in enumerate(graph.nodes):
             if trace:
@@ -41,6 +43,11 @@ def evaluate(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
                     trace.call(values[v], v.name)
             for dead in last_use[position]:
                 del values[dead]
+    except REFUSED as error:
+        found = placed(error, node.where, node.op.name) if node else error
+        if found is error:
+            raise
+        raise found from error
     finally:
         if trace:
             trace.keep_lines, trace.where, trace.note = kept
@@ -55,6 +62,7 @@ def evaluate_batched(
     where: dict[Any, int | None] = dict(zip(graph.inputs, axes, strict=True))
     trace = STATE.traces[-1] if STATE.traces else None
     kept = (trace.keep_lines, trace.where, trace.note) if trace else (True, "", "")
+    node = None
     try:
         for node in graph.nodes:
             if trace:
@@ -77,6 +85,11 @@ def evaluate_batched(
             if trace:
                 for v, out in zip(node.outputs, outs, strict=True):
                     trace.call(out, v.name)
+    except REFUSED as error:
+        found = placed(error, node.where, node.op.name) if node else error
+        if found is error:
+            raise
+        raise found from error
     finally:
         if trace:
             trace.keep_lines, trace.where, trace.note = kept

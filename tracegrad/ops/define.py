@@ -62,6 +62,12 @@ def as_array(x: Any) -> Any:
     )
 
 
+def of_list(x: Any) -> Any:
+    """`x`, and a list or tuple as an ndarray: for functions that look at the axes first, whose
+    arrays are nearly always arrays."""
+    return array(x) if isinstance(x, (list, tuple)) else x
+
+
 def in_order(arrays: Any) -> list[Any]:
     """The arrays of a sequence; a TypeError for sets, dicts and generators, which NumPy refuses
     too."""

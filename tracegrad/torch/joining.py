@@ -12,7 +12,7 @@ import numpy as np
 from .. import ops
 from ..config import default_dtype
 from ..faces.numpy import results
-from ..faces.numpy.numpy_functions import column_count
+from ..faces.numpy.compositions import column_count
 from ..faces.tensor.casts import titled
 from ..ir.dispatch import Value
 from ..tensor import Tensor

@@ -37,7 +37,7 @@ class _OfOneType(type):
                 )
             return Tensor(made)
         else:
-            made = elements_for(args[0] if args else (), args[1:], cls.dtype)
+            made = elements_for(args[0] if args else (), args[1:], cls.dtype, cls.__name__)
         return own(Tensor, ops.convert(made, cls.dtype), False, device)
 
     def __repr__(cls) -> str:

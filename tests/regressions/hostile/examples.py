@@ -139,7 +139,9 @@ LOOPS = {
         "a complex number",
         "complex numbers",
     ),
-    "tg.fori_loop": ("a huge number", "a number beyond int64"),
+    **dict.fromkeys(
+        ("tg.fori_loop", "tg.diff", "np.diff"), ("a huge number", "a number beyond int64")
+    ),
     "tg.while_loop": (
         "a huge number",
         "a number beyond int64",
@@ -154,7 +156,7 @@ LOOPS |= {
     for name in dir(tg.nn)
     if name.startswith(("GRU", "LSTM", "RNN", "Transformer"))
 }
-"""What loops on and on, and rightly so: so many steps, so many layers."""
+"""What loops on and on, and rightly so: so many steps, so many layers, differences by NumPy."""
 PAIR = [leaf(2)]
 """One leaf, to be found by several arguments."""
 
@@ -353,6 +355,7 @@ EXAMPLES |= {
         "tg.autograd.gradgradcheck": (lambda: total, lambda: (leaf(2),)),
         "torch.bincount": (lambda: tg.tensor([0, 1]),),
         "torch.clamp": (matrix, 0.3, 0.6),
+        "tg.linalg.cross": (lambda: np.ones(3), lambda: np.ones(3)),
         "torch.cross": (lambda: tg.ones(3), lambda: tg.ones(3)),
         "torch.einsum": ("ij->ji", matrix),
         "torch.iinfo": (lambda: np.int32,),
@@ -393,6 +396,7 @@ EXAMPLES |= {
 }
 NUMPY |= {
     "np.clip": of(square, 0.3, 0.6),
+    "np.linalg.cross": of(lambda: np.ones(3), lambda: np.ones(3)),
     "np.einsum": of("ij->ji", square),
     "np.where": of(lambda: square() > 1, square, square),
 }
@@ -416,6 +420,7 @@ LAME = {
     "Tensor.bfloat16": "half precision is no dtype here",
     "Tensor.dsplit": "of three dimensions",
     "np.linalg.tensorinv": "of four dimensions",
+    "tg.linalg.tensorinv": "of four dimensions",
     "torch.load": "needs a file",
     "torch.save": "needs a file",
     "torch.linalg.solve_triangular": "needs upper=",

@@ -11,7 +11,7 @@ import numpy as np
 import tracegrad as tg
 
 from . import things
-from .target import Target
+from .target import Target, runs
 from .things import boxed
 
 TRANSFORMS: dict[str, Callable[[Callable[[Any], Any], Any], Any]] = {
@@ -58,9 +58,12 @@ def inside(transform: str, of: Callable[[], Iterator[Target]]) -> Iterator[Targe
         args = tuple((name, as_array(maker)) for name, maker in t.args)
         if not t.works:
             continue  # reported where it is called eagerly
+        made = under(transform, t.make())
+        if not runs(lambda made=made: made, args):
+            continue  # integers have no derivative, and text cannot be traced
         yield t._replace(
             name=f"{t.name} in {transform}",
-            make=lambda make=t.make: under(transform, make()),
+            make=lambda made=made: made,
             args=args,
             whole=True,
             every=12,

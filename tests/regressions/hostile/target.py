@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import tracegrad as tg
 
 from .examples import EXAMPLES, LOOPS
+from .excuses import EXCUSED
 from .things import ANY_ARRAY, BY_NAME, WRONG, Maker, square
 
 
@@ -28,8 +29,8 @@ class Target(NamedTuple):
     whole: bool = False
     """Whether all that is given are the arguments themselves: no call with too many, too few or
     unknown ones is of use."""
-    every: int = 0
-    """Each how many-th of the wrong things it meets where not all are asked for; 0: by its name."""
+    every: int = 1
+    """Each how many-th of the wrong things it meets where not all are asked for."""
     words: tuple[str, ...] = ()
     """What else names it in messages."""
 
@@ -120,30 +121,28 @@ def target(name: str, make: Callable[[], Any]) -> Target:
 def calls(t: Target, full: bool = False) -> Iterator[tuple[str, tuple[Any, ...], dict[str, Any]]]:
     """What the target is called with, and what is wrong with it."""
     good = [maker for _, maker in t.args]
-    # Each target meets a part of the wrong things, and each of these a part of the targets of every
-    # family.
+    # Inside of transforms each target meets a part of the wrong things, and each of these a part of
+    # the targets; each meets what it is excused for.
     number = sum(map(ord, t.name))
-    every = (
-        1
-        if full
-        else t.every
-        or (1 if t.name in EXAMPLES or t.whole else 4 if t.name.startswith("Tensor.") else 3)
-    )
-    wrong = {
-        kind: make
+    every = 1 if full else t.every
+    excused = EXCUSED.get(t.name, ())
+    wrong = [
+        (kind, make, (k + number) % every == 0)
         for k, (kind, make) in enumerate(WRONG.items())
-        if (k + number) % every == 0 and kind not in LOOPS.get(t.name, ())
-    }
+        if kind not in LOOPS.get(t.name, ())
+    ]
     for k, (argument, _) in enumerate(t.args):
-        for kind, make in wrong.items():
-            yield (
-                f"{argument} = {kind}",
-                tuple(make() if j == k else g() for j, g in enumerate(good)),
-                {},
-            )
+        for kind, make, chosen in wrong:
+            if chosen or f"{argument} = {kind}" in excused:
+                yield (
+                    f"{argument} = {kind}",
+                    tuple(make() if j == k else g() for j, g in enumerate(good)),
+                    {},
+                )
     for option in t.options:
-        for kind, make in wrong.items():
-            yield f"{option}={kind}", tuple(g() for g in good), {option: make()}
+        for kind, make, chosen in wrong:
+            if chosen or f"{option}={kind}" in excused:
+                yield f"{option}={kind}", tuple(g() for g in good), {option: make()}
     if t.whole:
         if not good:
             yield "called", (), {}

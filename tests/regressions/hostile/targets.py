@@ -13,6 +13,7 @@ import tracegrad.torch as torch
 
 from . import inside, numpy_calls, objects, operators
 from .examples import MADE, OF
+from .numpy_calls import OTHER_FUNCTIONS
 from .target import Target, target
 
 NAMESPACES = {
@@ -125,8 +126,16 @@ def methods(kind: type, name: str) -> Iterator[tuple[str, Callable[[], Any]]]:
 
 def of_numpy(name: str) -> Callable[..., Any] | None:
     """NumPy's function of our name."""
+    if name in OTHER_FUNCTIONS:
+        return OTHER_FUNCTIONS[name]
     prefix, _, last = name.rpartition(".")
     return getattr({"tg": np, "tg.linalg": np.linalg}.get(prefix), last, None)
+
+
+def of(name: str, function: Callable[..., Any]) -> Target:
+    """The target that a function is. Of a key messages speak as of an index."""
+    words = ("index", "indices", "indexed") if name == "tg.getitem" else ()
+    return target(name, lambda: function)._replace(words=words)
 
 
 def targets(group: str) -> Iterator[Target]:
@@ -141,14 +150,18 @@ def targets(group: str) -> Iterator[Target]:
             yield target(name, make)
     else:
         for name, value in public(group):
-            yield target(name, lambda value=value: value)._replace(reference=of_numpy(name))
+            yield of(name, value)._replace(reference=of_numpy(name))
+
+
+OF_RULES = ("tg.embed", "tg.iota", "tg.slice_array", "tg.slice_put", "tg.sum_axes")
 
 
 def operations() -> Iterator[Target]:
-    """Our functions of arrays, at whose first array a trace may stand."""
+    """Our functions of arrays, at whose first array a trace may stand, but for those that only
+    rules call."""
     for name, value in public("tg"):
-        if name.removeprefix("tg.") in tg.ops.__all__:
-            yield target(name, lambda value=value: value)
+        if name.removeprefix("tg.") in tg.ops.__all__ and name not in OF_RULES:
+            yield of(name, value)
 
 
 OTHERS: dict[str, Callable[[], Iterator[Target]]] = {

@@ -12,7 +12,8 @@ import numpy as np
 
 from ... import ops
 from ...checks import describe
-from ...errors import ConcretizationError, ShapeError
+from ...dtypes import promote
+from ...errors import ConcretizationError, DTypeError, ShapeError
 from ...ir.dispatch import Value
 from ...ir.graph import Var
 from ...ir.lines import user_line
@@ -29,8 +30,6 @@ NAMES: dict[str, str] = {
     "amin": "min",
     "permute_dims": "transpose",
     "concat": "concatenate",
-    "cumulative_sum": "cumsum",
-    "cumulative_prod": "cumprod",
 }
 """NumPy's and SciPy's names of operations that are called differently here."""
 
@@ -72,6 +71,22 @@ def counterpart_of(function: Callable[..., Any]) -> tuple[Callable[..., Any] | N
 def shown(function: Callable[..., Any]) -> str:
     """What messages call a NumPy function: `np.linalg.norm`."""
     return counterpart_of(function)[1]
+
+
+def dtype_of(x: Any) -> np.dtype[Any] | None:
+    """The dtype of what has one."""
+    return x.dtype if isinstance(x, (Value, np.ndarray, np.generic)) else None
+
+
+def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
+    """The dtype that these are promoted to."""
+    kinds: list[Any] = []
+    for x in arrays_and_dtypes:
+        if isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic):
+            kinds.append(type(x))
+        else:
+            kinds.append(dtype_of(x) or np.dtype(x))
+    return promote(*kinds)
 
 
 def tracked(x: Any) -> bool:
@@ -132,13 +147,15 @@ def store(out: Any, value: Any, where: Any = True) -> Any:
         chosen = value if where is True else ops.where(where, value, out)
         out._update(lambda old: ops.broadcast_to(ops.convert(chosen, old.dtype), old.shape))
         return out
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"out is {describe(out)}; it must be an array or a Tensor")
     if tracked(value) or tracked(where):
         raise ConcretizationError(
             f"{user_line()}: out= (or an in-place operator such as `a += x`) "
             "would write a traced or differentiated value into a plain ndarray. "
             "Use the returned value instead: a = a + x."
         )
-    if not isinstance(out, np.ndarray):
-        raise TypeError(f"out is {describe(out)}; it must be an array or a Tensor")
+    if out.dtype.kind not in "biufc":
+        raise DTypeError(f"out is {describe(out)}; it must be an array of numbers")
     np.copyto(out, plain(value), casting="same_kind", where=plain(where))
     return out

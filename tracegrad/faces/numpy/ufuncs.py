@@ -84,20 +84,30 @@ def by_numpy(
     if STATE.traces or any(tracked(b) for b in boxes):
         raise refusal()
     out = kwargs.pop("out", None)
-    where = kwargs.pop("where", True)
     face: Any = type(boxes[0]) if boxes else type(None)
-    result = function(
-        *plain(args),
-        **plain(kwargs),
-        **({} if where is True or out is not None else {"where": plain(where)}),
-    )
+    if out is not None:
+        # Into the memory itself, or into a copy of what a box holds.
+        targets = [plain(o).copy() if isinstance(o, Value) else o for o in as_tuple(out)]
+        function(
+            *plain(args), **plain(kwargs), out=targets[0] if len(targets) == 1 else tuple(targets)
+        )
+        for o, t in zip(as_tuple(out), targets, strict=True):
+            if isinstance(o, Value):
+                store(o, t)
+        return out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    result = function(*plain(args), **plain(kwargs))
 
     def boxed(r: Any) -> Any:
         if isinstance(r, (np.ndarray, np.generic)) and boxes:
             return face._make(r)
         return type(r)(map(boxed, r)) if type(r) in (list, tuple) else r
 
-    return boxed(result) if out is None else store(out, result, where)
+    return boxed(result)
+
+
+def as_tuple(out: Any) -> tuple[Any, ...]:
+    """What `out=` names, one or several."""
+    return out if isinstance(out, tuple) else (out,)
 
 
 def kind_of(x: Any) -> Any:
@@ -141,6 +151,9 @@ def call(ufunc: Any, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
         return by_numpy(ufunc, lambda: unknown(ufunc, "__call__"), inputs, {**options, **given})
     operands = [operand(x) for x in inputs]
     dtype = options.pop("dtype", None)
+    for key in ("casting", "signature"):
+        if key in options and options[key] is None:
+            raise TypeError(f"{name}: {key} is None; it must be given in words, or left out")
     signature = options.pop("signature", options.pop("sig", None))
     casting = options.pop("casting", "same_kind")
     for key in ("order", "subok", "extobj"):  # nothing about values

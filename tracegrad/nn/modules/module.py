@@ -162,7 +162,7 @@ class Module(ModuleHolder):
         """Add a module under a name."""
         self._check_name("module", name)
         if module is not None and not isinstance(module, Module):
-            raise TypeError(f"{type(module).__name__} is not a Module subclass")
+            raise TypeError(f"add_module: {type(module).__name__} is not a Module subclass")
         self._modules[name] = module
 
     register_module = add_module
@@ -243,7 +243,9 @@ class Module(ModuleHolder):
         for name in target.split(".") if target else ():
             found = module._modules.get(name)
             if found is None:
-                raise AttributeError(f"{type(module).__name__} has no submodule `{name}`")
+                raise AttributeError(
+                    f"get_submodule: {type(module).__name__} has no submodule `{name}`"
+                )
             module = found
         return module
 
@@ -252,7 +254,7 @@ class Module(ModuleHolder):
         path, _, name = target.rpartition(".")
         found = self.get_submodule(path)._parameters.get(name)
         if not isinstance(found, Parameter):
-            raise AttributeError(f"there is no parameter `{target}`")
+            raise AttributeError(f"get_parameter: there is no parameter `{target}`")
         return found
 
     def get_buffer(self, target: str) -> Tensor:
@@ -260,7 +262,7 @@ class Module(ModuleHolder):
         path, _, name = target.rpartition(".")
         found = self.get_submodule(path)._buffers.get(name)
         if found is None:
-            raise AttributeError(f"there is no buffer `{target}`")
+            raise AttributeError(f"get_buffer: there is no buffer `{target}`")
         return found
 
     # --- calls ------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..._codegen import integers
 from ..._codegen import lowering as lower
-from ...checks import REFUSED, describe, explained_here
+from ...checks import REFUSED, describe, explained_here, flag
 from ...devices import to_host
 from ...dtypes import INT64, check, is_differentiable, kind_of, promote
 from ...errors import ConcretizationError, ShapeError
@@ -272,6 +272,8 @@ def linspace(
     >>> tg.ops.linspace(0.0, 1.0, 3)
     array([0. , 0.5, 1. ])
     """
+    if isinstance(num, int) and num < 0:
+        raise ValueError(f"num is {num}; it must be none below 0")
     if not STATE.traces and not isinstance(start, Value) and not isinstance(stop, Value):
         return NUMPY.linspace(start, stop, num, endpoint, retstep, dtype, axis)
     start, stop = (
@@ -376,7 +378,7 @@ def tril(x: Any, k: int = 0) -> Any:
     array([[1., 0.],
            [1., 1.]])
     """
-    x = _matrix(x, "tril")
+    x, k = _matrix(x, "tril"), operator.index(k)
     n, m = shape_of(x)[-2:]
     return where(_below(n, m, k), x, x.dtype.type(0))
 
@@ -391,7 +393,7 @@ def triu(x: Any, k: int = 0) -> Any:
     array([[1., 1.],
            [0., 1.]])
     """
-    x = _matrix(x, "triu")
+    x, k = _matrix(x, "triu"), operator.index(k)
     n, m = shape_of(x)[-2:]
     return where(_below(n, m, k - 1), x.dtype.type(0), x)
 
@@ -422,6 +424,7 @@ def meshgrid(*xs: Any, indexing: str = "xy", sparse: bool = False, copy: bool = 
     """
     if indexing not in ("xy", "ij"):
         raise ValueError(f'meshgrid knows the indexing "xy" and "ij", not {indexing!r}')
+    flag("copy", copy)
     count = len(xs)
     places = [1, 0, *range(2, count)] if indexing == "xy" and count > 1 else list(range(count))
     vectors = [reshape(x if hasattr(x, "shape") else np.asarray(x), -1) for x in xs]

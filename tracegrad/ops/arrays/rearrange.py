@@ -4,6 +4,7 @@ and concatenations."""
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -243,11 +244,8 @@ def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
         places = [0, *np.cumsum([each + 1] * extra + [each] * (sections - extra)).tolist()]
     else:
         total = int(n)
-        places = [
-            0,
-            *[min(max(int(p) + total if p < 0 else int(p), 0), total) for p in indices_or_sections],
-            total,
-        ]
+        cuts = [operator.index(p) for p in indices_or_sections]
+        places = [0, *[min(max(p + total if p < 0 else p, 0), total) for p in cuts], total]
     return [cut(x, where_, a, max(b - a, 0)) for a, b in itertools.pairwise(places)]
 
 
@@ -293,6 +291,8 @@ def vsplit(x: Any, indices_or_sections: Any) -> list[Any]:
     >>> [part.shape for part in tg.vsplit(np.ones((2, 4)), 2)]
     [(1, 4), (1, 4)]
     """
+    if ndim_of(x := as_array(x)) < 2:
+        raise ShapeError(f"vsplit needs an array of at least 2 axes, not of shape {shape_of(x)}")
     return split(x, indices_or_sections, 0)
 
 

@@ -28,7 +28,7 @@ from ...types import (
     same,
     show,
 )
-from ..define import linear, ndim_of, shape_of
+from ..define import linear, ndim_of, of_list, shape_of
 
 # --- reshape --------------------------------------------------------------------------------------
 
@@ -122,7 +122,7 @@ _known_reshaped = lru_cache(maxsize=4096)(_reshaped)
 
 def expand_dims(x: Any, axis: int | Sequence[int]) -> Any:
     """New axes of size 1 at these positions of the result."""
-    axes = axes_of(axis)
+    x, axes = of_list(x), axes_of(axis)
     if len(axes) == 1:
         old_shape = shape_of(x)
         at = normalize_axis(axes[0], len(old_shape) + 1)
@@ -137,6 +137,7 @@ def expand_dims(x: Any, axis: int | Sequence[int]) -> Any:
 
 def squeeze(x: Any, axis: int | Sequence[int] | None = None) -> Any:
     """Without axes of size 1: all of them, or the given ones."""
+    x = of_list(x)
     shape = shape_of(x)
     if axis is None or (not shape and isinstance(axis, (int, np.integer)) and axis in (0, -1)):
         axes = [k for k, s in enumerate(shape) if isinstance(s, int) and s == 1]
@@ -187,6 +188,7 @@ def backwards(ndim: int) -> dict[str, Any]:
 
 def transpose(x: Any, axes: Sequence[int] | None = None) -> Any:
     """The axes in the given order (reversed by default)."""
+    x = of_list(x)
     ndim = ndim_of(x)
     if axes is None:
         return x if ndim < 2 else bind(transpose_op, (x,), backwards(ndim))
@@ -205,6 +207,7 @@ def transpose(x: Any, axes: Sequence[int] | None = None) -> Any:
 
 def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:
     """Axes `source` at positions `destination`, the others in their order."""
+    x = of_list(x)
     ndim = ndim_of(x)
     src = [normalize_axis(a, ndim) for a in axes_of(source)]
     dst = [normalize_axis(a, ndim) for a in axes_of(destination)]
@@ -216,6 +219,7 @@ def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[in
 
 def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
     """Two axes exchanged."""
+    x = of_list(x)
     ndim = ndim_of(x)
     order = list(range(ndim))
     a, b = normalize_axis(axis1, ndim), normalize_axis(axis2, ndim)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -174,6 +175,8 @@ def clip(x: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: 
     >>> tg.clip(np.array([-1.0, 0.5, 3.0]), 0, 1)
     array([0. , 0.5, 1. ])
     """
+    if (min is not None and a_min is not None) or (max is not None and a_max is not None):
+        raise TypeError("clip: a bound is given twice: take a_min and a_max, or min and max")
     low, high = a_min if min is None else min, a_max if max is None else max
     if low is not None:
         x = bind(clip_min_op, [x, low])
@@ -286,6 +289,7 @@ def round_(x: Any, decimals: int = 0) -> Any:
     >>> float(tg.round(1.2345, 2))
     1.23
     """
+    decimals = operator.index(decimals)
     dtype = getattr(x, "dtype", None)
     if dtype is not None and dtype.kind == "c":
         return add(round_(real(x), decimals), mul(round_(imag(x), decimals), 1j))

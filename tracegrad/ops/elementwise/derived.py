@@ -250,7 +250,8 @@ mul_op = elementwise(
 
 def _strong_mul(x: Any, y: Any) -> Any:
     with np.errstate(invalid="ignore", over="ignore"):
-        return np.where(np.equal(x, 0), np.zeros((), np.result_type(x, y)), np.multiply(x, y))
+        product = np.multiply(x, y)
+        return np.where(np.equal(x, 0), product.dtype.type(0), product)
 
 
 strong_mul_op = elementwise(

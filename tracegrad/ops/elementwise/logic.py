@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from ...checks import describe, explained_here, flag
 from ...dtypes import real_of
 from ...errors import DTypeError
 from ...ir.dispatch import bind
 from ...ir.op import even
-from ..define import as_array
+from ..define import as_array, of_list
 from .arithmetic import equal, imag, less_equal, sub, where
 from .derived import add, convert, mul, real
 from .elementary import absolute
@@ -144,6 +145,8 @@ def nan_to_num(
     >>> float(tg.nan_to_num(float("nan")))
     0.0
     """
+    flag("copy", copy)
+    x = of_list(x)
     dtype = getattr(x, "dtype", np.dtype(type(x)))
     if dtype.kind == "c":
         parts = [
@@ -156,6 +159,9 @@ def nan_to_num(
         None if v is None else as_array(v) if not isinstance(v, (int, float)) else v
         for v in (nan, posinf, neginf)
     )
+    for v in (nan, posinf, neginf):
+        if v is not None and getattr(v, "dtype", dtype).kind == "c":
+            raise explained_here(TypeError(f"{describe(v)} cannot stand among elements of {dtype}"))
     limits = np.finfo(real_of(dtype))
     x = where(isnan(x), nan, x)
     x = where(isposinf(x), float(limits.max) if posinf is None else posinf, x)

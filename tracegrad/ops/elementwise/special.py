@@ -13,7 +13,7 @@ from ...ir.dispatch import bind
 from ...ir.op import odd
 from ..define import as_array
 from .arithmetic import div, equal, less, neg, sub, where
-from .comparison import floor, remainder
+from .comparison import floor, maximum, minimum, remainder
 from .derived import add, mul, strong_mul
 from .elementary import LN2, absolute, exp, log, log1p
 from .logic import isinf, isnan, logical_and
@@ -131,6 +131,9 @@ def logaddexp2(x: Any, y: Any) -> Any:
     >>> round(float(tg.logaddexp2(3.0, 3.0)), 6)
     4.0
     """
+    if getattr(x, "dtype", None) != getattr(y, "dtype", None):
+        # In the dtype of both, or the narrower one would be rounded to its own digits on the way.
+        x, y = maximum(x, y), minimum(x, y)
     return div(logaddexp(mul(x, LN2), mul(y, LN2)), LN2)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import describe
+from ...checks import describe, explained_here
 from ...errors import ShapeError
 from ...types import Int, same, show
 from ..arrays.diagonals import diagonal
@@ -48,6 +48,10 @@ def einsum(subscripts: Any, *operands: Any, optimize: Any = True, dtype: Any = N
         if isinstance(subscripts, str)
         else _from_lists([subscripts, *operands])
     )
+    if not (isinstance(optimize, (bool, str)) or type(optimize) in (list, tuple)):
+        raise explained_here(
+            TypeError(f"optimize is {describe(optimize)}; it must be True, False or a path")
+        )
     arrays = [operand(x) for x in arrays]
     inputs, output = parse(text, [shape_of(x) for x in arrays])
     arrays = alike(*arrays) if dtype is None else [convert(x, dtype) for x in arrays]

@@ -29,9 +29,9 @@ from ..totals.axes import normalize_axes
 from ..totals.reductions import max as max_
 from ..totals.reductions import min as min_
 from ..totals.reductions import sum as sum_
+from . import outer_products
 from .contractions import multi_dot, tensordot, vecdot
 from .factorizations import cholesky, eigh, eigvalsh, qr, svd, svdvals
-from .outer_products import cross, outer
 from .products import matmul, matrix_transpose, operand, size_hint
 from .stacks import as_matrix, as_stack, check_matrix, from_stack, in_lapack_dtype
 from .systems import det_stack, inv_stack, pinv_stack, slogdet_stack, solve_stack
@@ -182,8 +182,14 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, Any, Any, An
             f"lstsq: needs a matrix and right-hand sides with as many rows, not shapes {given}"
         )
     m, n = shape_of(a)
+    eps = float(np.finfo(a.dtype).eps)
+    # LAPACK's rule: what cuts off all or nothing stands for its own precision.
     limit = (
-        float(np.finfo(a.dtype).eps) * max(size_hint(m), size_hint(n)) if rcond is None else rcond
+        eps * max(size_hint(m), size_hint(n))
+        if rcond is None
+        else rcond
+        if 0 < rcond < 1
+        else eps / 2
     )
     x = matmul(pinv(a, limit), b)
     rest = sub(b, matmul(a, x))
@@ -225,9 +231,9 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     (6, 2, 3)
     """
     a = operand(a)
-    if ind <= 0:
-        raise ValueError(f"tensorinv: ind must be positive, not {ind}")
     shape = shape_of(a)
+    if not 0 < ind <= len(shape):
+        raise ValueError(f"tensorinv: ind must be one of 1 to {len(shape)}, not {ind}")
     n = integers.product(shape[ind:])
     if not same(integers.product(shape[:ind]), n):
         raise ShapeError(
@@ -346,13 +352,54 @@ def matrix_rank(a: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
         relative = (
             float(np.finfo(a.dtype).eps) * max(size_hint(n) for n in shape_of(a)[-2:])
             if rtol is None
-            else rtol
+            else _each(rtol)
         )
         limit = mul(max_(s, -1, keepdims=True, initial=0.0), relative)
     else:
-        limit = operand(tol)
-        limit = reshape(limit, (*shape_of(limit), 1))
+        limit = _each(tol)
     return sum_(greater(s, limit), -1)
+
+
+def outer(x: Any, y: Any) -> Any:
+    """`out[i, j] = x[i] * y[j]` of two vectors.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.linalg.outer(np.array([1.0, 2.0]), np.array([3.0]))
+    array([[3.],
+           [6.]])
+    """
+    x, y = operand(x), operand(y)
+    if ndim_of(x) != 1 or ndim_of(y) != 1:
+        raise ShapeError(
+            f"linalg.outer takes vectors, not arrays of shapes {show(shape_of(x))} and "
+            f"{show(shape_of(y))}; tracegrad.outer flattens them"
+        )
+    return outer_products.outer(x, y)
+
+
+def cross(x: Any, y: Any, axis: int = -1) -> Any:
+    """Cross product of vectors of 3 components along an axis.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.linalg.cross(np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0]))
+    array([0., 0., 1.])
+    """
+    x, y = operand(x), operand(y)
+    sizes = [shape_of(v)[normalize_axis(axis, ndim_of(v))] for v in (x, y)]
+    if not all(same(n, 3) for n in sizes):
+        raise ShapeError(
+            f"linalg.cross takes vectors of 3 components, not of {sizes[0]} and {sizes[1]}; "
+            "tracegrad.cross takes 2, too"
+        )
+    return outer_products.cross(x, y, axis=axis)
+
+
+def _each(limit: Any) -> Any:
+    """One limit, or one for each matrix of a stack, beside the singular values."""
+    limit = operand(limit)
+    return reshape(limit, (*shape_of(limit), 1))
 
 
 def matrix_power(a: Any, n: int) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..._codegen import integers
-from ...checks import describe, explained_here
+from ...checks import flag
 from ...errors import ShapeError
 from ...types import Int, axes_of, normalize_axis
 from ..arrays.shape import broadcast_to, reshape
@@ -62,11 +62,7 @@ def keep(result: Any, x: Any, axes: Sequence[int], keepdims: Any) -> Any:
     """The reduced axes put back with size 1, where asked."""
     if keepdims is False:
         return result
-    if not (isinstance(keepdims, (int, np.bool_)) or getattr(keepdims, "shape", None) == ()):
-        raise explained_here(
-            TypeError(f"keepdims is {describe(keepdims)}; it must be True or False")
-        )
-    return reshape(result, kept(shape_of(x), axes)) if keepdims else result
+    return reshape(result, kept(shape_of(x), axes)) if flag("keepdims", keepdims) else result
 
 
 def count(shape: Sequence[Int], axes: Sequence[int]) -> Int:

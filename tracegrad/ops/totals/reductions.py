@@ -34,7 +34,7 @@ def sum(
     keepdims: bool = False,
     dtype: Any = None,
     *,
-    where: Any = None,
+    where: Any = True,
     initial: Any = None,
 ) -> Any:
     """Sum over axes (all by default). Booleans and integers are summed in 64 bits; `dtype` converts
@@ -46,7 +46,7 @@ def sum(
     array([3., 5., 7.])
     """
     x = as_array(x)
-    if keepdims is False and dtype is None and where is None and initial is None:
+    if keepdims is False and dtype is None and where is True and initial is None:
         return bind(
             sum_op,
             (x,),
@@ -57,7 +57,7 @@ def sum(
         )
     if dtype is not None:
         x = convert(x, dtype)
-    x = x if where is None else select_or(where, x, 0)
+    x = x if where is True else select_or(where, x, 0)
     axes = reduced_axes(axis, ndim_of(x))
     result = sum_axes(x, axes)
     result = keep(result, x, axes, keepdims)
@@ -158,7 +158,7 @@ def prod(
     keepdims: bool = False,
     dtype: Any = None,
     *,
-    where: Any = None,
+    where: Any = True,
     initial: Any = None,
 ) -> Any:
     """Product over axes (all by default); gradients are exact where elements are zero.
@@ -170,7 +170,7 @@ def prod(
     x = as_array(x)
     if dtype is not None:
         x = convert(x, dtype)
-    x = x if where is None else select_or(where, x, 1)
+    x = x if where is True else select_or(where, x, 1)
     axes = reduced_axes(axis, ndim_of(x))
     result = keep(bind(prod_op, [x], {"axes": axes}), x, axes, keepdims)
     result = convert(result, dtype) if dtype is not None else result
@@ -258,7 +258,7 @@ def _extreme_of(primitive: Op, x: Any, axis: Axis, keepdims: bool, initial: Any,
     _check_order(x.dtype, primitive.name)
     axes = reduced_axes(axis, ndim_of(x))
     shape = shape_of(x)
-    if mask is not None:
+    if mask is not True:
         if initial is None:
             raise ShapeError(
                 f"{primitive.name} with where= needs initial=, the result where nothing is selected"
@@ -277,7 +277,7 @@ def _extreme_of(primitive: Op, x: Any, axis: Axis, keepdims: bool, initial: Any,
 
 
 def max(
-    x: Any, axis: Axis = None, keepdims: bool = False, *, initial: Any = None, where: Any = None
+    x: Any, axis: Axis = None, keepdims: bool = False, *, initial: Any = None, where: Any = True
 ) -> Any:
     """Largest element over axes; elements that tie share the gradient evenly.
 
@@ -289,7 +289,7 @@ def max(
 
 
 def min(
-    x: Any, axis: Axis = None, keepdims: bool = False, *, initial: Any = None, where: Any = None
+    x: Any, axis: Axis = None, keepdims: bool = False, *, initial: Any = None, where: Any = True
 ) -> Any:
     """Smallest element over axes; elements that tie share the gradient evenly.
 
@@ -411,7 +411,7 @@ def _as_bool(x: Any) -> Any:
     return x if x.dtype == BOOL else not_equal(x, 0)
 
 
-def all(x: Any, axis: Axis = None, keepdims: bool = False, *, where: Any = None) -> Any:
+def all(x: Any, axis: Axis = None, keepdims: bool = False, *, where: Any = True) -> Any:
     """Whether every element over these axes is true (not zero).
 
     >>> import tracegrad as tg
@@ -419,12 +419,12 @@ def all(x: Any, axis: Axis = None, keepdims: bool = False, *, where: Any = None)
     False
     """
     x = _as_bool(as_array(x))
-    x = x if where is None else select_or(where, x, True)
+    x = x if where is True else select_or(where, x, True)
     axes = reduced_axes(axis, ndim_of(x))
     return keep(bind(all_op, [x], {"axes": axes}), x, axes, keepdims)
 
 
-def any(x: Any, axis: Axis = None, keepdims: bool = False, *, where: Any = None) -> Any:
+def any(x: Any, axis: Axis = None, keepdims: bool = False, *, where: Any = True) -> Any:
     """Whether some element over these axes is true (not zero).
 
     >>> import tracegrad as tg
@@ -432,7 +432,7 @@ def any(x: Any, axis: Axis = None, keepdims: bool = False, *, where: Any = None)
     True
     """
     x = _as_bool(as_array(x))
-    x = x if where is None else select_or(where, x, False)
+    x = x if where is True else select_or(where, x, False)
     axes = reduced_axes(axis, ndim_of(x))
     return keep(bind(any_op, [x], {"axes": axes}), x, axes, keepdims)
 

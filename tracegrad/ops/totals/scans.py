@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._codegen import lowering as lower
+from ...checks import flag
 from ...dtypes import INT64, UINT64, promote
 from ...errors import ShapeError
 from ...ir.dispatch import bind
@@ -17,7 +18,7 @@ from ..arrays.concatenation import concatenate
 from ..arrays.creation import iota
 from ..arrays.shape import broadcast_to, front, reshape, sum_axes
 from ..arrays.slices import cut, slice_array
-from ..define import as_array, linear, ndim_of, shape_of
+from ..define import as_array, linear, ndim_of, of_list, shape_of
 from ..elementwise.arithmetic import div, equal, not_equal, sub, where
 from ..elementwise.derived import add, conj, convert, mul
 from ..elementwise.logic import logical_or
@@ -170,6 +171,7 @@ def linear_recurrence(a: Any, b: Any, axis: int = -1, reverse: bool = False) -> 
     >>> tg.linear_recurrence(np.array([0.5, 0.5, 0.5]), np.array([1.0, 1.0, 1.0]))
     array([1.  , 1.5 , 1.75])
     """
+    a, b = of_list(a), of_list(b)
     if hasattr(a, "dtype") and hasattr(b, "dtype") and a.dtype != b.dtype:
         # Beforehand, so that the gradient of each comes back in its own dtype.
         dtype = promote(a.dtype, b.dtype)
@@ -261,6 +263,7 @@ def cumsum(x: Any, axis: int | None = None, dtype: Any = None, *, reverse: bool 
     >>> tg.cumsum(np.array([1.0, 2.0, 3.0]))
     array([1., 3., 6.])
     """
+    flag("reverse", reverse)
     x, place = _along(x, axis)
     x = x if dtype is None else convert(x, dtype)
     result = bind(cumsum_op, [x], {"axis": place, "reverse": reverse})
@@ -276,6 +279,7 @@ def cumprod(x: Any, axis: int | None = None, dtype: Any = None, *, reverse: bool
     >>> tg.cumprod(np.array([1.0, 2.0, 3.0]))
     array([1., 2., 6.])
     """
+    flag("reverse", reverse)
     x, place = _along(x, axis)
     x = x if dtype is None else convert(x, dtype)
     result = bind(cumprod_op, [x], {"axis": place, "reverse": reverse})
@@ -329,8 +333,8 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     array([3., 5.])
     """
     x = as_array(x)
-    if not shape_of(x):
-        raise ShapeError("diff needs an array of at least one dimension")
+    if not shape_of(x) or axis is None:
+        raise ShapeError("diff goes along an axis of an array that has at least one")
     x, place = _along(x, axis)
     if n < 0:
         raise ValueError(f"the order of a difference must not be negative, got {n}")
@@ -362,7 +366,10 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     >>> float(tg.trapezoid([1.0, 2.0, 3.0]))
     4.0
     """
-    y, place = _along(as_array(y), axis)
+    y = as_array(y)
+    if not shape_of(y) or axis is None:
+        raise ShapeError("trapezoid: it goes along an axis of y, which must have one")
+    y, place = _along(y, axis)
     n = shape_of(y)[place]
     if x is not None:
         if ndim_of(x if hasattr(x, "dtype") else np.asarray(x)) == 1:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..._codegen import lowering as lower
+from ...checks import describe, explained_here, flag
 from ...dtypes import INT64
 from ...errors import DTypeError, ShapeError
 from ...ir.dispatch import bind
@@ -17,7 +18,7 @@ from ...types import ArrayType, Int, normalize_axis, same, show
 from ..arrays.concatenation import stack
 from ..arrays.shape import expand_dims, front, reshape, sum_axes, transpose
 from ..arrays.slices import flip, slice_array
-from ..define import as_array, ndim_of, shape_of
+from ..define import as_array, ndim_of, of_list, shape_of
 from ..elementwise.arithmetic import div, equal, less, less_equal, sub, where
 from ..elementwise.comparison import clip
 from ..elementwise.derived import add, convert, mul
@@ -75,7 +76,9 @@ def argsort(x: Any, axis: int | None = -1, descending: bool = False, stable: boo
     >>> tg.argsort([3.0, 1.0, 2.0])
     array([1, 2, 0])
     """
+    flag("stable", stable)
     # As NumPy's: of an array of 0 dimensions there is one index.
+    x = of_list(x)
     x, place = _flat(x, None if ndim_of(x) == 0 and axis in (0, -1) else axis)
     _check_order(x.dtype)
     if not descending:
@@ -259,7 +262,7 @@ def quantile(
     >>> float(tg.quantile([1.0, 2.0, 4.0], 0.25))
     1.5
     """
-    places = np.asarray(q)
+    places = _places(q)
     if places.dtype.kind in "iu" and method == "linear":
         # The ends themselves.
         method = "nearest"
@@ -279,8 +282,16 @@ def percentile(
     >>> float(tg.percentile([1.0, 2.0, 4.0], 50))
     2.0
     """
-    places = np.asarray(q) / 100
+    places = _places(q) / 100
     return _quantile(x, places, _dtype_beside(q, places), axis, keepdims, method)
+
+
+def _places(q: Any) -> Any:
+    """Which part of the elements lies below, as an array of real numbers."""
+    places = np.asarray(q)
+    if places.dtype.kind not in "biuf":
+        raise explained_here(TypeError(f"q is {describe(q)}; it must be a real number, or several"))
+    return places
 
 
 def _dtype_beside(q: Any, places: Any) -> Any:

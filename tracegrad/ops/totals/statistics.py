@@ -142,7 +142,7 @@ mean_op = linear(
 
 
 def mean(
-    x: Any, axis: Axis = None, keepdims: bool = False, dtype: Any = None, *, where: Any = None
+    x: Any, axis: Axis = None, keepdims: bool = False, dtype: Any = None, *, where: Any = True
 ) -> Any:
     """Mean over axes (all by default); integers are averaged in float64.
 
@@ -154,7 +154,7 @@ def mean(
         return convert(mean(convert(as_array(x), dtype), axis, keepdims, where=where), dtype)
     x = _inexact(x if dtype is None else convert(as_array(x), dtype))
     axes = normalize_axes(axis, ndim_of(x))
-    if where is not None:
+    if where is not True:
         chosen = broadcast_to(flags_of(where), shape_of(x))
         return div(
             sum_(x, axes, keepdims, where=chosen),

@@ -1,0 +1,252 @@
+"""NumPy functions that are compositions of operations, under NumPy's own signatures."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import ops
+from ..._codegen import integers
+from ...checks import describe, flag
+from ...checks.kinds import INT
+from ...errors import ShapeError
+from ...ir.dispatch import Value
+from ...ops.define import ndim_of, of_list, shape_of
+from ...types import normalize_axis
+from ..operators import array_of, operand
+from .lookup import result_type, store_exactly, unsupported
+
+
+def cumulative(running: Callable[..., Any], start: int) -> Callable[..., Any]:
+    """np.cumulative_sum and np.cumulative_prod, by the function of an axis."""
+
+    def cumulative(
+        x: Any,
+        /,
+        *,
+        axis: int | None = None,
+        dtype: Any = None,
+        out: Any = None,
+        include_initial: bool = False,
+    ) -> Any:
+        x = array_of(x)
+        if axis is None:
+            if ndim_of(x) != 1:
+                raise ValueError(f"axis must be given for an array of {ndim_of(x)} axes")
+            axis = 0
+        result = running(x, axis, dtype)
+        if flag("include_initial", include_initial):
+            place = normalize_axis(axis, ndim_of(x))
+            shape = tuple(1 if k == place else n for k, n in enumerate(shape_of(result)))
+            first = ops.broadcast_to(result.dtype.type(start), shape)
+            result = ops.concatenate([first, result], place)
+        return result if out is None else store_exactly(out, result)
+
+    return cumulative
+
+
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+    result = operand(default)
+    if len(condlist) != len(choicelist):
+        raise ValueError(f"condlist has {len(condlist)} entries, and choicelist {len(choicelist)}")
+    for k, condition in enumerate(condlist):
+        if result_type(operand(condition)).kind != "b":
+            raise TypeError(
+                f"condlist[{k}] is {describe(condition)}; it must be an array of booleans"
+            )
+    for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
+        result = ops.where(condition, operand(choice), result)
+    return result
+
+
+def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
+    x = operand(x)
+    arrays = (list, np.ndarray, Value)
+    # NumPy's rule: what holds no lists and arrays is itself one condition.
+    one = ndim_of(x) and len(of_list(condlist)) and not isinstance(condlist[0], arrays)
+    if isinstance(condlist, (np.ndarray, Value)) and ndim_of(condlist) == 1:
+        one = bool(ndim_of(x))
+    conditions = [ops.convert(operand(c), bool) for c in ([condlist] if one else condlist)]
+    functions = list(funclist)
+    if len(functions) - len(conditions) not in (0, 1):
+        raise ValueError(
+            f"there are {len(conditions)} conditions, so funclist must hold {len(conditions)} or "
+            f"{len(conditions) + 1} functions or numbers, not {len(functions)}"
+        )
+    for k, c in enumerate(conditions):
+        if ndim_of(c) and shape_of(c) != shape_of(x):
+            raise ShapeError(
+                f"condition {k} has the shape {shape_of(c)}; it must have that of x, {shape_of(x)}"
+            )
+    values = [f(x, *args, **kw) if callable(f) else operand(f) for f in functions]
+    if any(ndim_of(v) for v, f in zip(values, functions, strict=True) if not callable(f)):
+        raise unsupported("np.piecewise", " with arrays in funclist (a number or a function each)")
+    result = values.pop() if len(functions) == len(conditions) + 1 else 0.0
+    for condition, value in zip(conditions, values, strict=True):
+        result = ops.where(condition, value, result)
+    if result_type(result).kind == "c" and x.dtype.kind != "c":
+        raise unsupported("np.piecewise", " with complex values over a real array")
+    return ops.convert(ops.broadcast_to(result, x.shape), x.dtype)
+
+
+def polyval(p: Any, x: Any) -> Any:
+    result: Any = operand(x) * 0
+    for coefficient in array_of(p):
+        result = result * x + coefficient
+    return result
+
+
+def column_count(count: Any) -> int:
+    """So many columns, each an operation: no more than anybody can mean."""
+    number = -1 if isinstance(count, bool) else operator.index(count)
+    if not 0 <= number <= 1 << 16:
+        raise ValueError(f"N is {number}; it must be a number of columns from 0 to {1 << 16}")
+    return number
+
+
+def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
+    if ndim_of(x) != 1:
+        raise ShapeError(f"x must be a vector, not an array of shape {shape_of(x)}")
+    count = shape_of(x)[0] if N is None else column_count(N)
+    x = ops.convert(x, np.promote_types(x.dtype, int))
+    columns = [ops.power(x, k) for k in range(count)]
+    return ops.stack(columns if increasing else columns[::-1], 1)
+
+
+def cov(
+    m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None
+) -> Any:
+    by_rows, biased = flag("rowvar", rowvar), flag("bias", bias)
+    rows = array_of(m)
+    rows = ops.convert(rows, np.promote_types(rows.dtype, np.float64))
+    rows = (
+        ops.reshape(rows, (1, -1))
+        if ndim_of(rows) <= 1
+        else rows
+        if by_rows
+        else ops.transpose(rows)
+    )
+    if y is not None:
+        other = array_of(y)
+        rows = ops.convert(rows, np.promote_types(rows.dtype, other.dtype))
+        other = (
+            ops.reshape(other, (1, -1))
+            if ndim_of(other) <= 1
+            else other
+            if by_rows
+            else ops.transpose(other)
+        )
+        rows = ops.concatenate([rows, other], 0)
+    if ddof is not None and not INT.accepts(ddof):
+        raise TypeError(f"ddof is {describe(ddof)}; it must be an integer")
+    count = shape_of(rows)[1] - ((0 if biased else 1) if ddof is None else ddof)
+    count = integers.maximum(count, 0)
+    centred = rows - ops.mean(rows, axis=1, keepdims=True)
+    return ops.squeeze(ops.matmul(centred, ops.conj(ops.transpose(centred))) / count)
+
+
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
+    c = cov(x, y, rowvar)
+    if ndim_of(c) == 0:
+        return c / c
+    spread = ops.sqrt(ops.real(ops.diagonal(c)))
+    return c / spread[:, None] / spread[None, :]
+
+
+def convolve(a: Any, v: Any, mode: str = "full") -> Any:
+    if ndim_of(array_of(a)) > 1 or ndim_of(array_of(v)) > 1:
+        raise ShapeError(
+            f"convolve takes vectors, not arrays of shapes {shape_of(array_of(a))} "
+            f"and {shape_of(array_of(v))}"
+        )
+    x, kernel = ops.reshape(array_of(a), -1), ops.reshape(array_of(v), -1)
+    if shape_of(kernel)[0] > shape_of(x)[0]:
+        x, kernel = kernel, x
+    n, m = int(shape_of(x)[0]), int(shape_of(kernel)[0])
+    if m == 0:
+        raise ValueError("convolve needs arrays that are not empty")
+    margin = {"full": m - 1, "same": m - 1, "valid": 0}[mode]
+    padded = (
+        ops.concatenate([np.zeros(margin, x.dtype), x, np.zeros(margin, x.dtype)]) if margin else x
+    )
+    # Row k holds the window under output k: one product with the reversed kernel.
+    windows = np.arange(n + 2 * margin - m + 1)[:, None] + np.arange(m)[None, :]
+    full = ops.matmul(padded[windows], kernel[::-1])
+    return full[(m - 1) // 2 : (m - 1) // 2 + n] if mode == "same" else full
+
+
+def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
+    swapped = shape_of(array_of(v))[0] > shape_of(array_of(a))[0]
+    result = convolve(a, ops.conj(array_of(v))[::-1], mode)
+    if swapped and mode == "same":
+        raise unsupported("np.correlate", " with mode='same' and a second array that is longer")
+    return result
+
+
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    flat = ops.reshape(array_of(ary), -1)
+    for name, more in (("to_begin", to_begin), ("to_end", to_end)):
+        if more is not None and not np.can_cast(result_type(more), flat.dtype, "same_kind"):
+            raise TypeError(f"{name} is {describe(more)}; it must fit to elements of {flat.dtype}")
+    parts = [flat[1:] - flat[:-1]]
+    if to_begin is not None:
+        parts.insert(0, ops.reshape(array_of(to_begin), -1))
+    if to_end is not None:
+        parts.append(ops.reshape(array_of(to_end), -1))
+    return ops.concatenate(parts)
+
+
+def block(arrays: Any) -> Any:
+    def joined(part: Any, axis: int) -> Any:
+        if not isinstance(part, list):
+            value = array_of(part)
+            return (
+                ops.reshape(value, (1,) * (ndim - ndim_of(value)) + tuple(shape_of(value)))
+                if ndim_of(value) < ndim
+                else value
+            )
+        return ops.concatenate([joined(p, axis + 1) for p in part], axis)
+
+    def depth(part: Any) -> int:
+        return 1 + max(map(depth, part)) if isinstance(part, list) else 0
+
+    def rank(part: Any) -> int:
+        return max(map(rank, part)) if isinstance(part, list) else ndim_of(array_of(part))
+
+    levels = depth(arrays)
+    ndim = max(levels, rank(arrays))
+    return joined(arrays, ndim - levels)
+
+
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    axes = (
+        range(f.ndim)
+        if axis is None
+        else [normalize_axis(a, f.ndim) for a in ((axis,) if isinstance(axis, int) else axis)]
+    )
+    steps = list(varargs) * (len(axes) if len(varargs) == 1 else 1) or [1.0] * len(axes)
+    if edge_order != 1 or any(ndim_of(h) for h in steps):
+        raise unsupported("np.gradient", " with edge_order=2 or with coordinates")
+    # Differences of integers could wrap around.
+    f = f if f.dtype.kind in "fc" else ops.convert(f, np.float64)
+    if f.dtype.kind == "f" and any(result_type(h).kind == "c" for h in steps):
+        raise unsupported("np.gradient", " with a complex spacing of real values")
+    for k in axes:
+        if isinstance(f.shape[k], int) and f.shape[k] < 2:
+            raise ValueError(
+                f"f has the size {f.shape[k]} along axis {k}; a difference takes 2 elements"
+            )
+    results = []
+    for k, h in zip(axes, steps, strict=True):
+        h = ops.convert(h, f.dtype) if isinstance(h, (Value, np.ndarray, np.generic)) else h
+        x = ops.moveaxis(f, k, 0)
+        inner = (x[2:] - x[:-2]) / (2.0 * h)
+        results.append(
+            ops.moveaxis(
+                ops.concatenate([(x[1:2] - x[:1]) / h, inner, (x[-1:] - x[-2:-1]) / h]), 0, k
+            )
+        )
+    return results[0] if len(results) == 1 else tuple(results)
