@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._codegen import integers
+from ...checks import flag
 from ...errors import ShapeError
 from ...types import Int, broadcast_shapes, normalize_axis, same, show
 from ..arrays.creation import eye
@@ -158,6 +159,7 @@ def pinv(
     array([[0.5],
            [0. ]])
     """
+    flag("hermitian", hermitian)
     a = as_matrix("pinv", a)
     limit = rcond if rcond is not None else rtol if rtol is not None else 1e-15
     return from_stack(pinv_stack(as_stack(a), limit), shape_of(a)[:-2])
@@ -343,6 +345,7 @@ def matrix_rank(a: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     >>> print(tg.linalg.matrix_rank(np.ones((3, 2))))
     1
     """
+    flag("hermitian", hermitian)
     a = operand(a)
     if ndim_of(a) < 2:
         return convert(sum_(a != 0) > 0, int)
