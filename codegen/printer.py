@@ -204,8 +204,7 @@ class Printer:
         self.line(1, '"""')
         for name, (source, axis) in program.sizes:
             self.line(1, f"{name} = index({source}.shape[{axis}])")
-        for buffer in program.buffers:
-            self.buffer(buffer)
+        head, self.lines = self.lines, []
         many = len(program.phases) > 1 or any(p.local for p in program.phases)
         for number, phase in enumerate(program.phases):
             depth = 1
@@ -225,21 +224,28 @@ class Printer:
                 self.body(depth, phase.body)
         if not program.phases:
             self.line(1, "return")
+        self.lines[:0] = [*head, *self.views("\n".join(self.lines))]
 
-    def buffer(self, buffer: kernel.Buffer) -> None:
+    def views(self, text: str) -> list[str]:
+        """The lines that give the buffers which the code reads or writes their shapes."""
+        lines: list[str] = []
+        for buffer in reversed(self.program.buffers):
+            if (shown := self.shown(buffer)) and re.search(rf"\b{buffer.name}\b", text):
+                lines.append(f"    {buffer.name} = view({shown})")
+                text += f"\n{buffer.of}"
+        return lines[::-1]
+
+    def shown(self, buffer: kernel.Buffer) -> str:
+        """What a buffer is a view of; nothing where an argument is taken as it is."""
+        owner: str = buffer.of or buffer.name
+        offset: Int = 0
+        if buffer.role == "temp" and not buffer.of:
+            owner, offset = "arena", buffer.offset
+        elif not buffer.of and (buffer.layout == "A" or len(buffer.shape) < 2):
+            return ""
+        # With the strides known, rows of constant length and interleaved columns vectorise.
         shape = self.shape(buffer.shape)
-        dtype = f"np.{dtype_name(buffer.dtype)}"
-        if buffer.of:
-            self.line(1, f"{buffer.name} = view({buffer.of}, {self.integer(0)}, {shape}, {dtype})")
-        elif buffer.role == "temp":
-            self.line(
-                1, f"{buffer.name} = view(arena, {self.integer(buffer.offset)}, {shape}, {dtype})"
-            )
-        elif buffer.layout != "A" and len(buffer.shape) > 1:
-            # With the strides known, rows of constant length and interleaved columns vectorise.
-            self.line(
-                1, f"{buffer.name} = view({buffer.name}, {self.integer(0)}, {shape}, {dtype})"
-            )
+        return f"{owner}, {self.integer(offset)}, {shape}, np.{dtype_name(buffer.dtype)}"
 
     def body(self, depth: int, statements: Iterable[kernel.Statement]) -> None:
         empty = True

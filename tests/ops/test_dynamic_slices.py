@@ -155,7 +155,7 @@ def test_a_loop_copies_no_array_for_a_slice() -> None:
     for f in (tg.jit(smooth), tg.jit(tg.grad(lambda x: np.sum(smooth(x))))):
         source = f.source(np.ones(n))
         depths = [
-            (len(line) - len(line.lstrip()), line.split("index(")[-1].rstrip("):"))
+            (len(line) - len(line.lstrip()), line.split(", ")[-1].rstrip("):"))
             for line in source.splitlines()
             if "for " in line and "range(" in line
         ]

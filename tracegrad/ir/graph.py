@@ -144,14 +144,14 @@ class Graph:
 # --- as text --------------------------------------------------------------------------------------
 
 
-def print_graph(graph: Graph, indent: int = 0) -> str:
+def print_graph(graph: Graph, indent: int = 0, stamped: bool = True) -> str:
     """One line per node, `name: type = op(inputs, param=value)  # model.py:12`; sub-graphs first,
-    indented, under their own names."""
+    indented, under their own names. `stamped` with the passes that made them."""
     names = assign_names(graph)
     pad = "    " * indent
     inner = pad + "    "
     head = f"{pad}graph {graph.name}({', '.join(f'{names[v]}: {v.type}' for v in graph.inputs)}):"
-    lines = [head + (f"  # after {graph.made_by}" if graph.made_by else "")]
+    lines = [head + (f"  # after {graph.made_by}" if graph.made_by and stamped else "")]
     used: dict[str, int] = {}
     for node in graph.nodes:
         parts = [print_atom(a, names) for a in node.inputs]
@@ -169,7 +169,7 @@ def print_graph(graph: Graph, indent: int = 0) -> str:
             for sub in found:
                 used[sub.name] = used.get(sub.name, 0) + 1
                 label = sub.name if used[sub.name] == 1 else f"{sub.name}_{used[sub.name]}"
-                lines.append(print_graph(sub.replace(name=label), indent + 1))
+                lines.append(print_graph(sub.replace(name=label), indent + 1, stamped))
                 labels.append("@" + label)
             parts.append(
                 f"{key}={labels[0] if isinstance(value, Graph) else '(' + ', '.join(labels) + ',)'}"

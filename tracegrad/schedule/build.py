@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from .._codegen import integers, kernel, lowering
-from ..ir.graph import Atom, Graph, Node, Var
+from ..ir.graph import Atom, Graph, Node, Var, print_graph
 from ..ops.arrays.shape import transpose_op
 from ..transforms.sizes import counted, told_apart
 from ..types import SIZES, ArrayType, Int, Shape
@@ -169,7 +169,8 @@ class Builder:
         self.flush()
         by_input = [self.emitter.storage[v].buffer for v in self.graph.inputs]
         sizes = tuple((name, (by_input[k], axis)) for name, (k, axis) in self.sizes.items())
-        head = kernel.Program(self.name, str(self.graph), sizes, (), (), tuple(self.emitter.errors))
+        doc = print_graph(self.graph, stamped=False)
+        head = kernel.Program(self.name, doc, sizes, (), (), tuple(self.emitter.errors))
         return run_pipeline(
             Draft(head, self.phases, self.emitter.buffers, self.names.fresh), self.device, seen
         )
