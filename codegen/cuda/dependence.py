@@ -330,8 +330,10 @@ def interchanged(loop: kernel.Loop, owners: Owners, fresh: str) -> kernel.Loop |
     between = [s for s in loop.body if not isinstance(s, kernel.Loop)]
     if not all(isinstance(s, kernel.Let) for s in between) or touched(between, owners)[0] & written:
         return None
+    # It goes outside of all that is named in here, the loops that it stands in among that.
+    named = {loop.index, *inner, *[c.index for chain in chains for c in chain]}
     for candidate in chains[0]:
-        if loop.index in names_in(candidate.lo) | names_in(candidate.hi):
+        if named & (names_in(candidate.lo) | names_in(candidate.hi)):
             continue
         axes: dict[str, set[int]] = {}
         chosen: list[kernel.Loop] = []

@@ -184,10 +184,23 @@ def _simulated_array() -> Any:
 def upload(index: int, destination: Layout, source: np.ndarray[Any, Any]) -> None:
     """Copy from the host into gapless memory of the same shape and dtype."""
     if destination.size:
+        if not destination.flags.c_contiguous:
+            destination, source = destination.T, source.T
         with target().gpus[index]:
-            native(index, destination).copy_to_device(
-                np.ascontiguousarray(source).reshape(destination.shape)
-            )
+            data = np.frombuffer(np.ascontiguousarray(source), np.uint8)
+            native(index, _raw(destination)).copy_to_device(data)
+
+
+def _raw(gapless: Layout) -> Layout:
+    """The same memory as bytes in a row: Numba drops axes with steps of 0 where it copies, which
+    axes of size 1 may have."""
+    place = {
+        "shape": (gapless.nbytes,),
+        "typestr": "|u1",
+        "data": (gapless.__array_interface__["data"][0], False),
+        "version": 3,
+    }
+    return np.asarray(_Memory(place, gapless))
 
 
 def download(index: int, source: Layout) -> np.ndarray[Any, Any]:
@@ -218,7 +231,7 @@ class _Memory:
 def move(index: int, destination: Layout, source: Layout) -> None:
     """Copy on the device between gapless arrays of the same shape, dtype and order of memory."""
     with target().gpus[index]:
-        native(index, destination).copy_to_device(native(index, source))
+        native(index, _raw(destination)).copy_to_device(native(index, _raw(source)))
 
 
 def enter(index: int) -> None:

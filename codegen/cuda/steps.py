@@ -212,15 +212,12 @@ class Split:
                     }
                     inside = [part for s in in_memory(body, changing) for part in beside(s, fixed)]
                     known = sorted((used(body) & fixed.keys()) - made)
-                    found.append(
-                        Group(
-                            [
-                                *[kernel.Let(name, loaded(name, fixed[name])) for name in known],
-                                *inside,
-                            ],
-                            trusted,
-                        )
-                    )
+                    indices = int_names(body)
+                    lets = [
+                        kernel.Let(name, loaded(name, fixed[name], name in indices))
+                        for name in known
+                    ]
+                    found.append(Group([*lets, *inside], trusted))
                     found += [Fetch(name, f"{name}_cell") for name in sorted(made & fetched)]
                 case Fetch():
                     pass
@@ -239,10 +236,11 @@ class Split:
         return found
 
 
-def loaded(name: str, dtype: Any) -> kernel.Expression:
-    """A local from its cell; as an index, which it may be used as, where it is an integer."""
+def loaded(name: str, dtype: Any, index: bool) -> kernel.Expression:
+    """A local from its cell; as an index, which has no sign, only where it is used as one: Numba
+    makes a float of an index and an integer."""
     cell = kernel.Load(f"{name}_cell", (0,), dtype)
-    return kernel.Apply("index({x})", (("x", cell),), dtype) if dtype.kind in "iu" else cell
+    return kernel.Apply("index({x})", (("x", cell),), dtype) if index else cell
 
 
 def beside(s: kernel.Statement, fixed: Mapping[str, Any]) -> Iterator[kernel.Statement]:

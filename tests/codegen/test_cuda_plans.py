@@ -10,6 +10,8 @@ import pytest
 
 import tracegrad as tg
 from tests.cuda_plans import INSTALLED, plan_of
+from tracegrad.codegen import kernel
+from tracegrad.codegen.integers import symbol
 
 pytestmark = pytest.mark.skipif(not INSTALLED, reason="needs pip install 'tracegrad[cuda]'")
 
@@ -107,3 +109,34 @@ def test_places_that_move_stay_in_memory() -> None:
     assert len(made(kernel.Name("n", i8))) == 3
     assert len(made(kernel.Name("n", i8), step)) == 1
     assert len(made(kernel.Load("at", (0,), i8))) == 1
+
+
+def loop(index: str, lo: Any, hi: Any, *body: Any) -> kernel.Loop:
+    return kernel.Loop(index, lo, hi, body)
+
+
+@pytest.mark.parametrize("through", ["the loop itself", "a loop between", "a number made inside"])
+def test_loops_are_not_moved_away_from_what_bounds_them(through: str) -> None:
+    """A loop that may go outside of a loop in order, were it not for its bounds."""
+    from tracegrad.codegen.cuda.dependence import interchanged
+    from tracegrad.codegen.owners import Owners
+
+    j, k, i = symbol("j"), symbol("k"), symbol("i")
+    write = kernel.Store("a", (j,), kernel.Load("a", (j,), np.dtype(float)))
+    bound = {"the loop itself": i, "a loop between": k, "a number made inside": symbol("n")}[
+        through
+    ]
+    inner = loop("j", 32 * bound, 32 * bound + 32, write)
+    let = kernel.Let("n", kernel.Index(i, np.dtype(np.int64)))
+    step = loop("i", 0, 9, *([let] if "number" in through else []), loop("k", 0, 4, inner))
+    free = loop("i", 0, 9, loop("k", 0, 4, loop("j", 0, 128, write)))
+    owners = Owners({"a": kernel.Buffer("a", np.dtype(float), (128,), "temp")})
+    assert interchanged(free, owners, "j1") is not None
+    assert interchanged(step, owners, "j1") is None
+
+
+def test_transposing_loops_are_not_tiled() -> None:
+    """Tiles are for caches; each would be a thread's, in turn."""
+    launches = kernels(lambda x, y: x + y.T, (512, 512), (512, 512))
+    assert all("rows" not in launch.source for launch in launches)
+    assert max(launch.work for launch in launches) == 512 * 512

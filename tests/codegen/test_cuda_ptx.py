@@ -157,3 +157,17 @@ def test_machine_code_is_kept_on_disk(tmp_path: Path) -> None:
     file.write_bytes(file.read_bytes()[:-1])
     assert made()[1] == 0
     assert made()[1] == 1
+
+
+def test_positions_that_several_kernels_know_keep_their_sign() -> None:
+    """Between the kernels a library solves; what counts from the end is counted after it, too."""
+
+    def picked(x: Any, i: Any) -> Any:
+        factor = x[i] * 2.0
+        found = np.linalg.solve(np.outer(x, x) + np.eye(9) * factor, x)
+        return found[i] * factor + np.sum(found) * (i * 2 - 7)
+
+    for function in (picked, tg.grad(picked)):
+        plan = compiled(function, (np.ones(9), np.array(-2)))
+        assert len(plan.launches) > 1
+        assert "_cell[" in plan.source, "nothing is handed on"

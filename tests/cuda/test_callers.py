@@ -139,3 +139,31 @@ def test_failures_are_told() -> None:
         assert f(table, place).tolist() == [1.0, 2.0]
         with pytest.raises(IndexError, match="7"):
             f(table, there(np.array([1, 7]))).tolist()
+
+
+STEPS_OF_ANY_SIZE = {
+    "an axis without a step": np.lib.stride_tricks.as_strided(np.arange(6.0), (6, 1), (8, 0)),
+    "steps past the end": np.lib.stride_tricks.as_strided(np.arange(6.0), (1, 6), (800, 8)),
+    "one element": np.lib.stride_tricks.as_strided(np.ones(1), (1, 1), (0, 0)),
+    "broadcast": np.broadcast_to(np.arange(3.0), (4, 3)),
+    "reversed": np.arange(6.0)[::-1],
+    "a column": np.arange(12.0).reshape(6, 2)[:, :1],
+    "Fortran order": np.asfortranarray(np.arange(12.0).reshape(3, 4)),
+    "no elements": np.ones((0, 1)),
+}
+
+
+@pytest.mark.parametrize("name", STEPS_OF_ANY_SIZE)
+def test_steps_of_any_size(name: str) -> None:
+    """Arrays of NumPy and arrays there are copied whatever their strides are."""
+    array = STEPS_OF_ANY_SIZE[name]
+    assert np.array_equal(there(array).cpu().numpy(), array)
+    f = tg.jit(lambda s: s * array)
+    for _ in range(2):
+        assert np.array_equal(f(there(2.0)).cpu().numpy(), 2 * array)
+    x = there(array)
+    y = tg.zeros(array.shape, device="cuda")
+    for view, other in ((x, y), (x.T, y.T), (x[..., None], y[..., None])):
+        other.copy_(view)
+        assert np.array_equal(y.cpu().numpy(), array)
+        assert np.array_equal(view.clone().cpu().numpy(), view.cpu().numpy())

@@ -63,7 +63,7 @@ PIPELINE: tuple[tuple[str, Callable[[Draft], list[kernel.Phase]]], ...] = (
     ),  # when it is known which small arrays are left
     ("tile", lambda d: tile(d.phases, d.fresh)),  # last: it cuts loops that other passes read
 )
-HOST_ONLY = frozenset({"fuse copies", "batch blocks"})
+HOST_ONLY = frozenset({"fuse copies", "batch blocks", "tile"})
 """What is for few threads with caches of their own."""
 
 
