@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tracegrad.codegen import kernel
+from tracegrad.codegen.integers import symbol
 
 import tracegrad as tg
 from tests.cuda_plans import INSTALLED, plan_of
-from tracegrad.codegen import kernel
-from tracegrad.codegen.integers import symbol
 
 pytestmark = pytest.mark.skipif(not INSTALLED, reason="needs pip install 'tracegrad[cuda]'")
 
