@@ -110,7 +110,7 @@ def starters(
     machine = importlib.import_module(".machine", __package__)
     code = machine.machine_code(source, kernels, driver.capability(index), folder)
     return {
-        k.name: _on_gpu(machine.starter(code[k.name], index, k.threads, k.waits, PARTS), k)
+        k.name: _on_gpu(machine.starter(code[k.name], k, index, PARTS), k)
         for k in kernels
     }
 

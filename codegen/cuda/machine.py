@@ -8,6 +8,7 @@ import functools
 import importlib
 import importlib.metadata
 import re
+import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,34 +115,46 @@ def _number(pattern: str, text: str) -> int:
 
 
 def starter(
-    machine: Machine, index: int, threads: int, waits: bool, most: int
+    machine: Machine, kernel: Kernel, index: int, most: int
 ) -> Callable[[int, Sequence[int]], None]:
-    """Launches the kernel on a device, on its default stream, with so many blocks and these words
-    as arguments, for a thread that has entered the device (`driver.enter`)."""
+    """Launches a kernel on a device, on its default stream, with so many blocks (at most `most`
+    where they wait for each other) and these words as arguments, for a thread that has entered the
+    device (`driver.enter`)."""
     from cuda.bindings import driver as bindings
     from cuda.core import Device
 
     device: Any = Device(index)
     device.set_current()
     made = ObjectCode.from_cubin(machine.code)
-    kernel = made.get_kernel(machine.entry)
-    per_processor = kernel.occupancy.max_active_blocks_per_multiprocessor(threads, 0)
+    found = made.get_kernel(machine.entry)
+    per_processor = found.occupancy.max_active_blocks_per_multiprocessor(kernel.threads, 0)
     resident = per_processor * device.properties.multiprocessor_count
-    limit = max(1, min(resident, most) if waits else 4 * resident)
-    function, stream = int(kernel.handle), int(device.default_stream.handle)
+    limit = max(1, min(resident, most) if kernel.waits else 4 * resident)
+    function, stream = int(found.handle), int(device.default_stream.handle)
+    threads, count, packed = kernel.threads, kernel.words, struct.Struct(f"{kernel.words}q")
+    launch = bindings.cuLaunchCooperativeKernel if kernel.waits else bindings.cuLaunchKernel
+    rest = () if kernel.waits else (0,)
+    free: list[tuple[Any, int, Any]] = []
+
+    def room() -> tuple[Any, int, Any]:
+        """Memory for the arguments of one launch, which the driver copies: the words, the address
+        of the list of their places, and that list."""
+        words = (ctypes.c_int64 * count)()
+        first = ctypes.addressof(words)
+        places = (ctypes.c_uint64 * count)(*range(first, first + 8 * count, 8))
+        return words, ctypes.addressof(places), places
 
     def start(blocks: int, words: Sequence[int]) -> None:
         # The driver is asked directly: what checks and converts arguments of all kinds takes
-        # longer than a small kernel.
-        count = len(words)
-        given = (ctypes.c_uint64 * count)(*words)
-        first = ctypes.addressof(given)
-        places = (ctypes.c_uint64 * count)(*range(first, first + 8 * count, 8))
-        shape = (min(blocks, limit), 1, 1, threads, 1, 1, 0, stream, ctypes.addressof(places))
-        if waits:
-            (code,) = bindings.cuLaunchCooperativeKernel(function, *shape)
-        else:
-            (code,) = bindings.cuLaunchKernel(function, *shape, 0)
+        # longer than a small kernel. Several threads may be here at once.
+        try:
+            given = free.pop()
+        except IndexError:
+            given = room()
+        packed.pack_into(given[0], 0, *words)
+        shape = (min(blocks, limit), 1, 1, threads, 1, 1, 0, stream, given[1])
+        (code,) = launch(function, *shape, *rest)
+        free.append(given)
         if code:
             raise RuntimeError(f"{machine.entry}: the device refused the kernel: {code.name}")
 
