@@ -96,6 +96,26 @@ class Node:
     where: str = ""
     note: str = ""
 
+    def replace(
+        self,
+        inputs: tuple[Atom, ...] | None = None,
+        params: dict[str, Any] | None = None,
+        outputs: tuple[Var, ...] | None = None,
+    ) -> Node:
+        """The same application but for these."""
+        return Node(
+            self.op,
+            self.inputs if inputs is None else inputs,
+            self.params if params is None else params,
+            self.outputs if outputs is None else outputs,
+            self.where,
+            self.note,
+        )
+
+    def again(self, inputs: tuple[Atom, ...]) -> Node:
+        """The same for other operands, with results of its own."""
+        return self.replace(inputs, outputs=tuple([Var(v.type, v.name) for v in self.outputs]))
+
     def subgraphs(self) -> Iterator[Graph]:
         """The graphs in the parameters: regions, called graphs."""
         for value in self.params.values():

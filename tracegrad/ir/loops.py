@@ -169,7 +169,7 @@ class Loop:
         ]
         last = [self.count] if self.count is not None else []
         outputs = (*[c.last for c in self.carries], *[r.stacked for r in self.results], *last)
-        return Node(o.op, tuple(operands), params, outputs, o.where, o.note)
+        return o.replace(inputs=tuple(operands), params=params, outputs=outputs)
 
 
 def _graph(graph: Graph, inputs: Sequence[Any], outputs: Sequence[Atom]) -> Graph:

@@ -127,7 +127,7 @@ def _in_steps(node: Node, axis: int) -> list[Node]:
     total = Var(ArrayType(node.outputs[0].type.dtype, tuple([source.type.shape[k] for k in kept])))
     return [
         Node(node.op, (source,), {"axes": rest}, (total,), node.where, "of each lane"),
-        Node(node.op, (total,), {"axes": (kept.index(axis),)}, node.outputs, node.where, node.note),
+        node.replace(inputs=(total,), params={"axes": (kept.index(axis),)}),
     ]
 
 

@@ -159,22 +159,10 @@ def _in_two(
     )
     before = (index, *[operands[k] for k in first])
     return [
-        Node(
-            node.op,
-            before,
-            {**node.params, "branches": tuple(early)},
-            tuple(between),
-            node.where,
-            node.note,
+        node.replace(
+            inputs=before, params={**node.params, "branches": tuple(early)}, outputs=tuple(between)
         ),
-        Node(
-            node.op,
-            given,
-            {**node.params, "branches": tuple(after)},
-            node.outputs,
-            node.where,
-            node.note,
-        ),
+        node.replace(inputs=given, params={**node.params, "branches": tuple(after)}),
     ]
 
 

@@ -60,7 +60,7 @@ def _next(graph: Graph) -> Graph | None:
 def _with_inputs(node: Node, inputs: list[Atom]) -> Node:
     if all(a is b for a, b in zip(inputs, node.inputs, strict=True)):
         return node
-    return Node(node.op, tuple(inputs), node.params, node.outputs, node.where, node.note)
+    return node.replace(inputs=tuple(inputs))
 
 
 def _beginning(node: Node, part: Var, total: Atom, made: dict[Var, Node]) -> Node | None:
@@ -84,7 +84,7 @@ def _beginning(node: Node, part: Var, total: Atom, made: dict[Var, Node]) -> Nod
         if len(known) < len(branches) or not any(_links(b, b.outputs[at]) for b in known):
             return None
         params = {**node.params, "branches": tuple(known)}
-        return Node(node.op, (*node.inputs, total), params, node.outputs, node.where, node.note)
+        return node.replace(inputs=(*node.inputs, total), params=params)
     return None
 
 

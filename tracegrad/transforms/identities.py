@@ -139,13 +139,8 @@ def spread_late(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | Non
     types = node.op.infer(*sources, **node.params)
     if types[0].dtype != out.dtype or types[0].shape != ():
         return None
-    small = Node(
-        node.op,
-        tuple(s for s in sources if s is not None),
-        node.params,
-        (Var(types[0]),),
-        node.where,
-        node.note,
+    small = node.replace(
+        inputs=tuple(s for s in sources if s is not None), outputs=(Var(types[0]),)
     )
     value = (
         fold_literals(b, small, small.inputs)
@@ -175,7 +170,7 @@ def drop_broadcast(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | 
         return None
     types = tuple(node.op.infer(*operands, **node.params))
     if types == (out,):
-        simpler = Node(node.op, tuple(operands), node.params, node.outputs, node.where, node.note)
+        simpler = node.replace(inputs=tuple(operands))
         return _rule_identity_checked(b, simpler) or b.keep(simpler, simpler.inputs)[0]
     # What reads its own index cannot be computed at a smaller shape.
     if (
@@ -185,7 +180,7 @@ def drop_broadcast(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | 
         or "{0}" in rule.code
     ):
         return None
-    small = Node(node.op, tuple(operands), node.params, (Var(types[0]),), node.where, node.note)
+    small = node.replace(inputs=tuple(operands), outputs=(Var(types[0]),))
     value = _rule_identity_checked(b, small) or b.keep(small, small.inputs)[0]
     return b.emit(broadcast_to_op, (value,), {"shape": out.shape}, node)
 

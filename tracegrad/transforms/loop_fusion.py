@@ -189,16 +189,9 @@ def copies(nodes: Iterable[Node], values: dict[Atom, Atom]) -> Iterator[Node]:
     """The nodes with results of their own, for these values of what they read; `values` learns the
     results."""
     for node in nodes:
-        fresh = tuple([Var(v.type, v.name) for v in node.outputs])
-        yield Node(
-            node.op,
-            tuple([values.get(a, a) for a in node.inputs]),
-            node.params,
-            fresh,
-            node.where,
-            node.note,
-        )
-        values.update(zip(node.outputs, fresh, strict=True))
+        copy = node.again(tuple([values.get(a, a) for a in node.inputs]))
+        values.update(zip(node.outputs, copy.outputs, strict=True))
+        yield copy
 
 
 def _alike(
@@ -290,14 +283,7 @@ def in_order(graph: Graph, nodes: Sequence[Node], same: Mapping[Atom, Atom]) -> 
     def renamed(node: Node) -> Node:
         if not any(a in same for a in node.inputs):
             return node
-        return Node(
-            node.op,
-            tuple([same.get(a, a) for a in node.inputs]),
-            node.params,
-            node.outputs,
-            node.where,
-            node.note,
-        )
+        return node.replace(inputs=tuple([same.get(a, a) for a in node.inputs]))
 
     nodes = list(map(renamed, nodes))
     maker = {v: k for k, n in enumerate(nodes) for v in n.outputs}

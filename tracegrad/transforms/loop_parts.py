@@ -39,7 +39,7 @@ def inline_constants(graph: Graph) -> Graph:
     nodes: list[Node] = []
     for node in graph.nodes:
         inputs = tuple([same.get(a, a) for a in node.inputs])
-        inlined = Node(node.op, inputs, node.params, node.outputs, node.where, node.note)
+        inlined = node.replace(inputs)
         rule = node.op.lowering
         if is_loop(node):
             inlined = _inlined_loop(Loop.of(inlined), same) or inlined
@@ -199,7 +199,7 @@ def _with(node: Node, given: Mapping[Var, Atom]) -> Node:
     if not any(a in given for a in node.inputs if isinstance(a, Var)):
         return node
     inputs = tuple([given.get(a, a) if isinstance(a, Var) else a for a in node.inputs])
-    return Node(node.op, inputs, node.params, node.outputs, node.where, node.note)
+    return node.replace(inputs)
 
 
 def _chosen(values: Sequence[A], flags: Iterable[bool]) -> tuple[A, ...]:
@@ -232,8 +232,8 @@ def _with_inputs(body: Graph, kept: Sequence[bool]) -> Graph:
 def _rebuilt(
     node: Node, inputs: Sequence[Atom], params: Mapping[str, object], outputs: Sequence[Var]
 ) -> Node:
-    return Node(
-        node.op, tuple(inputs), {**node.params, **params}, tuple(outputs), node.where, node.note
+    return node.replace(
+        inputs=tuple(inputs), params={**node.params, **params}, outputs=tuple(outputs)
     )
 
 

@@ -116,16 +116,7 @@ def _taped(
             continue
         if any(isinstance(a, Var) and a not in values for a in node.inputs):
             continue
-        again = Loop.of(
-            Node(
-                node.op,
-                tuple([values.get(a, a) for a in node.inputs]),
-                node.params,
-                node.outputs,
-                node.where,
-                node.note,
-            )
-        )
+        again = Loop.of(node.replace(inputs=tuple([values.get(a, a) for a in node.inputs])))
         found = None if again.slices else joined(as_scan(first), again, simplify)
         # The steps are the same, and nothing is carried along beside them.
         if found is not None and len(found[0].carries) == len(first.carries):
@@ -195,18 +186,9 @@ def _replaced(
     nodes: list[Node] = []
 
     def add(node: Node, values: dict[Atom, Atom]) -> None:
-        fresh = tuple([Var(v.type, v.name) for v in node.outputs])
-        nodes.append(
-            Node(
-                node.op,
-                tuple([within(a, values) for a in node.inputs]),
-                node.params,
-                fresh,
-                node.where,
-                node.note,
-            )
-        )
-        values.update(zip(node.outputs, fresh, strict=True))
+        copy = node.again(tuple([within(a, values) for a in node.inputs]))
+        nodes.append(copy)
+        values.update(zip(node.outputs, copy.outputs, strict=True))
 
     for node in between:
         add(node, own)

@@ -71,11 +71,7 @@ class Rewriter:
         same = len(inputs) == len(node.inputs) and all(
             a is b for a, b in zip(inputs, node.inputs, strict=True)
         )
-        kept = (
-            node
-            if same
-            else Node(node.op, inputs, node.params, node.outputs, node.where, node.note)
-        )
+        kept = node if same else node.replace(inputs)
         self.nodes.append(kept)
         for v in kept.outputs:
             self.definition[v] = kept
@@ -106,7 +102,7 @@ class Rewriter:
             return tuple([names.get(a, a) if isinstance(a, Var) else a for a in atoms])
 
         nodes = [
-            Node(n.op, name(n.inputs), n.params, name(n.outputs), n.where, n.note)
+            n.replace(inputs=name(n.inputs), outputs=name(n.outputs))
             if not names.keys().isdisjoint((*n.inputs, *n.outputs))
             else n
             for n in graph.nodes
@@ -150,15 +146,8 @@ def _inlined(graph: Graph) -> Graph:
                     zip(node.outputs, expand(builder, node.params["graph"], operands), strict=True)
                 )
                 continue
-            fresh = Node(
-                node.op,
-                operands,
-                node.params,
-                tuple([Var(v.type, v.name) for v in node.outputs]),
-                node.where,
-                node.note,
-            )
-            values.update(zip(node.outputs, inside(builder, fresh, operands), strict=True))
+            copy = node.again(operands)
+            values.update(zip(node.outputs, inside(builder, copy, operands), strict=True))
         return [values[a] if isinstance(a, Var) else a for a in inner.outputs]
 
     def inside(builder: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Sequence[Atom]:
@@ -184,7 +173,7 @@ def with_graphs(node: Node, inputs: tuple[Atom, ...], change: Callable[[Graph], 
         return tuple([changed(v) for v in value]) if isinstance(value, tuple) else value
 
     params = {name: changed(value) for name, value in node.params.items()}
-    return Node(node.op, inputs, params, node.outputs, node.where, node.note)
+    return node.replace(inputs=inputs, params=params)
 
 
 RULES = (

@@ -126,14 +126,7 @@ def _behind(node: Node) -> list[Node] | None:
     changed = loop.replace(
         carries=(*kept, *carried), body=body.replace(nodes=(*body.nodes, *inside))
     ).node()
-    trimmed = Node(
-        changed.op,
-        changed.inputs,
-        {**changed.params, "body": trim(changed.params["body"])},
-        changed.outputs,
-        node.where,
-        node.note,
-    )
+    trimmed = changed.replace(params={**changed.params, "body": trim(changed.params["body"])})
     return [*before, trimmed, *behind]
 
 

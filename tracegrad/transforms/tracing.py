@@ -372,14 +372,7 @@ def cut_history(graph: Graph, live: set[Var], history: Sequence[str]) -> Graph:
             and not any(v in live for v in node.outputs)
             and any(v in live for v in node.inputs if isinstance(v, Var))
         ):
-            node = GraphNode(
-                node.op,
-                tuple([cut(a) for a in node.inputs]),
-                node.params,
-                node.outputs,
-                node.where,
-                node.note,
-            )
+            node = node.replace(inputs=tuple([cut(a) for a in node.inputs]))
         nodes.append(node)
     outputs = [
         a if k >= len(history) or history[k] else cut(a) for k, a in enumerate(graph.outputs)

@@ -99,7 +99,7 @@ def _made_explicit(graph: Graph) -> tuple[Graph, bool]:
 
 def _with(node: Node, **changes: Any) -> Node:
     given = {"inputs": node.inputs, "params": node.params, "outputs": node.outputs, **changes}
-    return Node(node.op, given["inputs"], given["params"], given["outputs"], node.where, node.note)
+    return node.replace(inputs=given["inputs"], params=given["params"], outputs=given["outputs"])
 
 
 def _dtypes(node: Node, inputs: Sequence[Atom]) -> tuple[Any, ...]:
