@@ -26,12 +26,9 @@ def texts_of(golden: Golden) -> str:
     for args in golden.again:
         jitted.graphs(*args)
     traced, optimized = jitted.graphs(*golden.args)
-    SIZES.open.append(optimized.sizes)
-    try:
+    with SIZES.opened(optimized.sizes):
         program = inplace.reuse(schedule(optimized, layouts_of(golden.args, traced)), ())[0]
         source = print_program(replace(program, doc="")).source
-    finally:
-        SIZES.open.pop()
     parts = {
         "traced graph": str(traced),
         "graph after the passes": str(optimized),

@@ -110,10 +110,11 @@ BODIES = {"switch": "branches", "sized": "graph", "block": "graph"}
 def _inlined(node: Node, kind: str) -> Node:
     first = 0 if kind == "block" else 1
     operands = node.inputs[first:]
+    seen: dict[Var, int] = {}
     twins = {
-        k: operands.index(a)
+        k: earlier
         for k, a in enumerate(operands)
-        if isinstance(a, Var) and operands.index(a) != k
+        if isinstance(a, Var) and (earlier := seen.setdefault(a, k)) != k
     }
     gone = [_is_number(a) or k in twins for k, a in enumerate(operands)]
     if not any(gone):
