@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from tracegrad.codegen.alone import COMPILING
+from tracegrad.codegen.loading import COMPILING
 
 import tracegrad as tg
 from tracegrad.compiled import alone

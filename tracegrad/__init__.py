@@ -15,7 +15,7 @@ if not (_pathlib.Path(__file__).parent / "codegen").is_dir():
 
 from . import autograd, ops, tensors, torch_names
 from . import checks as _checks
-from ._codegen import alone as _alone
+from ._codegen import loading as _loading
 from .autograd.grad_mode import (
     enable_grad,
     inference_mode,
@@ -211,9 +211,9 @@ if not _typing.TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
         if name in _MODULES:
-            return globals().setdefault(name, _alone.load(f"{__name__}.{_MODULES[name]}"))
+            return globals().setdefault(name, _loading.load(f"{__name__}.{_MODULES[name]}"))
         if name in _LATE:
-            home = _alone.load(f"{__name__}.{_LATE[name]}")
+            home = _loading.load(f"{__name__}.{_LATE[name]}")
         elif name in _LISTED:
             home = _LISTED[name]
         else:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import codegen as codegen
-    from codegen import alone as alone
     from codegen import inplace as inplace
     from codegen import integers as integers
     from codegen import kernel as kernel
+    from codegen import loading as loading
     from codegen import locks as locks
     from codegen import lowering as lowering
     from codegen import owners as owners
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
     from codegen import work as work
 else:
     from tracegrad import codegen
-    from tracegrad.codegen import alone, integers, locks, lowering, records, scalars, syntax
+    from tracegrad.codegen import integers, loading, locks, lowering, records, scalars, syntax
 
-    inplace = alone.Late("tracegrad.codegen.inplace")
-    kernel = alone.Late("tracegrad.codegen.kernel")
-    owners = alone.Late("tracegrad.codegen.owners")
-    text = alone.Late("tracegrad.codegen.text")
-    traversal = alone.Late("tracegrad.codegen.traversal")
-    verify = alone.Late("tracegrad.codegen.verify")
-    work = alone.Late("tracegrad.codegen.work")
+    inplace = loading.Late("tracegrad.codegen.inplace")
+    kernel = loading.Late("tracegrad.codegen.kernel")
+    owners = loading.Late("tracegrad.codegen.owners")
+    text = loading.Late("tracegrad.codegen.text")
+    traversal = loading.Late("tracegrad.codegen.traversal")
+    verify = loading.Late("tracegrad.codegen.verify")
+    work = loading.Late("tracegrad.codegen.work")
 
 __all__ = [
-    "alone",
     "codegen",
     "inplace",
     "integers",
     "kernel",
+    "loading",
     "locks",
     "lowering",
     "owners",

@@ -6,12 +6,12 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ._codegen import alone
+from ._codegen import loading
 
 if TYPE_CHECKING:
     import optree as optree
 else:
-    optree = alone.Late("optree")
+    optree = loading.Late("optree")
 
 _NAMESPACE = "tracegrad"
 _seen: set[type] = set()

@@ -27,7 +27,7 @@ import numpy as np
 import scipy
 from numba.core import config
 
-from ..alone import ASKED
+from ..loading import ASKED
 from ..scalars.value import outside
 from .entry import DamagedError, Entry, pack, unpack
 from .folder import opened

@@ -16,11 +16,11 @@ from numba import njit
 from numba.core import config, types
 from numba.np import numpy_support
 
-from ..alone import uninterrupted
 from ..disk import cache, stored
 from ..disk.entry import Entry
 from ..disk.sources import declared, generated
 from ..indices import typed
+from ..loading import uninterrupted
 from ..translation.direct import KernelCompiler
 from .borrowed import BorrowedArray, available
 from .support import index

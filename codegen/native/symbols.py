@@ -14,7 +14,7 @@ import llvmlite.binding as binding
 from numba.core import types
 from numba.extending import get_cython_function_address
 
-from ..alone import imported
+from ..loading import imported
 
 PREFIX = "tracegrad_"
 BLAS, LAPACK, SPECIAL = (

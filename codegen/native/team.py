@@ -22,7 +22,7 @@ from typing import Any
 
 import llvmlite.binding as binding
 
-from ..alone import COMPILING
+from ..loading import COMPILING
 from .borrowed import DATA, DIMENSIONS, STRIDES, available
 
 CLAIM, DONE, STOP, FIELDS = 0, 8, 16, 24

@@ -17,7 +17,7 @@ from .operands import NUMBERS, SCALARS, Array, Operand, Static, Tuple, Untransla
 from .values import Values
 from .words import times
 
-PLAIN = (
+DTYPES = (
     "float32",
     "float64",
     "complex64",
@@ -32,7 +32,7 @@ PLAIN = (
     "uint64",
     "bool_",
 )
-CASTS: dict[Any, Any] = {getattr(np, name): getattr(types, name) for name in PLAIN}
+CASTS: dict[Any, Any] = {getattr(np, name): getattr(types, name) for name in DTYPES}
 CASTS |= {float: types.float64, bool: types.boolean}
 MakeFunction = Callable[..., tuple[Any, Any, list[Any]]]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tracegrad.codegen.alone import COMPILING
+from tracegrad.codegen.loading import COMPILING
 from tracegrad.codegen.locks import lock
 
 import tracegrad as tg

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tracegrad.codegen.alone import COMPILING, uninterrupted
 from tracegrad.codegen.disk import cache
 from tracegrad.codegen.disk.entry import Entry
+from tracegrad.codegen.loading import COMPILING, uninterrupted
 
 import tracegrad as tg
 from tests.soak_programs import clean, drawn

@@ -13,7 +13,7 @@ import threading
 import pytest
 
 import tracegrad as tg
-from tracegrad._codegen import alone
+from tracegrad._codegen import loading
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LATE = (
@@ -273,14 +273,14 @@ def test_a_fork_waits_for_what_is_being_loaded() -> None:
     begun, go_on, forked = threading.Event(), threading.Event(), threading.Event()
 
     def hold() -> None:
-        with alone.LOADING:
+        with loading.LOADING:
             begun.set()
             go_on.wait(60)
 
     def fork() -> None:
         child = os.fork()
         if child == 0:
-            os._exit(0 if alone.LOADING.acquire(timeout=1) else 1)
+            os._exit(0 if loading.LOADING.acquire(timeout=1) else 1)
         forked.status = os.waitpid(child, 0)[1]  # type: ignore[attr-defined]
         forked.set()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .._codegen import alone
+from .._codegen import loading
 from ..tape.names import SavedTensor
 from . import anomaly_mode as anomaly_mode
 from . import forward_ad as forward_ad
@@ -37,7 +37,7 @@ else:
 
     def __getattr__(name: str) -> object:
         if name in ("functional", "profiler"):
-            return alone.load(f"tracegrad.autograd.{name}")
+            return loading.load(f"tracegrad.autograd.{name}")
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__() -> list[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._codegen import alone
+from .._codegen import loading
 from ..ops.arrays.transfer import place_of, transfer
 from ..tensor import Tensor
 from .functions import grad
@@ -22,7 +22,7 @@ from .functions import grad
 if TYPE_CHECKING:
     from . import jacobian_check
 else:
-    jacobian_check = alone.Late("tracegrad.autograd.jacobian_check")
+    jacobian_check = loading.Late("tracegrad.autograd.jacobian_check")
 
 Function = Callable[..., Any]
 

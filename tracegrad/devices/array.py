@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .._codegen import alone
+from .._codegen import loading
 from .device import CPU, Device, driver, resolve
 from .pool import pool_of
 
@@ -159,7 +159,7 @@ class DeviceArray:
             if self.pointer == other.pointer and self.strides == other.strides:
                 return
             other = other.copy()
-        alone.imported("..codegen.cuda.copies", __package__).copy(
+        loading.imported("..codegen.cuda.copies", __package__).copy(
             self.device.number, self.layout, other.layout
         )
 

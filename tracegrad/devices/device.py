@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any, Self
 
-from .._codegen import alone
+from .._codegen import loading
 from ..checks import describe
 
 KINDS = ("cpu", "cuda")
@@ -14,7 +14,7 @@ KINDS = ("cpu", "cuda")
 @functools.cache
 def driver() -> Any:
     """The module that talks to the GPU."""
-    return alone.imported("..codegen.cuda.driver", __package__)
+    return loading.imported("..codegen.cuda.driver", __package__)
 
 
 class Device(str):

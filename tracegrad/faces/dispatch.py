@@ -233,7 +233,7 @@ class NumpyDispatch(Value):
             if method == "__call__" and not kwargs:
                 target = KNOWN.get(ufunc)
                 if target is not None:
-                    op = ops.PLAIN.get(target)
+                    op = ops.APPLIED_BY.get(target)
                     if op is not None and op.eager is not None:
                         if len(inputs) == 1:
                             return op.eager(self)

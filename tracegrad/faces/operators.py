@@ -53,7 +53,7 @@ Function = Callable[..., Any]
 
 def ufunc_of(function: Function | None) -> np.ufunc | None:
     """NumPy's function for one that does nothing but apply an operation with two operands."""
-    op = None if function is None else ops.PLAIN.get(function)
+    op = None if function is None else ops.APPLIED_BY.get(function)
     return (
         op.evaluate
         if op is not None and len(op.inputs) == 2 and isinstance(op.evaluate, np.ufunc)
@@ -105,14 +105,14 @@ def _binary(function: Function) -> Any:
     method.__name__ = function.__name__
     return (
         method
-        if function not in ops.PLAIN
-        else Direct(ops.PLAIN[function], lambda x, y, params: method(x, y))
+        if function not in ops.APPLIED_BY
+        else Direct(ops.APPLIED_BY[function], lambda x, y, params: method(x, y))
     )
 
 
 def _reflected(function: Function) -> Any:
     title, times = (
-        REFLECTED.get(ops.PLAIN[function]) if function in ops.PLAIN else None,
+        REFLECTED.get(ops.APPLIED_BY[function]) if function in ops.APPLIED_BY else None,
         function is ops.mul,
     )
 
@@ -137,8 +137,8 @@ def _reflected(function: Function) -> Any:
     method.__name__ = function.__name__
     return (
         method
-        if function not in ops.PLAIN
-        else Direct(ops.PLAIN[function], lambda x, y, params: method(x, y), swapped=True)
+        if function not in ops.APPLIED_BY
+        else Direct(ops.APPLIED_BY[function], lambda x, y, params: method(x, y), swapped=True)
     )
 
 
@@ -168,8 +168,8 @@ def _unary(function: Function) -> Any:
     method.__name__ = function.__name__
     return (
         method
-        if function not in ops.PLAIN
-        else Direct(ops.PLAIN[function], lambda x, params: method(x))
+        if function not in ops.APPLIED_BY
+        else Direct(ops.APPLIED_BY[function], lambda x, params: method(x))
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from .._codegen import alone
+from .._codegen import loading
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -68,5 +68,5 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> object:
         if name not in _PROVIDED:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        alone.load(_PROVIDED[name])
+        loading.load(_PROVIDED[name])
         return globals()[name]

@@ -102,12 +102,12 @@ from .elementwise.trigonometric import (
     tanh,
 )
 
-PLAIN: dict[Callable[..., Any], Op] = {
-    **derived.PLAIN, **arithmetic.PLAIN, **elementary.PLAIN, **trigonometric.PLAIN,
-    **special.PLAIN,
+APPLIED_BY: dict[Callable[..., Any], Op] = {
+    **derived.APPLIED_BY, **arithmetic.APPLIED_BY, **elementary.APPLIED_BY,
+    **trigonometric.APPLIED_BY, **special.APPLIED_BY,
 }
-"""Functions that do nothing but apply their operation: methods and operators of boxed values skip
-them."""
+"""The operations of functions that do nothing but apply them: methods and operators of boxed values
+skip such functions."""
 
 OPS: tuple[Op, ...] = (
     *derived.OPS, *arithmetic.OPS, *shape.OPS, *slices.OPS, *concatenation.OPS, *elementary.OPS,

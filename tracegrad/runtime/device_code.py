@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import config
-from .._codegen import alone
+from .._codegen import loading
 from ..ir.graph import Graph
 from ..ir.recording import span
 from ..schedule import schedule
@@ -22,7 +22,7 @@ def planned(graph: Graph, layouts: tuple[str, ...]) -> Any:
 
     The graph was optimised without tapes: while a kernel runs, no memory grows."""
     with span("import the compiler"):
-        kernels = alone.imported("..codegen.cuda.kernels", __package__)
+        kernels = loading.imported("..codegen.cuda.kernels", __package__)
     with SIZES.opened(graph.sizes):
         with span(f"{graph.name}: schedule"):
             program = schedule(graph, layouts, device=True)
@@ -38,7 +38,7 @@ class CompiledOnDevice:
         self.plan = planned(graph, layouts)
         self.program = self.plan.program
         with span("import the compiler"):
-            run = alone.imported("..codegen.cuda.run", __package__)
+            run = loading.imported("..codegen.cuda.run", __package__)
         with span(f"{graph.name}: compile"):
             self.runner = run.Runner(self.plan, index, take, config.cache_dir())
         self.layouts = layouts

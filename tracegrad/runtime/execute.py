@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import config
-from .._codegen import alone, inplace, integers, kernel, locks
+from .._codegen import inplace, integers, kernel, loading, locks
 from ..ir.graph import Graph, Var
 from ..ir.recording import span
 from ..schedule import schedule
@@ -47,8 +47,8 @@ class Compiled:
         self, graph: Graph, layouts: tuple[str, ...], given_up: tuple[int, ...] = ()
     ) -> None:
         with span("import the compiler"):
-            printing = alone.imported("..codegen.printer", __package__)
-            native = alone.imported("..codegen.native.compile", __package__)
+            printing = loading.imported("..codegen.printer", __package__)
+            native = loading.imported("..codegen.native.compile", __package__)
         with SIZES.opened(graph.sizes):
             with span(f"{graph.name}: schedule"):
                 program, self.program, self.reused = _scheduled(graph, layouts, given_up)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._codegen import alone
+from .._codegen import loading
 from ..errors import TracegradError
 from ..ir.graph import Graph
 from ..schedule import schedule
@@ -49,7 +49,7 @@ def numba_function(
 def standalone(graph: Graph, values: Sequence[Any], arguments: int, captures: str) -> Any:
     """A dispatcher over the first `arguments` inputs (all of them with captures="arguments"); the
     rest is frozen to `values`."""
-    native = alone.imported("..codegen.native.njit_wrapper", __package__)
+    native = loading.imported("..codegen.native.njit_wrapper", __package__)
     executable = executable_for(graph)
     compiled: Compiled = executable.compiled(("A",) * len(graph.inputs))
     program = compiled.program
@@ -70,8 +70,8 @@ def device_function(graph: Graph, captures: bool) -> Any:
             f"{graph.name} reads arrays from its surroundings, which a device function cannot "
             "hold: pass captures='arguments'"
         )
-    alone.imported("..codegen.cuda.driver", __package__).target()  # says what is missing
-    module = alone.imported("..codegen.cuda.device_function", __package__)
+    loading.imported("..codegen.cuda.driver", __package__).target()  # says what is missing
+    module = loading.imported("..codegen.cuda.device_function", __package__)
     graph = optimize(graph, tapes=False)
     with SIZES.opened(graph.sizes):
         return module.make_device_function(schedule(graph, ("A",) * len(graph.inputs), device=True))

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from .._codegen import alone, kernel, work
+from .._codegen import kernel, loading, work
 from .choice import Choice
 
 CALL = 4_000_000
@@ -229,7 +229,7 @@ class Pool:
     @staticmethod
     def native() -> Any:
         """The module of native code, which loads the compiler."""
-        return alone.imported("..codegen.native.team", __package__)
+        return loading.imported("..codegen.native.team", __package__)
 
     @property
     def available(self) -> bool:

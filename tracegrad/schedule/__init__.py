@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._codegen import alone
+from .._codegen import loading
 
 if TYPE_CHECKING:
     from .build import schedule
 else:
-    _build = alone.Late("tracegrad.schedule.build")
+    _build = loading.Late("tracegrad.schedule.build")
 
     def schedule(*args: Any, **options: Any) -> Any:
         """A program for a graph; see `build.schedule`."""

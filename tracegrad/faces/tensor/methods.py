@@ -26,7 +26,7 @@ from .updates import TensorUpdates
 
 def _unary(name: str) -> Callable[[Any], Any]:
     function = getattr(ops, name)
-    op = ops.PLAIN.get(function)
+    op = ops.APPLIED_BY.get(function)
 
     def method(self: Any) -> Any:
         return function(self) if op is None or op.eager is None else op.eager(self)

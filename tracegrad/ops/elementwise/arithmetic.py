@@ -224,7 +224,7 @@ def not_equal(x: Any, y: Any) -> Any:
     return bind(not_equal_op, (x, y))
 
 
-PLAIN: dict[Callable[..., Any], Op] = {
+APPLIED_BY: dict[Callable[..., Any], Op] = {
     sub: sub_op,
     div: div_op,
     neg: neg_op,
@@ -235,7 +235,7 @@ PLAIN: dict[Callable[..., Any], Op] = {
     equal: equal_op,
     not_equal: not_equal_op,
 }
-"""Functions that do nothing but apply their operation."""
+"""The operations of functions that do nothing but apply them."""
 
 OPS = (
     sub_op,

@@ -367,7 +367,7 @@ def convert(x: Any, dtype: Any) -> Any:
     return bind(convert_op, [x], {"dtype": target})
 
 
-PLAIN: dict[Callable[..., Any], Op] = {add: add_op, mul: mul_op}
-"""Functions that do nothing but apply their operation."""
+APPLIED_BY: dict[Callable[..., Any], Op] = {add: add_op, mul: mul_op}
+"""The operations of functions that do nothing but apply them."""
 
 OPS = (add_op, mul_op, strong_mul_op, convert_op, conj_op, real_op)

@@ -335,7 +335,7 @@ def positive(x: Any) -> Any:
 
 abs, fabs = absolute, absolute
 
-PLAIN = {
+APPLIED_BY = {
     sqrt: sqrt_op,
     cbrt: cbrt_op,
     exp: exp_op,
@@ -347,7 +347,7 @@ PLAIN = {
     log10: log10_op,
     positive: identity_op,
 }
-"""Functions that do nothing but apply their operation."""
+"""The operations of functions that do nothing but apply them."""
 
 OPS = (
     exp_op,

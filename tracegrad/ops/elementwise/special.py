@@ -415,7 +415,7 @@ def entr(x: Any) -> Any:
 
 expit, gammaln, psi = sigmoid, lgamma, digamma
 
-PLAIN = {
+APPLIED_BY = {
     sigmoid: sigmoid_op,
     erf: erf_op,
     erfc: erfc_op,
@@ -423,7 +423,7 @@ PLAIN = {
     lgamma: lgamma_op,
     digamma: digamma_op,
 }
-"""Functions that do nothing but apply their operation."""
+"""The operations of functions that do nothing but apply them."""
 
 OPS = (
     sigmoid_op,

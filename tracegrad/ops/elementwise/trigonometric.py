@@ -441,7 +441,7 @@ arcsin, arccos, arctan, arctan2 = asin, acos, atan, atan2
 arcsinh, arccosh, arctanh = asinh, acosh, atanh
 degrees, radians = rad2deg, deg2rad
 
-PLAIN = {
+APPLIED_BY = {
     sin: sin_op,
     cos: cos_op,
     tan: tan_op,
@@ -455,7 +455,7 @@ PLAIN = {
     acosh: acosh_op,
     atanh: atanh_op,
 }
-"""Functions that do nothing but apply their operation."""
+"""The operations of functions that do nothing but apply them."""
 
 OPS = (
     sin_op,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._codegen import alone
+from ..._codegen import loading
 from ...errors import ShapeError
 from ...ir.dispatch import bind
 from ...ir.op import Op, Types, op
@@ -33,7 +33,7 @@ from .stacks import (
 
 
 def _triangular_evaluate(a: Any, b: Any, *, lower: bool, trans: int, unit: bool) -> Any:
-    lapack = alone.imported(
+    lapack = loading.imported(
         "scipy.linalg.lapack"
     )  # loading it costs more than the rest of the package
     trtrs: Any = lapack.get_lapack_funcs("trtrs", (a, b))
