@@ -12,8 +12,10 @@ from .._codegen import integers
 from ..checks import REFUSED, array, describe, explained, fault_of_array
 from ..dtypes import of_another_library
 from ..ir.dispatch import SPECIAL, STATE, Value
+from ..ir.graph import Var
 from ..ir.op import Op
 from ..ir.operands import PLAIN, plain_operand
+from ..ops.elementwise.arithmetic import number
 from ..ops.matrices.products import IN_ONE_STEP, matmul_op
 from ..ops.places.keys import reading
 from ..tape.eager_text import REFLECTED, write_out
@@ -196,6 +198,39 @@ def assigned(x: Any, index: Any, /, value: Any) -> None:
     read."""
 
 
+def _is_number(x: Any) -> bool:
+    """Whether this stands for a Python number."""
+    if isinstance(x, Value):
+        return isinstance(x._data, Var) and x._data.type.weak
+    return type(x) in (bool, int, float, complex)
+
+
+def as_number(result: Any, *operands: Any) -> Any:
+    """What Python's operator gives of these: of Python's numbers alone such a number, where NumPy's
+    function, which is the same operation, gives an array's."""
+    if (
+        isinstance(result, Value)
+        and isinstance(result._data, Var)
+        and not result._data.type.weak
+        and all(map(_is_number, operands))
+    ):
+        return number(result)
+    return result
+
+
+def _power(x: Any, y: Any) -> Any:
+    result = ops.power(x, y)
+    return as_number(result, x, y) if STATE.traces else result
+
+
+def _absolute(x: Any) -> Any:
+    result = ops.absolute(x)
+    return as_number(result, x) if STATE.traces else result
+
+
+_power.__name__, _absolute.__name__ = "power", "absolute"
+
+
 class Operators(Value):
     """Operators as methods. In-place forms go through `_update`, which each face defines by its own
     rules of writing."""
@@ -220,7 +255,7 @@ class Operators(Value):
         _reflected(ops.remainder),
         _in_place(ops.remainder),
     )
-    __pow__, __rpow__, __ipow__ = _binary(ops.power), _reflected(ops.power), _in_place(ops.power)
+    __pow__, __rpow__, __ipow__ = _binary(_power), _reflected(_power), _in_place(ops.power)
     __rmatmul__, __imatmul__ = _reflected(ops.matmul), _in_place(ops.matmul)
     __and__, __rand__, __iand__ = (
         _binary(ops.bitwise_and),
@@ -258,7 +293,7 @@ class Operators(Value):
     __neg__, __pos__, __abs__, __invert__ = (
         _unary(ops.neg),
         _unary(ops.positive),
-        _unary(ops.absolute),
+        _unary(_absolute),
         _unary(ops.invert),
     )
     # Where __eq__ is defined, Python drops the hash: boxed values are hashed by identity.

@@ -18,6 +18,7 @@ from ...ir.dispatch import STATE, Value
 from ...ir.graph import Var
 from ...ir.lines import formats_text, user_line
 from ...ir.trace import of_sizes
+from ..operators import as_number
 from .refusals import inside_library
 
 NUMBER = (
@@ -111,10 +112,12 @@ class ArrayNumbers(Value):
 
     def _whole(self: Any, rounded: Any) -> Any:
         """A number rounded by Python's functions is an integer."""
-        return rounded if self.ndim else ops.convert(rounded, np.int64)
+        return rounded if self.ndim else as_number(ops.convert(rounded, np.int64), self)
 
     def __round__(self: Any, ndigits: int | None = None) -> Any:
-        return ops.round(self, ndigits) if ndigits is not None else self._whole(ops.round(self, 0))
+        if ndigits is None:
+            return self._whole(ops.round(self, 0))
+        return as_number(ops.round(self, ndigits), self)
 
     def __trunc__(self: Any) -> Any:
         return self._whole(ops.trunc(self))
