@@ -14,7 +14,7 @@ from ...checks import describe, flag
 from ...checks.kinds import INT
 from ...errors import ShapeError
 from ...ir.dispatch import Value
-from ...ops.define import ndim_of, of_list, shape_of
+from ...ops.define import ndim_of, shape_of
 from ...types import normalize_axis
 from ..operators import array_of, operand
 from .lookup import result_type, store_exactly, unsupported
@@ -66,9 +66,11 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     x = operand(x)
     arrays = (list, np.ndarray, Value)
     # NumPy's rule: what holds no lists and arrays is itself one condition.
-    one = ndim_of(x) and len(of_list(condlist)) and not isinstance(condlist[0], arrays)
-    if isinstance(condlist, (np.ndarray, Value)) and ndim_of(condlist) == 1:
-        one = bool(ndim_of(x))
+    one = ndim_of(x) and (
+        ndim_of(condlist) == 1
+        if isinstance(condlist, (np.ndarray, Value))
+        else len(condlist) and not isinstance(condlist[0], arrays)
+    )
     conditions = [ops.convert(operand(c), bool) for c in ([condlist] if one else condlist)]
     functions = list(funclist)
     if len(functions) - len(conditions) not in (0, 1):
