@@ -2,18 +2,17 @@
 
 An expression is a polynomial with integer coefficients over *atoms*: a `Symbol`, or an opaque
 quotient, remainder, minimum, maximum or square root of expressions. Two expressions that the
-canonical form makes equal compare equal with `==` and hash alike; a constant expression is always a
-plain `int`, never an `Integer`. All shape arithmetic of the project is done here.
+canonical form makes equal compare equal with `==` and hash alike, all others differ, whatever their
+symbols stand for; a constant expression is always a plain `int`, never an `Integer`. All shape
+arithmetic of the project is done here. Which of two expressions is larger, and whether two forms
+are one number, is for those to say who know something of the symbols.
 """
 
 from __future__ import annotations
 
 import math
-import operator
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any, Protocol, TypeAlias, Union
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias, Union
 
 import numpy as np
 
@@ -87,116 +86,59 @@ class Integer:
 
     def __init__(self, terms: tuple[tuple[Monomial, int], ...]) -> None:
         self.terms = terms
-        # Python's hashes of -1 and -2 are the same. Where two expressions have one hash, looking
-        # one up asks whether they are equal, which is a question to the tracer, and not one to a
-        # dict.
-        self._hash = hash(tuple([(m, c ^ 0x5BD1E995) for m, c in terms]))
+        self._hash = hash(terms)
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Integer) and self.terms == other.terms:
-            return True
-        if isinstance(other, float) and other.is_integer():
-            other = int(other)
-        return isinstance(other, (int, Integer)) and _decided("==", add(self, mul(-1, other)))
+        if isinstance(other, Integer):
+            return self.terms == other.terms
+        return False if isinstance(other, int) else NotImplemented
 
     def __hash__(self) -> int:
         return self._hash
 
     def __bool__(self) -> bool:
-        return self != 0
+        raise TypeError(f"whether {self} is 0 does not show in its form: prove it, or ask")
 
-    def __lt__(self, other: Int | float) -> bool:
-        return decide("<", self, _whole(other, math.ceil))
-
-    def __le__(self, other: Int | float) -> bool:
-        return decide("<=", self, _whole(other, math.floor))
-
-    def __gt__(self, other: Int | float) -> bool:
-        return decide("<", _whole(other, math.floor), self)
-
-    def __ge__(self, other: Int | float) -> bool:
-        return decide("<=", _whole(other, math.ceil), self)
-
-    def __index__(self) -> int:
-        """The number that this size is while tracing; using it pins the size."""
-        if not OPENED.open:
-            raise TypeError(f"the symbolic integer {self} has no value outside a trace")
-        return OPENED.open[-1].pin(self)
-
-    # With integers these stay integer expressions. With other numbers, and where they divide, they
-    # become traced numbers (`box`); with anything else the other operand decides, which pins the
-    # size where it asks for an index (`[0.0] * n`).
+    def __int__(self) -> int:
+        raise TypeError(f"the symbolic integer {self} is no number")
 
     def __add__(self, other: Any) -> Any:
-        return _combined(add, operator.add, self, other)
+        return _combined(add, self, other)
 
     def __radd__(self, other: Any) -> Any:
-        return _combined(add, operator.add, other, self)
+        return _combined(add, other, self)
 
     def __sub__(self, other: Any) -> Any:
-        return _combined(lambda a, b: add(a, mul(-1, b)), operator.sub, self, other)
+        return _combined(sub, self, other)
 
     def __rsub__(self, other: Any) -> Any:
-        return _combined(lambda a, b: add(a, mul(-1, b)), operator.sub, other, self)
+        return _combined(sub, other, self)
 
     def __neg__(self) -> Int:
         return mul(-1, self)
 
     def __mul__(self, other: Any) -> Any:
-        return _combined(mul, operator.mul, self, other)
+        return _combined(mul, self, other)
 
     def __rmul__(self, other: Any) -> Any:
-        return _combined(mul, operator.mul, other, self)
+        return _combined(mul, other, self)
 
     def __floordiv__(self, other: Any) -> Any:
-        return _combined(floordiv, operator.floordiv, self, other)
+        return _combined(floordiv, self, other)
 
     def __rfloordiv__(self, other: Any) -> Any:
-        return _combined(floordiv, operator.floordiv, other, self)
+        return _combined(floordiv, other, self)
 
     def __mod__(self, other: Any) -> Any:
-        return _combined(mod, operator.mod, self, other)
+        return _combined(mod, self, other)
 
     def __rmod__(self, other: Any) -> Any:
-        return _combined(mod, operator.mod, other, self)
+        return _combined(mod, other, self)
 
-    def __divmod__(self, other: Any) -> Any:
-        return self // other, self % other
-
-    def __truediv__(self, other: Any) -> Any:
-        return _combined(None, operator.truediv, self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return _combined(None, operator.truediv, other, self)
-
-    def __pow__(self, other: Any) -> Any:
-        whole = isinstance(other, int) and 0 <= other <= 4
-        return product([self] * other) if whole else _combined(None, operator.pow, self, other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return _combined(None, operator.pow, other, self)
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        """NumPy's functions of sizes, and NumPy's numbers and arrays combined with them."""
-        exact = {
-            "add": operator.add,
-            "subtract": operator.sub,
-            "multiply": operator.mul,
-            "floor_divide": operator.floordiv,
-        }
-        if (
-            method == "__call__"
-            and ufunc.__name__ in exact
-            and all(isinstance(x, (Integer, np.integer)) for x in inputs)
-        ):
-            return exact[ufunc.__name__](*[x if isinstance(x, Integer) else int(x) for x in inputs])
-        if not OPENED.open:
-            return NotImplemented
-        return getattr(ufunc, method)(*_boxed(inputs), **options)
+    __array_ufunc__ = None
+    """NumPy's integers leave arithmetic with an expression to it."""
 
     def __str__(self) -> str:
-        if OPENED.open and OPENED.open[-1].shown():
-            return str(self.__index__())
         text = ""
         for monomial, coefficient in self.terms:
             factors = [
@@ -220,34 +162,17 @@ class Integer:
     __repr__ = __str__
 
 
-def _whole(value: Int | float, rounded: Callable[[float], int]) -> Int:
-    """What an integer is compared with in place of a fraction; an infinity is farther than any
-    size."""
-    if not isinstance(value, float):
-        return value
-    return rounded(value) if math.isfinite(value) else int(math.copysign(1 << 62, value))
-
-
-def _combined(
-    exact: Callable[[Int, Int], Int] | None, otherwise: Callable[[Any, Any], Any], a: Any, b: Any
-) -> Any:
-    if all(isinstance(x, (Integer, np.integer)) or type(x) in (int, bool) for x in (a, b)):
-        if exact is not None:
-            return exact(*[x if isinstance(x, Integer) else int(x) for x in (a, b)])
-    elif not all(
-        isinstance(x, (Integer, int, float, complex, np.number, np.ndarray)) for x in (a, b)
-    ):
+def _combined(function: Callable[[Int, Int], Int], a: Any, b: Any) -> Any:
+    if not all(isinstance(x, (int, Integer, np.integer)) for x in (a, b)):
         return NotImplemented
-    return otherwise(*_boxed((a, b))) if OPENED.open else NotImplemented
-
-
-def _boxed(values: Iterable[Any]) -> list[Any]:
-    return [OPENED.open[-1].box(x) if isinstance(x, Integer) else x for x in values]
+    return function(*[x if isinstance(x, Integer) else int(x) for x in (a, b)])
 
 
 def _terms(value: Int) -> dict[Monomial, int]:
     if isinstance(value, Integer):
         return dict(value.terms)
+    if not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{value!r} is no integer expression")
     return {(): int(value)} if value else {}
 
 
@@ -262,72 +187,6 @@ def _build(terms: Mapping[Monomial, int]) -> Int:
     return Integer(tuple(order))
 
 
-RELATIONS: dict[str, Callable[[int], bool]] = {
-    "==": lambda d: d == 0,
-    "<": lambda d: d < 0,
-    "<=": lambda d: d <= 0,
-}
-
-
-class Owner(Protocol):
-    """Who answers questions about symbolic sizes, and records what it answered: a trace, or the
-    sizes of a graph."""
-
-    @property
-    def hints(self) -> Mapping[str, int]:
-        """The numbers for which the symbols stand while it is asked."""
-
-    def decide(self, relation: str, difference: Int) -> bool:
-        """Whether `difference` is == 0, < 0, <= 0."""
-
-    def pin(self, value: Int) -> int:
-        """The number that `value` is, from now on."""
-
-    def shown(self) -> bool:
-        """Whether a text is being made for the program that is traced, which pins the size."""
-
-    def box(self, size: Integer) -> Any:
-        """A traced number of a size."""
-
-
-class Opened(threading.local):
-    """What this thread has open."""
-
-    def __init__(self) -> None:
-        self.open: list[Owner] = []
-        """The owners of sizes, innermost last; opening one makes another list."""
-
-    @contextmanager
-    def opened(self, owner: Owner) -> Iterator[None]:
-        """Meanwhile this is the innermost."""
-        outer = self.open
-        try:
-            self.open = [*outer, owner]
-            yield
-        finally:
-            self.open = outer
-
-
-OPENED = Opened()
-
-
-def _decided(relation: str, difference: Int) -> bool:
-    # Where nobody is asked two sizes of different form are taken to differ; the verifier and the
-    # passes need no more. So are expressions of anything else than sizes (loop indices).
-    if not OPENED.open or not symbols(difference) <= OPENED.open[-1].hints.keys():
-        return False
-    return OPENED.open[-1].decide(relation, difference)
-
-
-def decide(relation: str, a: Int, b: Int) -> bool:
-    """The truth of `a relation b` ("==", "<", "<="), where the form does not show it by the
-    innermost owner's answer."""
-    difference = add(a, mul(-1, b))
-    if isinstance(difference, int):
-        return RELATIONS[relation](difference)
-    return _decided(relation, difference)
-
-
 def symbol(name: str) -> Integer:
     """The expression that is just the symbol `name`."""
     return Integer((((Symbol(name),), 1),))
@@ -340,6 +199,10 @@ def add(a: Int, b: Int) -> Int:
     for monomial, coefficient in _terms(b).items():
         terms[monomial] = terms.get(monomial, 0) + coefficient
     return _build(terms)
+
+
+def sub(a: Int, b: Int) -> Int:
+    return add(a, mul(-1, b))
 
 
 def mul(a: Int, b: Int) -> Int:

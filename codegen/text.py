@@ -105,7 +105,7 @@ def _statement(s: kernel.Statement) -> Iterator[str]:
                 text_of(a) if isinstance(a, _EXPRESSIONS) else str(a) for a in arguments
             )
             yield _commented(
-                f"call {routine}({given})" + (f" of work {work}" if work else ""), comment
+                f"call {routine}({given})" + (f" of work {work}" if work != 0 else ""), comment
             )
         case kernel.Check(condition, code, value):
             yield f"check {text_of(condition)}, else error {code} of {text_of(value)}"

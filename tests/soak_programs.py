@@ -16,10 +16,10 @@ import tracegrad as tg
 from tracegrad.compiled import alone
 from tracegrad.compiled.effects import CHANGING
 from tracegrad.ir.dispatch import SPECIAL, STATE
+from tracegrad.sizes import SIZES
 from tracegrad.tape.engine import RUNNING
 from tracegrad.tape.mode import MODE
 from tracegrad.tape.saved import SAVING
-from tracegrad.types import SIZES
 from tracegrad.utils.checkpoint import checkpoint
 
 Function = Callable[[Any], Any]

@@ -12,7 +12,7 @@ from tracegrad._codegen import integers
 from tracegrad.ir.graph import Graph
 from tracegrad.runtime.execute import layout_of
 from tracegrad.schedule import schedule
-from tracegrad.types import SIZES
+from tracegrad.sizes import SIZES
 
 
 def run_unjitted(graph: Graph, values: Sequence[Any]) -> list[Any]:

@@ -7,6 +7,7 @@ construction, the tape's view of them, views and writes.
 
 from __future__ import annotations
 
+import operator
 import weakref
 from operator import attrgetter
 from typing import Any, ClassVar, Self
@@ -33,6 +34,7 @@ from .ir.op import Op
 from .ir.operands import ADVICE, STRANGE, plain_operand
 from .ir.trace import Trace, of_sizes, user_line
 from .ops.elementwise.elementary import identity_op
+from .sizes import seen
 from .tape.eager_text import BOX
 from .tape.hooks import TensorHooks
 from .tape.interpret import interpret
@@ -248,7 +250,7 @@ class Boxed(Operators, Writes, NumpyDispatch):
         if not self.shape:
             raise TypeError("len() of a 0-d array")
         size = self.shape[0]
-        return size if isinstance(size, int) else int(size.__index__())
+        return operator.index(size)
 
     @property
     def _mask(self) -> Any:
@@ -352,7 +354,7 @@ class _Faces:
     box = staticmethod(_box)
 
     def number(self, size: integers.Integer) -> Any:
-        return bind(identity_op, [size])
+        return bind(identity_op, [seen(size)])
 
 
 upward.FACES = _Faces()

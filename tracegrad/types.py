@@ -4,7 +4,6 @@ over symbols."""
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +13,7 @@ from ._codegen import integers
 from .checks import explained_here
 from .dtypes import SHORT, check
 from .errors import ShapeError
+from .sizes import same, same_shape, seen_shape, shown
 
 Int = integers.Int
 Shape = tuple[Int, ...]
@@ -39,7 +39,13 @@ class ArrayType:
 
     def __str__(self) -> str:
         dtype = SHORT.get(self.dtype.name, self.dtype.name)
-        return f"{dtype}[{', '.join(map(str, self.shape))}]{'~' if self.weak else ''}"
+        return f"{dtype}[{', '.join(map(shown, self.shape))}]{'~' if self.weak else ''}"
+
+    @property
+    def seen(self) -> ArrayType:
+        """The type with the sizes as a traced function sees them: for the rules of operations."""
+        shape = seen_shape(self.shape)
+        return self if shape is self.shape else ArrayType(self.dtype, shape, self.weak)
 
     def with_shape(self, shape: Shape) -> ArrayType:
         return ArrayType(self.dtype, shape)
@@ -70,9 +76,9 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
     for axis in range(-ndim, 0):
         size: Int = 1
         for shape in shapes:
-            if len(shape) < -axis or (d := shape[axis]) == 1:
+            if len(shape) < -axis or same(d := shape[axis], 1):
                 continue
-            if size == 1:
+            if same(size, 1):
                 size = d
             elif not same(size, d):
                 raise ShapeError(
@@ -84,67 +90,18 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
     return tuple(result)
 
 
+def equal_types(a: ArrayType, b: ArrayType) -> bool:
+    """Whether two types are one, as `same` says it of their sizes."""
+    return a.dtype == b.dtype and a.weak == b.weak and same_shape(a.shape, b.shape)
+
+
 def show(shape: Shape) -> str:
-    return "(" + ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
-
-
-def same(a: Int, b: Int) -> bool:
-    """Whether two sizes are equal: known from their form, or decided by the current trace, which
-    records a guard."""
-    return bool(a == b)
-
-
-def same_shape(a: Sequence[Any], b: Sequence[Any]) -> bool:
-    """Whether two shapes have equal sizes, axis by axis, as `same` says it."""
-    return len(a) == len(b) and all(same(m, n) for m, n in zip(a, b, strict=True))
-
-
-class Sizes:
-    """The symbols of one trace: the sizes they stood for while tracing (hints), and the facts that
-    the trace relied on."""
-
-    def __init__(
-        self, hints: dict[str, int] | None = None, guards: dict[tuple[str, Int], bool] | None = None
-    ) -> None:
-        self.hints = dict(hints or {})
-        self.guards = dict(guards or {})
-
-    def decide(self, relation: str, difference: Int) -> bool:
-        known = self.guards.get((relation, difference))
-        if known is None:
-            known = integers.RELATIONS[relation](integers.evaluate(difference, self.hints))
-            self.guards[relation, difference] = known
-        return known
-
-    def hold(self, bindings: dict[str, int]) -> bool:
-        """Whether all recorded facts are true for these sizes."""
-        return all(
-            integers.RELATIONS[r](integers.evaluate(d, bindings)) is fact
-            for (r, d), fact in self.guards.items()
-        )
-
-    def pin(self, value: Int) -> int:
-        """The number that `value` is in this trace, recorded as a fact."""
-        number = integers.evaluate(value, self.hints)
-        self.decide("==", value - number)
-        return number
-
-    def shown(self) -> bool:
-        """Whether a text is being made for a program: of a finished graph never."""
-        return False
-
-    def box(self, size: integers.Integer) -> Any:
-        """A traced number of a size, which a finished graph has none of."""
-        raise TypeError(f"the symbolic integer {size} is a number only while its trace is open")
+    return "(" + ", ".join(map(shown, shape)) + ("," if len(shape) == 1 else "") + ")"
 
 
 COUNT = "steps"
 """What the names of sizes begin with that are no sizes of inputs but counts, known only while a
 graph runs; they may be 0."""
-
-
-SIZES = integers.OPENED
-"""Whose sizes this thread asks about: traces, or graphs that are worked on."""
 
 
 def axis_number(axis: Any) -> int:

@@ -16,7 +16,7 @@ import tracegrad as tg
 from tests.golden.functions import GOLDEN
 from tests.golden.texts import layouts_of
 from tracegrad.schedule import schedule
-from tracegrad.types import SIZES
+from tracegrad.sizes import SIZES
 
 
 def written(body: str) -> str:

@@ -13,7 +13,7 @@ from tracegrad.codegen.text import program_text
 import tracegrad as tg
 from tracegrad._codegen import inplace
 from tracegrad.schedule import schedule
-from tracegrad.types import SIZES
+from tracegrad.sizes import SIZES
 
 from .functions import Golden
 

@@ -30,7 +30,7 @@ STATE = {
     "tracegrad.tape.engine.RUNNING": "the sweep that a thread is in",
     "tracegrad.tape.mode.MODE": "whether a thread records",
     "tracegrad.tape.saved.SAVING": "the hooks of saved tensors that are open",
-    "tracegrad.types.SIZES": "whose sizes a thread asks about",
+    "tracegrad.sizes.owners.SIZES": "whose sizes a thread asks about",
 }
 """What changes while programs run."""
 SETS = {
@@ -193,11 +193,11 @@ def test_what_is_named_as_state_is_there() -> None:
         "from tracegrad.types import COUNT\nCOUNT.append(1)",
         "from tracegrad.types import COUNT\nCOUNT[0] = 1",
         "from tracegrad import types\ntypes.COUNT = 1",
-        "from ..types import Sizes\nSizes.more = len",
-        "from ..types import Sizes\nsetattr(Sizes, 'more', len)",
-        "from ..types import Sizes\nobject.__setattr__(Sizes, 'more', len)",
+        "from ..sizes import Sizes\nSizes.more = len",
+        "from ..sizes import Sizes\nsetattr(Sizes, 'more', len)",
+        "from ..sizes import Sizes\nobject.__setattr__(Sizes, 'more', len)",
         "from .. import types as t\ndef f():\n    t.COUNT, x = 1, 2",
-        "from .._codegen import integers\nintegers.Owner = None",
+        "from ..sizes import owners\nowners.Owner = None",
         "from ..devices import DeviceArray\nDeviceArray.run = len",
     ],
 )

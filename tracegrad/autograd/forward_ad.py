@@ -17,8 +17,8 @@ from ..dtypes import is_differentiable
 from ..ir import upward
 from ..ir.dispatch import STATE, Value
 from ..ir.levels import close_level, open_level
+from ..sizes import same_shape
 from ..tape.modes import MODES
-from ..types import same_shape
 
 
 class _Open(threading.local):

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from .._codegen import integers
 from ..checks import describe
 from ..devices import IN_USE, DeviceArray, from_host
 from ..errors import ShapeError
@@ -17,13 +16,13 @@ from ..ir import upward
 from ..ir.dispatch import SPECIAL, STATE, Value
 from ..ir.graph import Var
 from ..ops.arrays.transfer import place_of
+from ..sizes import numel, same
 from ..tape.batched import over_rows
 from ..tape.eager_text import fresh
 from ..tape.engine import Place, like_of, place, receive, release, sweep
 from ..tape.hooks import boxed
 from ..tape.modes import restoring
 from ..tape.tape import AccumulateGrad, Edge, GradientEdge
-from ..types import same
 from .grad_mode import set_grad_enabled
 
 CYCLE = (
@@ -166,7 +165,7 @@ def _placed(k: int, out: Any, grad: Any) -> Any:
 def _one(out: Any) -> Any:
     """The implicit cotangent of a real scalar."""
     shape, dtype = out.shape, out.dtype
-    if shape and not same(integers.product(shape), 1):
+    if shape and not same(numel(shape), 1):
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if dtype.kind == "c":
         raise RuntimeError(

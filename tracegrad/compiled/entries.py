@@ -15,6 +15,7 @@ from ..errors import EscapedValueError
 from ..ir.graph import Literal
 from ..ir.lines import user_line
 from ..ir.recording import span
+from ..sizes import Sizes
 from ..surroundings.captures import STATEFUL, Surroundings
 from ..surroundings.growth import Outgrown, bound_of, grown
 from ..surroundings.outside import check_drawn, states, watching
@@ -23,7 +24,7 @@ from ..surroundings.state import Watch
 from ..surroundings.stored import Number
 from ..tape.mode import MODE
 from ..transforms.tracing import Standing, Traced, standing_of, trace_function
-from ..types import ArrayType, Sizes
+from ..types import ArrayType
 from .effects import check_found, undisturbed
 from .entry import Entry
 from .kept import RETRACED

@@ -16,11 +16,12 @@ from ..devices import IN_USE
 from ..ir.dispatch import PROFILES, SPECIAL, STATE
 from ..ir.graph import Var
 from ..ir.recording import span
+from ..sizes import Sizes
 from ..tape.mode import MODE
 from ..tensor import Boxed
 from ..transforms.tracing import check_leaf, device_of, face_of, leaf_type, standing_of
 from ..tree import flatten, input_names, unflatten
-from ..types import ArrayType, Sizes
+from ..types import ArrayType
 from .alone import alone, nested
 from .callers import Caller, make_caller, steps_of
 from .computing import compiled_for

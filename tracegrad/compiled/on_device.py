@@ -29,12 +29,13 @@ from ..runtime.device_code import CompiledOnDevice
 from ..runtime.execute import executable_for, failure, layout_of
 from ..runtime.plan import Memory, planned
 from ..schedule import schedule
+from ..sizes import SIZES, Sizes
 from ..tape.hooks import boxed
 from ..tape.modes import restoring
 from ..tensor import Array, Tensor
 from ..transforms.rewrite import optimize
 from ..transforms.tracing import device_of
-from ..types import SIZES, ArrayType, Shape, Sizes, type_of
+from ..types import ArrayType, Shape, type_of
 from .kept import MOST_GENERIC, Kept
 from .symbolic_sizes import fits, generalize
 

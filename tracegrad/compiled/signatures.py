@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 from .._codegen import integers
 from ..devices import Device
 from ..ir.dispatch import STATE
+from ..sizes import Sizes
 from ..transforms.tracing import Standing
-from ..types import ArrayType, Sizes
+from ..types import ArrayType
 from .entries import warn_of_changes
 from .entry import Entry
 from .kept import MOST_ENTRIES, MOST_FORMER, MOST_GENERIC, Kept

@@ -8,7 +8,8 @@ from typing import Any, Protocol
 
 from .._codegen import integers
 from ..ir.graph import Graph
-from ..types import ArrayType, Sizes
+from ..sizes import Sizes
+from ..types import ArrayType
 
 
 class Fitting(Protocol):
@@ -46,7 +47,7 @@ def generalize(
     for kind, old in zip(types, first, strict=True):
         shape: list[Any] = []
         for s, o in zip(kind.shape, old, strict=True):
-            if s == o or s < 2:
+            if s == o or not isinstance(s, int) or s < 2:
                 shape.append(s)
                 continue
             if (s, o) not in known:

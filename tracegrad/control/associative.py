@@ -10,9 +10,9 @@ from ..ir.trace import user_line
 from ..ops import concatenate, moveaxis
 from ..ops.arrays.shape import reshape
 from ..ops.arrays.slices import cut
+from ..sizes import same, same_shape, seen
 from ..transforms.tracing import check_leaf, leaf_type, plain
 from ..tree import flatten, unflatten
-from ..types import same
 from .region import copied, path_of
 from .scan import scan
 
@@ -54,7 +54,7 @@ def associative_scan(
                 f"of shape {shape} in xs"
             )
         places.append(axis % len(shape))
-        sizes.append(shape[places[-1]])
+        sizes.append(seen(shape[places[-1]]))
     if not all(same(sizes[0], s) for s in sizes):
         raise ShapeError(
             f"{user_line()}: associative_scan: the sizes of xs along axis {axis} differ: {sizes}"
@@ -78,7 +78,7 @@ def associative_scan(
             )
         for path, before, value in zip(spec.paths(), kinds, found, strict=True):
             after = leaf_type(value)
-            if (after.dtype, after.shape) != (before.dtype, before.shape):
+            if after.dtype != before.dtype or not same_shape(after.shape, before.shape):
                 raise TypeError(
                     f"{user_line()}: associative_scan: fn of two slices that are {before} "
                     f"returned {after} ({path_of(path)}); the result of fn must be like each of "

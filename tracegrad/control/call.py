@@ -16,6 +16,7 @@ from ..ir.dispatch import bind
 from ..ir.graph import Graph, Var
 from ..ir.op import Rest, Types, op
 from ..ops.totals.statistics import no_grad_op
+from ..sizes import same_shape
 from ..tape.mode import MODE
 from ..tape.tape import Node, Plan
 from ..tensor import Array, Boxed, Tensor
@@ -25,7 +26,7 @@ from ..transforms.partition import partition
 
 def _infer(*inputs: Any, graph: Graph) -> Types:
     found, expected = [x.type.shape for x in inputs], [t.shape for t in graph.input_types]
-    if found != expected:
+    if len(found) != len(expected) or not all(map(same_shape, found, expected)):
         raise ShapeError(
             f"{graph.name} was traced for shapes {expected}, it is called with {found}"
         )

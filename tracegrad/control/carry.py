@@ -23,7 +23,7 @@ from ..tensor import Array, Tensor, inside
 from ..transforms.tracing import check_leaf, leaf_type, plain
 from ..transforms.weak import agreed, as_array, kind_of
 from ..tree import flatten, unflatten
-from ..types import ArrayType
+from ..types import ArrayType, equal_types
 from ..weak import WEAK, as_python, weak
 from .region import NUMBERS, Region, copied, made_by, path_of
 
@@ -102,8 +102,8 @@ class Carry:
                 spec, [traced.kinds[k] for k in numbers], [traced.graph.outputs[k] for k in numbers]
             )
             pairs = list(zip(before, self.kinds, strict=True))
-            if all(a == b for a, b in pairs) or (
-                traced.as_arrays and all(as_array(a) == as_array(b) for a, b in pairs)
+            if all(equal_types(a, b) for a, b in pairs) or (
+                traced.as_arrays and all(equal_types(as_array(a), as_array(b)) for a, b in pairs)
             ):
                 return traced
 
@@ -158,7 +158,9 @@ def _joined(before: ArrayType, after: ArrayType) -> ArrayType | None:
     """The type that a leaf has from now on; None where the two do not go together."""
     joined = agreed(before, after)
     # What is an array stays as it is.
-    if joined is None or not all(kind.weak or joined == kind for kind in (before, after)):
+    if joined is None or not all(
+        kind.weak or equal_types(joined, kind) for kind in (before, after)
+    ):
         return None
     return joined
 

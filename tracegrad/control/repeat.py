@@ -20,6 +20,7 @@ from ..ir.loops import Parts
 from ..ir.op import Types, op
 from ..ir.trace import user_line
 from ..ops import add, convert, maximum, sub
+from ..sizes import SYMBOLIC, larger_of
 from ..tape.mode import MODE
 from ..tape.rerun import rerun
 from ..tensor import Boxed
@@ -451,7 +452,7 @@ def fori_loop(
         )
         found = bind(sized_op, [count, *given, *leaves], {"graph": graph, "symbol": symbol})
     else:
-        length = integers.maximum(0, ends[1] - ends[0])
+        length = larger_of(0, ends[1] - ends[0])
         spans = spans_of(checkpoint, length, "fori_loop")
         found = loop("body", inner, Parts(given, leaves, ()), step.graph, length, False, spans)[0]
     return carried.result(found, length)
@@ -474,7 +475,7 @@ def _condition(value: Any) -> bool:
 
 def _integer(x: Any) -> Any:
     """A bound of fori_loop: an int, a size, or a traced integer."""
-    if isinstance(x, integers.Integer):
+    if isinstance(x, SYMBOLIC):
         return x
     if not isinstance(x, VALUES):
         raise TypeError(

@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .._codegen import integers
 from ..errors import ShapeError
 from ..ir.dispatch import STATE
 from ..ir.evaluate import evaluate
@@ -20,12 +19,13 @@ from ..ir.loops import Parts
 from ..ir.trace import user_line
 from ..ops import convert, stack
 from ..ops.arrays.shape import reshape
+from ..sizes import SYMBOLIC, larger_of, root_of, same, seen
 from ..tape.mode import MODE
 from ..tape.rerun import rerun
 from ..tensor import Boxed
 from ..transforms.tracing import check_leaf, leaf_type, plain
 from ..tree import flatten, unflatten
-from ..types import Int
+from ..types import Int, equal_types
 from .carry import Carry, arrays_of
 from .region import ARRAYS, check_functions, closed, copied, region
 from .scan_rules import NUMBER, part, segmented, step_type
@@ -39,7 +39,7 @@ def spans_of(checkpoint: Checkpoint, length: Int, who: str) -> tuple[Int, ...]:
         return ()
     if checkpoint == "sqrt":
         if not isinstance(length, int):
-            return (integers.maximum(1, integers.root(length)),)
+            return (larger_of(1, root_of(length)),)
         near = math.isqrt(length)
         # Where segments of about this length fit without a rest, there is one loop less to compile.
         return (max(1, next((k for k in range(near, near // 2, -1) if length % k == 0), near)),)
@@ -89,7 +89,7 @@ def scan(
     x_leaves, x_spec = flatten(xs)
     for x in x_leaves:
         check_leaf(x, "scan: xs holds")
-    sizes = [leaf_type(x).shape[0] if leaf_type(x).shape else None for x in x_leaves]
+    sizes = [seen(leaf_type(x).shape[0]) if leaf_type(x).shape else None for x in x_leaves]
     if any(s is None for s in sizes):
         raise ShapeError(
             f"{user_line()}: scan: every leaf of xs needs a leading axis to loop over; "
@@ -99,7 +99,7 @@ def scan(
         raise ValueError(f"{user_line()}: scan: give xs or length")
     count: Any = _length(length) if length is not None else sizes[0]
     spans = spans_of(checkpoint, count, "scan")
-    if any(s != count for s in sizes):
+    if any(not same(s, count) for s in sizes):
         raise ShapeError(
             f"{user_line()}: scan: the leading sizes of xs differ: {sizes}"
             + (f" (length={length})" if length is not None else "")
@@ -120,7 +120,7 @@ def scan(
     body = traced.graph.replace(
         inputs=(*inputs[split:], *inputs[:n], Var(NUMBER, "step"), *inputs[n:split]), name="body"
     )
-    if list(body.output_types[:n]) != kinds:
+    if not all(map(equal_types, body.output_types[:n], kinds)):
 
         def converted(*v: Any) -> list[Any]:
             found = evaluate(body, v)
@@ -133,9 +133,9 @@ def scan(
     return carried.result(last, count), unflatten(y_spec, [plain(y) for y in ys])
 
 
-def _length(length: Any) -> Int:
+def _length(length: Any) -> Any:
     """The number of steps, where it is known when the loop is traced."""
-    if isinstance(length, integers.Integer):
+    if isinstance(length, SYMBOLIC):
         return length
     if not hasattr(length, "__index__") or (
         isinstance(length, Boxed) and isinstance(length._data, Var)

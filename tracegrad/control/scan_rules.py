@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._codegen import integers, lowering
+from .._codegen import lowering
 from ..dtypes import INT64, is_differentiable
 from ..ir.dispatch import bind
 from ..ir.evaluate import evaluate
@@ -19,6 +19,7 @@ from ..ir.loops import Parts, parts
 from ..ir.op import Types, op
 from ..ops import add, concatenate, moveaxis, mul, slice_array
 from ..ops.arrays.shape import reshape
+from ..sizes import form, quotient_of
 from ..transforms.derive import batched, captures_of, joint, tangent
 from ..transforms.partition import partition
 from ..types import ArrayType, Int
@@ -50,7 +51,7 @@ def _evaluate(
     carry = list(inputs[constants : constants + carries])
     xs = inputs[constants + carries :]
     kinds = body.output_types[carries:]
-    ys = [np.empty((length, *t.shape), t.dtype) for t in kinds]
+    ys = [np.empty((length, *map(int, t.shape)), t.dtype) for t in kinds]
     for i in range(length)[:: -1 if reverse else 1]:
         outs = evaluate(body, [*fixed, *carry, np.int64(i), *[x[i] for x in xs]])
         carry = outs[:carries]
@@ -106,7 +107,7 @@ def segmented(
     What the adjoint keeps of a segment are its first carries; the rest it computes again, one
     segment at a time.
     """
-    count = integers.floordiv(length, spans[0]) if spans else 0
+    count = quotient_of(length, spans[0]) if spans else 0
     if isinstance(count, int) and count == 0:
         return bound(body, inputs, length, reverse)
     span, n, c = spans[0], len(inputs.constants), len(inputs.carries)
@@ -150,7 +151,7 @@ def segmented(
         )
 
     inner = closed(body.name, step, [*fixed, NUMBER, *kinds], body)
-    longer = [ArrayType(t.dtype, (span, *t.shape)) for t in kinds[c + 1 :]]
+    longer = [ArrayType(t.dtype, (form(span), *t.shape)) for t in kinds[c + 1 :]]
     stretch = closed("segment", steps, [*fixed, NUMBER, *kinds[:c], *longer], body)
     if isinstance(whole, int) and whole == length:
         last, ys = main(inputs.carries)

@@ -16,6 +16,7 @@ from ..ir.graph import Var
 from ..ir.levels import forward_level
 from ..ir.trace import Trace, user_line
 from ..ops import convert
+from ..sizes import forms
 from ..tape.modes import restoring
 from ..tensor import Array, Boxed, Tensor, inside
 from ..transforms.tracing import check_leaf, cut_history, history_of, plain
@@ -153,7 +154,7 @@ def linearize(function: Function, *primals: Any) -> Any:
     values, spec = flatten(apart(primals))
     boxes = [_primal(x) for x in values]
     trace = Trace("linear", aside=True)
-    directions = [Array(trace.input(ArrayType(b.dtype, b.shape))) for b in boxes]
+    directions = [Array(trace.input(ArrayType(b.dtype, forms(b.shape)))) for b in boxes]
     outs, tangents_of_outs, out_spec, _ = _push(function, boxes, directions, spec, aside=trace)
     history = [history_of(t, trace) for t in tangents_of_outs]
     graph, captured = trace.finish(tangents_of_outs, "linearize")

@@ -13,6 +13,7 @@ from ..errors import ConcretizationError
 from ..ir.dispatch import STATE
 from ..ops import conj, convert, moveaxis, reshape
 from ..ops.arrays.creation import eye
+from ..sizes import numel
 from ..tape.engine import zeros
 from ..tensor import Boxed
 from ..transforms.tracing import check_leaf, plain
@@ -28,7 +29,7 @@ def _basis(leaves: Sequence[Any], k: int) -> Any:
     size = (
         int(np.prod([int(s) for s in x.shape], dtype=np.int64))
         if all(isinstance(s, int) for s in x.shape)
-        else x.array_type.size
+        else numel(x.shape)
     )
     return reshape(convert(eye(size), x.dtype), (size, *x.shape))
 
@@ -97,10 +98,9 @@ def jacobian(
             for o in outs:
                 check_leaf(o, "jacobian: the function returned")
             in_size = sum(
-                np.size(x) if not isinstance(x, Boxed) else x.array_type.size
-                for x in inputs.originals
+                np.size(x) if not isinstance(x, Boxed) else numel(x.shape) for x in inputs.originals
             )
-            out_size = sum(o.array_type.size if isinstance(o, Boxed) else np.size(o) for o in outs)
+            out_size = sum(numel(o.shape) if isinstance(o, Boxed) else np.size(o) for o in outs)
             # A real cotangent does not give the derivative of a complex result with respect to a
             # real argument; a tangent does.
             if mode == "auto" and (in_size < out_size or any(_is_complex(o) for o in outs)):

@@ -12,6 +12,7 @@ from ..compiled.jitted import Jitted
 from ..errors import ShapeError
 from ..ir.dispatch import STATE
 from ..ir.evaluate import evaluate_batched
+from ..sizes import same
 from ..tape.hooks import boxed
 from ..tensor import Tensor
 from ..transforms.derive import with_axis
@@ -26,7 +27,7 @@ from ..transforms.tracing import (
 )
 from ..transforms.weak import explicit
 from ..tree import flatten, optree, unflatten
-from ..types import ArrayType, same
+from ..types import ArrayType
 
 
 def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:

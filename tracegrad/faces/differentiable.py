@@ -18,6 +18,7 @@ from ..ir.dispatch import SPECIAL, STATE, Value, bind
 from ..ir.graph import Var
 from ..ops.arrays.transfer import place_of, transfer
 from ..ops.totals.statistics import stop_gradient_op
+from ..sizes import same_shape
 from ..tape.eager_text import fresh
 from ..tape.hooks import (
     RemovableHandle,
@@ -30,7 +31,6 @@ from ..tape.hooks import (
 from ..tape.mode import MODE
 from ..tape.saved import before_write
 from ..tape.versions import Aside, Uncounted
-from ..types import same_shape
 from .interchange import Interchange
 
 NOT_A_LEAF = (

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from .._codegen import integers
 from ..checks import REFUSED, array, describe, explained, fault_of_array
 from ..dtypes import of_another_library
 from ..ir.dispatch import SPECIAL, STATE, Value
@@ -18,10 +17,11 @@ from ..ir.operands import PLAIN, plain_operand
 from ..ops.elementwise.arithmetic import number
 from ..ops.matrices.products import IN_ONE_STEP, matmul_op
 from ..ops.places.keys import reading
+from ..sizes import SYMBOLIC, Size
 from ..tape.eager_text import REFLECTED, write_out
 from .numpy import results
 
-OPERANDS = (Value, float, int, np.ndarray, np.generic, complex, integers.Integer)
+OPERANDS = (Value, float, int, np.ndarray, np.generic, complex, *SYMBOLIC)
 
 
 def operand(x: Any) -> Any:
@@ -202,7 +202,7 @@ def _is_number(x: Any) -> bool:
     """Whether this stands for a Python number."""
     if isinstance(x, Value):
         return isinstance(x._data, Var) and x._data.type.weak
-    return type(x) in (bool, int, float, complex)
+    return type(x) in (bool, int, float, complex, Size)
 
 
 def as_number(result: Any, *operands: Any) -> Any:

@@ -74,7 +74,7 @@ def insert(op: Op | Placed, params: dict[str, Any], x: Any, y: Any) -> Any:
     assert isinstance(op.vjp, tuple)
     rule = op.vjp[0]
     assert rule is not None
-    given = {n: x.array_type if n == "like" else params[n] for n in rule.keywords}
+    given = {n: x.array_type.seen if n == "like" else params[n] for n in rule.keywords}
     inside = rule.function(ops.broadcast_to(np.ones((), y.dtype), y.shape), **given)
     return ops.where(ops.not_equal(inside, 0), rule.function(y, **given), x)
 

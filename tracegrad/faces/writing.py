@@ -25,10 +25,11 @@ from ..ops.arrays.shape import reshape_op
 from ..ops.arrays.transfer import fill
 from ..ops.places.gathering import Placed
 from ..ops.totals.statistics import overwritten_op
+from ..sizes import same_shape
 from ..tape.mode import MODE
 from ..tape.saved import before_write
 from ..tape.versions import Uncounted
-from ..types import same_shape, show
+from ..types import show
 from .views import copies, insert, note_write, shown
 from .write_checks import MADE_IN, OF_FUNCTION, Untracked, WriteChecks, untracked
 

@@ -8,9 +8,10 @@ from typing import Any
 
 from ..checks import REFUSED, placed
 from ..errors import TracegradError
+from ..sizes import seen, seen_within
 from ..types import Int
 from .dispatch import STATE, bind
-from .graph import Atom, Graph, Literal, Var
+from .graph import Atom, Graph, Literal, Node, Var
 
 
 def evaluate(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
@@ -25,14 +26,14 @@ def evaluate(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
             trace.call(values[v], v.name)
     last_use = _last_uses(graph)
     node = None
+    symbolic = trace is not None and bool(trace.sizes.hints)
     try:
         for position, node in enumerate(graph.nodes):
             if trace:
                 trace.where, trace.note = node.where, node.note
+            operands = [values[a] if isinstance(a, Var) else a.value for a in node.inputs]
             result = bind(
-                node.op,
-                [values[a] if isinstance(a, Var) else a.value for a in node.inputs],
-                node.params,
+                node.op, *(_seen(operands, node) if symbolic else (operands, node.params))
             )
             if node.op.outputs == 1:
                 values[node.outputs[0]] = result
@@ -51,7 +52,7 @@ def evaluate(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
     finally:
         if trace:
             trace.keep_lines, trace.where, trace.note = kept
-    return [a.value if isinstance(a, Literal) else values[a] for a in graph.outputs]
+    return [seen(a.value) if isinstance(a, Literal) else values[a] for a in graph.outputs]
 
 
 def evaluate_batched(
@@ -63,14 +64,18 @@ def evaluate_batched(
     trace = STATE.traces[-1] if STATE.traces else None
     kept = (trace.keep_lines, trace.where, trace.note) if trace else (True, "", "")
     node = None
+    symbolic = trace is not None and bool(trace.sizes.hints)
     try:
         for node in graph.nodes:
             if trace:
                 trace.keep_lines, trace.where, trace.note = False, node.where, node.note
             operands = [a.value if isinstance(a, Literal) else values[a] for a in node.inputs]
             places = [None if isinstance(a, Literal) else where[a] for a in node.inputs]
+            params = node.params
+            if symbolic:
+                operands, params = _seen(operands, node)
             if all(p is None for p in places):
-                result = bind(node.op, operands, node.params)
+                result = bind(node.op, operands, params)
                 outs = [result] if node.op.outputs == 1 else list(result)
                 out_axes = [None] * len(node.outputs)
             elif node.op.batch is None:
@@ -79,7 +84,7 @@ def evaluate_batched(
                     "so it cannot be used under vmap"
                 )
             else:
-                outs, out_axes = node.op.batch(operands, places, size, **node.params)
+                outs, out_axes = node.op.batch(operands, places, seen(size), **params)
             values.update(zip(node.outputs, outs, strict=True))
             where.update(zip(node.outputs, out_axes, strict=True))
             if trace:
@@ -94,9 +99,14 @@ def evaluate_batched(
         if trace:
             trace.keep_lines, trace.where, trace.note = kept
     return (
-        [a.value if isinstance(a, Literal) else values[a] for a in graph.outputs],
+        [seen(a.value) if isinstance(a, Literal) else values[a] for a in graph.outputs],
         [None if isinstance(a, Literal) else where[a] for a in graph.outputs],
     )
+
+
+def _seen(operands: list[Any], node: Node) -> tuple[list[Any], dict[str, Any]]:
+    """Operands and parameters of a node as the rules of operations see them in a trace."""
+    return [seen(x) for x in operands], {k: seen_within(v) for k, v in node.params.items()}
 
 
 def _last_uses(graph: Graph) -> list[list[Var]]:

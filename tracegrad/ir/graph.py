@@ -11,7 +11,8 @@ import numpy as np
 
 from .._codegen import integers
 from ..dtypes import INT64, SHORT
-from ..types import ArrayType, Sizes
+from ..sizes import Sizes, seen_shape
+from ..types import ArrayType
 from .lines import user_line
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Var:
     @property
     def shape(self) -> Any:
         """The sizes of the axes, as an ndarray has them."""
-        return self.type.shape
+        return seen_shape(self.type.shape)
 
     def __array_ufunc__(self, *_: Any, **__: Any) -> Any:
         raise TypeError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,7 +16,8 @@ from ..checks import explained_here
 from ..devices import DeviceArray
 from ..dtypes import check
 from ..errors import ConcretizationError, EscapedValueError, TracegradError
-from ..types import SIZES, ArrayType, Sizes, type_of
+from ..sizes import SIZES, SYMBOLIC, Owner, Size, Sizes, forms, pinned, within_64_bits
+from ..types import ArrayType, type_of
 from ..weak import as_python
 from . import upward
 from .contents import SMALL, digest
@@ -86,7 +86,7 @@ class Trace:
         """Whether variables of the program are none of what is recorded."""
         self.last: tuple[Any, tuple[Var, ...]] = None, ()
         """The instruction of the program that asked for an operation last, and the results."""
-        self.outer: tuple[list[Trace], tuple[int, ...], list[integers.Owner], int] = ([], (), [], 0)
+        self.outer: tuple[list[Trace], tuple[int, ...], list[Owner], int] = ([], (), [], 0)
         """What was open around it: traces, levels of forward mode, sizes, modes."""
         self.forms = Forms()
         self.device: Any = STATE.traces[-1].device if STATE.traces else None
@@ -155,11 +155,11 @@ class Trace:
             if is_left_over(data) or data.trace not in STATE.traces:
                 raise left_over(data)
         elif isinstance(
-            data, (bool, int, float, complex, np.generic, integers.Integer)
+            data, (bool, int, float, complex, np.generic, *SYMBOLIC)
         ) and not isinstance(x, Value):
             if isinstance(data, np.generic):
                 check(data.dtype)
-            return Literal(as_python(data))
+            return Literal(within_64_bits(data) if type(data) is Size else as_python(data))
         elif isinstance(data, np.ndarray):
             plain_array(data, f"{self.name} uses")
             if data.dtype.hasobject and all(type(n) is int for n in data.flat):
@@ -203,6 +203,8 @@ class Trace:
 
     def emit(self, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> tuple[Var, ...]:
         """Append an application of `op`; the new variables."""
+        if self.sizes.hints:
+            params = {key: forms(value) for key, value in params.items()}
         try:
             atoms = tuple([self.lift(x) for x in inputs])
             types = op.infer(*atoms, **params)
@@ -342,7 +344,7 @@ def of_sizes(var: Var) -> np.ndarray[Any, Any] | None:
 
 
 def _number(value: Any) -> Any:
-    return operator.index(value) if isinstance(value, integers.Integer) else value
+    return pinned(value) if isinstance(value, integers.Integer) else value
 
 
 def shown(var: Var) -> str:

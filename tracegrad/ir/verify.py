@@ -4,7 +4,8 @@ operation's rule infers."""
 from __future__ import annotations
 
 from ..errors import VerificationError
-from ..types import SIZES
+from ..sizes import SIZES, Size
+from ..types import equal_types
 from .graph import Graph, Literal, Var
 
 EVERY_PASS = [False]
@@ -33,12 +34,14 @@ def _verify(graph: Graph) -> None:
                 )
         types = node.op.infer(*node.inputs, **node.params)
         found = tuple(v.type for v in node.outputs)
-        if tuple(types) != found:
+        if len(types) != len(found) or not all(map(equal_types, types, found)):
             raise VerificationError(
                 f"{graph.name}: {node.op.name} ({node.where}) has outputs {found}, "
                 f"its rule says {tuple(types)}"
             )
         for var in node.outputs:
+            if any(isinstance(s, Size) for s in var.type.shape):
+                raise VerificationError(f"{graph.name}: {var!r} is typed by what a trace sees")
             if var in known:
                 raise VerificationError(f"{graph.name}: {var!r} is defined twice")
             known.add(var)

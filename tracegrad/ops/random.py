@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from .._codegen import integers as symbolic
 from ..devices import to_host
 from ..dtypes import FLOAT32, FLOAT64, INT64, UINT64, check
 from ..errors import DTypeError, ShapeError
 from ..ir.dispatch import STATE, Value, bind
 from ..ir.trace import Trace
+from ..sizes import INTEGRAL, SYMBOLIC, numel
 from ..types import Int, Shape, broadcast_shapes
 from .arrays.creation import iota
 from .arrays.shape import reshape
@@ -166,7 +166,7 @@ class Generator:
 
     def _blocks(self, shape: Shape, words: Sequence[int]) -> list[Any]:
         counter = self._advance()
-        index = reshape(iota(symbolic.product(shape), UINT64), shape)
+        index = reshape(iota(numel(shape), UINT64), shape)
         key = self.key if STATE.traces else np.uint64(self.key)
         return [bind(random_bits_op, [key, counter, index], {"word": w}) for w in words]
 
@@ -227,7 +227,7 @@ class Generator:
 
     def permutation(self, x: Any) -> Any:
         """0 ... x-1 in random order, or an array's slices along its first axis in random order."""
-        if isinstance(x, (int, np.integer, symbolic.Integer)):
+        if isinstance(x, INTEGRAL):
             return argsort(self.bits((_length(x),)))
         return take(x, argsort(self.bits(shape_of(x)[0])), 0)
 
@@ -236,7 +236,7 @@ class Generator:
         each once at most unless `replace`."""
         count = shape_of(a)[0] if ndim_of(a) else a
         shape = _shape_of_size(size)
-        total = symbolic.product(shape)
+        total = numel(shape)
         if not replace:
             if total > count:
                 raise ShapeError(f"cannot choose {total} of {count} elements without replacement")
@@ -257,14 +257,14 @@ class Generator:
         x[...] = self.permutation(x)
 
 
-def _length(x: Any) -> Int:
-    return x if isinstance(x, symbolic.Integer) else int(x)
+def _length(x: Any) -> Any:
+    return x if isinstance(x, SYMBOLIC) else int(x)
 
 
 def _shape_of_size(size: Size) -> Shape:
     if size is None:
         return ()
-    return (size,) if isinstance(size, (int, np.integer, symbolic.Integer)) else tuple(size)
+    return (size,) if isinstance(size, INTEGRAL) else tuple(size)
 
 
 def _joint(size: Size, *parameters: Any) -> Shape:

@@ -13,7 +13,7 @@ from .._codegen import loading
 from ..ir.graph import Graph
 from ..ir.recording import span
 from ..schedule import schedule
-from ..types import SIZES
+from ..sizes import SIZES
 
 
 def planned(graph: Graph, layouts: tuple[str, ...]) -> Any:

@@ -14,8 +14,8 @@ from .._codegen import inplace, integers, kernel, loading, locks
 from ..ir.graph import Graph, Var
 from ..ir.recording import span
 from ..schedule import schedule
+from ..sizes import SIZES
 from ..transforms.rewrite import optimize
-from ..types import SIZES
 from .memory import POOL
 from .plan import Memory, planned
 from .threads import Sharing

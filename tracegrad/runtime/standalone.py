@@ -11,8 +11,8 @@ from .._codegen import loading
 from ..errors import TracegradError
 from ..ir.graph import Graph
 from ..schedule import schedule
+from ..sizes import SIZES
 from ..transforms.rewrite import optimize
-from ..types import SIZES
 from .execute import Compiled, executable_for
 
 

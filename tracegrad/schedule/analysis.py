@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from .._codegen import integers, lowering
 from ..ir.graph import Graph, Node, Var
+from ..sizes import same, same_shape
 from ..types import Int
 
 COSTLY = 20
@@ -212,14 +213,16 @@ class Analysis:
 
 def _same_elements(a: Var, b: Var) -> bool:
     """Whether a view only inserts or removes axes of size 1."""
-    return [s for s in a.type.shape if s != 1] == [s for s in b.type.shape if s != 1]
+    return same_shape(*[[s for s in v.type.shape if not same(s, 1)] for v in (a, b)])
 
 
 def _much_larger(a: Int, b: Int) -> bool:
     if isinstance(a, int) and isinstance(b, int):
         return a > 4 * b
-    return a != b and not isinstance(integers.floordiv(a, b) if _divides(a, b) else None, int)
+    return not same(a, b) and not isinstance(
+        integers.floordiv(a, b) if _divides(a, b) else None, int
+    )
 
 
 def _divides(a: Int, b: Int) -> bool:
-    return integers.mod(a, b) == 0
+    return same(integers.mod(a, b), 0)

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .._codegen import integers
-from ..types import COUNT, SIZES, Int, Sizes
+from ..sizes import SIZES, Sizes, same
+from ..types import COUNT, Int
 
 Ranges = Mapping[str, tuple[Int, Int]]
 
@@ -148,7 +149,7 @@ def reshape_index(
     while source and target:
         mine, theirs = [source.pop(0)], [target.pop(0)]
         left, right = old[mine[0]], new[theirs[0]]
-        while left != right and (source or target):
+        while not same(left, right) and (source or target):
             if source and (not target or _smaller(left, right)):
                 mine.append(source.pop(0))
                 left = left * old[mine[-1]]

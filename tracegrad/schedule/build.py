@@ -9,8 +9,9 @@ from typing import Any
 from .._codegen import integers, kernel, lowering
 from ..ir.graph import Atom, Graph, Node, Var, print_graph
 from ..ops.arrays.shape import transpose_op
+from ..sizes import SIZES
 from ..transforms.sizes import counted, told_apart
-from ..types import SIZES, ArrayType, Int, Shape
+from ..types import ArrayType, Int, Shape
 from .analysis import Analysis
 from .bounds import Facts
 from .indices import is_one

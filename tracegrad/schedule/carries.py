@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from .._codegen import lowering
 from ..ir.graph import Atom, Graph, Node, Var
 from ..ir.loops import Loop, is_loop
+from ..types import equal_types
 from .analysis import OPAQUE
 from .bounds import at_most
 
@@ -84,7 +85,7 @@ def passed(node: Node) -> dict[Var, int]:
                 chain = chain_of(result, made)
                 if chain and chain[0] in graph.inputs:
                     found.setdefault(v, 1 + graph.inputs.index(chain[0]))
-    return {v: k for v, k in found.items() if node.inputs[k].type == v.type}
+    return {v: k for v, k in found.items() if equal_types(node.inputs[k].type, v.type)}
 
 
 class _Planning:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..ir.graph import Node
+from ..sizes import same
 from ..types import Int, Shape
 
 Index = tuple[Int, ...]
@@ -12,6 +13,11 @@ Index = tuple[Int, ...]
 
 def is_one(size: Int) -> bool:
     return isinstance(size, int) and size == 1
+
+
+def is_empty(shape: Shape) -> bool:
+    """Whether there are no elements."""
+    return any(same(s, 0) for s in shape)
 
 
 def aligned(index: Index, shape: Shape) -> Index:

@@ -14,6 +14,7 @@ from typing import Any
 from .._codegen import integers, lowering
 from ..ir.graph import Graph, Node, Var
 from ..ir.loops import Loop
+from ..sizes import same
 from ..types import Int, Shape
 
 Axes = frozenset[int]
@@ -44,7 +45,7 @@ def by_themselves(node: Node, lanes: Int) -> bool:
 
 
 def _of_size(var: Var, lanes: Int) -> Axes:
-    return frozenset([k for k, size in enumerate(var.type.shape) if size == lanes])
+    return frozenset([k for k, size in enumerate(var.type.shape) if same(size, lanes)])
 
 
 def _followed(graph: Graph, given: Mapping[Var, Axes], lanes: Int) -> dict[Var, Axes] | None:
@@ -120,7 +121,8 @@ def _viewed(node: Node, out: Var, k: int, axes: Axes) -> Axes:
 def _as_far(source: Shape, p: int, shape: Shape, q: int) -> bool:
     """Whether two axes of one memory are as long and have as much before them."""
     return bool(
-        source[p] == shape[q] and integers.product(source[:p]) == integers.product(shape[:q])
+        same(source[p], shape[q])
+        and same(integers.product(source[:p]), integers.product(shape[:q]))
     )
 
 

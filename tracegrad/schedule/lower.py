@@ -21,10 +21,11 @@ from .._codegen import integers, kernel, lowering, traversal
 from ..ir.graph import Atom, Literal, Node, Var
 from ..ops.elementwise.arithmetic import sub_op
 from ..ops.elementwise.derived import add_op
+from ..sizes import same_shape
 from ..types import Int, Shape
 from .bounds import divides, nonnegative, reshape_index
 from .counts import counted_by
-from .indices import Index, aligned, is_one, place
+from .indices import Index, aligned, is_empty, is_one, place
 from .names import Names, comment_of, place_of
 from .piecewise import piecewise
 from .steps import Steps, run
@@ -210,7 +211,7 @@ class Emitter:
                 return found
         if atom in self.counts:
             return kernel.Index(self.counts[atom])
-        if 0 in atom.type.shape:
+        if is_empty(atom.type.shape):
             # There is none, and no read of it (nor its check) may move out of the loops that never
             # run.
             return nothing(atom.type.dtype)
@@ -350,7 +351,7 @@ class Emitter:
         # What a region reads may lie in a view already, and a view shows an owner.
         owner = self.buffers[buffer.of or buffer.name]
         for other in (owner, *self.buffers.values()):
-            if owner.name in (other.name, other.of) and other.shape == shape:
+            if owner.name in (other.name, other.of) and same_shape(other.shape, shape):
                 return other.name
         name = self.names.fresh(f"{owner.name}_reshaped")
         self.buffers[name] = kernel.Buffer(

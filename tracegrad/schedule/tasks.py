@@ -9,6 +9,7 @@ from typing import Any
 
 from .._codegen import integers, kernel, lowering
 from ..ir.graph import Atom, Node, Var
+from ..sizes import same
 from ..types import Int, Shape
 from .bounds import at_most, ordered
 from .indices import Index, is_one
@@ -333,7 +334,7 @@ def _needs(task: Task, other: Task, level: int) -> bool | None:
         )
         if (
             position is None
-            or index[position] != integers.symbol(task.axes[level].symbol)
+            or not same(index[position], integers.symbol(task.axes[level].symbol))
             or other.kind == "scan"
         ):
             return False
@@ -353,7 +354,7 @@ def fits(task: Task, bundle: Bundle, level: int) -> bool:
         return False
     for other in others:
         extent = other.axes[level].extent
-        if extent == mine.extent:
+        if same(extent, mine.extent):
             continue
         difference = extent - mine.extent
         near = (

@@ -10,11 +10,11 @@ from .._codegen import integers, kernel, lowering
 from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..ops.arrays.shape import transpose_op
 from ..ops.elementwise.derived import mul_op
-from ..types import Int, Shape
+from ..types import Int, Shape, equal_types
 from . import regions
 from .analysis import Analysis
 from .carries import Plan
-from .indices import aligned, is_one
+from .indices import aligned, is_empty, is_one
 from .lower import Emitter, Storage
 from .names import comment_of, place_of
 from .nests import Nests
@@ -82,7 +82,7 @@ def absorbed(
                 if (
                     isinstance(rest, Var)
                     and isinstance(factor, Var)
-                    and rest.type == atom.type
+                    and equal_types(rest.type, atom.type)
                     and along(factor.type.shape, axis, atom.type.shape)
                 ):
                     scale, (atom, turned) = factor, unturned(rest, turned)
@@ -291,7 +291,7 @@ class Whole:
         assert isinstance(rule, lowering.Scatter)
         target, updates = node.inputs[0], node.inputs[1]
         self.fill(task.dest, target)
-        if 0 in updates.type.shape:
+        if is_empty(updates.type.shape):
             return
         shapes = tuple(a.type.shape for a in node.inputs)
         combine: Any = rule.combine

@@ -29,12 +29,12 @@ from ..ir.evaluate import evaluate
 from ..ir.graph import Graph
 from ..ir.op import Op
 from ..ir.trace import user_line
+from ..sizes import same, same_shape, seen
 from ..tape.engine import zeros
 from ..tape.mode import MODE
 from ..tensor import Boxed
 from ..transforms.tracing import leaf_type
 from ..tree import flatten, unflatten
-from ..types import Int
 from .krylov import METHODS, Product
 from .vectors import Closed, Layout, over_vectors, traced
 
@@ -42,7 +42,7 @@ DENSE = 500
 """Up to how many unknowns "auto" makes the matrix of a linear system."""
 
 
-def chosen(method: str, n: Int, symmetric: bool = False) -> str:
+def chosen(method: str, n: Any, symmetric: bool = False) -> str:
     """The method of linear systems with n unknowns that a user's choice stands for."""
     if method not in ("auto", "dense", "iterative", *METHODS):
         raise ValueError(
@@ -62,7 +62,7 @@ def tolerance(dtype: np.dtype[Any]) -> float:
 def matrix_of(product: Product, like: Any) -> Any:
     """The matrix of a linear function of vectors."""
     kind = leaf_type(like)
-    return ops.transpose(vmap(product)(ops.eye(kind.shape[0], dtype=kind.dtype)))
+    return ops.transpose(vmap(product)(ops.eye(seen(kind.shape[0]), dtype=kind.dtype)))
 
 
 def solved(
@@ -70,7 +70,7 @@ def solved(
 ) -> Any:
     """v with product(v) = b, no derivative intended."""
     kind = leaf_type(b)
-    n = kind.shape[0]
+    n = seen(kind.shape[0])
     if n == 1:
         return b / product(ops.ones_like(b))
     if method == "dense":
@@ -93,7 +93,7 @@ def along(function: Callable[[Any], Any], method: str) -> Callable[[Any, Any], A
     if (
         method == "dense"
         and isinstance(function, Closed)
-        and function.graph.inputs[0].type.shape[0] != 1
+        and not same(function.graph.inputs[0].type.shape[0], 1)
     ):
         given = function.graph
 
@@ -256,7 +256,7 @@ def linear_solve(
         found, spec = flatten(product(unflatten(layout.spec, layout.unpack(v))))
         shapes = [leaf_type(y).shape for y in found]
         if spec != layout.spec or any(
-            a != k.shape for a, k in zip(shapes, layout.kinds, strict=True)
+            not same_shape(a, k.shape) for a, k in zip(shapes, layout.kinds, strict=True)
         ):
             raise ShapeError(
                 f"{user_line()}: linear_solve: the product must be a tree like b, {layout.spec} "

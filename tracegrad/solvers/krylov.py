@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import ops
 from ..control.repeat import fori_loop, loop_while
+from ..sizes import seen
 from ..transforms.tracing import leaf_type
 
 Product = Callable[[Any], Any]
@@ -48,7 +49,7 @@ def checked(
     eps = float(np.finfo(kind.dtype).eps)
     goal = tol * norm(b)
     # What a vector of no particular direction becomes tells the size of the matrix.
-    any_vector = ops.sin(ops.arange(kind.shape[0], dtype=kind.dtype) * 2.4 + 1)
+    any_vector = ops.sin(ops.arange(seen(kind.shape[0]), dtype=kind.dtype) * 2.4 + 1)
     scale = 32 * eps * norm(product(any_vector)) / norm(any_vector)
 
     def step(state: Any) -> Any:
@@ -145,7 +146,7 @@ def gmres(product: Product, b: Any, tol: float, max_steps: int, failure: str) ->
     every step from plane rotations.
     """
     kind = leaf_type(b)
-    n = kind.shape[0]
+    n = seen(kind.shape[0])
     m = min(RESTART, n) if isinstance(n, int) else RESTART
     zero, eps = kind.dtype.type(0), float(np.finfo(kind.dtype).eps)
     goal = tol * norm(b)

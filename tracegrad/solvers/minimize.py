@@ -15,6 +15,7 @@ from ..derivatives.forward import jvp
 from ..derivatives.reverse import value_and_grad
 from ..ir.evaluate import evaluate
 from ..ir.trace import user_line
+from ..sizes import seen
 from ..transforms.tracing import leaf_type
 from .implicit import chosen
 from .iteration import Step, either, largest, solution
@@ -183,7 +184,7 @@ def bfgs(function: Function, z: Any, tol: float) -> tuple[Any, Any, Step]:
     """As `newton`, with an approximate inverse of the Hessian in the state (Broyden, Fletcher,
     Goldfarb, Shanno 1970)."""
     kind = leaf_type(z)
-    identity = ops.eye(kind.shape[0], dtype=kind.dtype)
+    identity = ops.eye(seen(kind.shape[0]), dtype=kind.dtype)
     eps = float(np.finfo(kind.dtype).eps)
 
     def step(state: Any) -> Any:

@@ -13,6 +13,7 @@ from ..control.repeat import while_loop
 from ..control.scan import scan
 from ..custom.rules import stop_gradient
 from ..errors import DTypeError, ShapeError
+from ..sizes import numel, seen_shape
 from ..transforms.tracing import leaf_type
 from ..tree import flatten, unflatten
 
@@ -159,7 +160,7 @@ def _classical(slope: Slope, y0: list[Any], t: Any) -> list[Any]:
 def _adapted(
     slope: Slope, y0: list[Any], t: Any, rtol: float, atol: float, max_steps: int
 ) -> list[Any]:
-    count = sum(x.size for x in map(leaf_type, y0))
+    count = sum(numel(seen_shape(x.shape)) for x in map(leaf_type, y0))
 
     def size(values: Sequence[Any], *scales: Sequence[Any]) -> Any:
         """The root mean square of values in units of what is allowed."""

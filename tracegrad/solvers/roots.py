@@ -13,6 +13,7 @@ from ..control.region import own
 from ..control.repeat import while_loop
 from ..errors import ShapeError
 from ..ir.trace import user_line
+from ..sizes import same_shape
 from ..transforms.tracing import leaf_type
 from ..tree import flatten
 from .implicit import along, chosen
@@ -167,7 +168,7 @@ def fixed_point(
         if (
             spec != layout.spec
             or len(shapes) != len(layout.kinds)
-            or any(a != k.shape for a, k in zip(shapes, layout.kinds, strict=True))
+            or any(not same_shape(a, k.shape) for a, k in zip(shapes, layout.kinds, strict=True))
         ):
             raise ShapeError(
                 f"{user_line()}: fixed_point: f must return a tree like x0, "

@@ -17,10 +17,11 @@ from ..errors import DTypeError, ShapeError
 from ..ir.evaluate import evaluate
 from ..ir.graph import Graph
 from ..ir.trace import user_line
+from ..sizes import form, numel, same, seen_shape
 from ..tensor import Boxed, Tensor
 from ..transforms.tracing import check_leaf, leaf_type, plain
 from ..tree import flatten, unflatten
-from ..types import ArrayType, same
+from ..types import ArrayType
 
 
 class Layout:
@@ -45,31 +46,35 @@ class Layout:
                 ArrayType(kind.dtype if kind.dtype.kind in "fc" else FLOAT64, kind.shape)
             )
         self.dtype: np.dtype[Any] = np.result_type(*[real_of(k.dtype) for k in self.kinds])
-        self.sizes = [k.size * (2 if k.dtype.kind == "c" else 1) for k in self.kinds]
+        self.counts = [numel(seen_shape(k.shape)) for k in self.kinds]
+        self.sizes = [
+            n * (2 if k.dtype.kind == "c" else 1)
+            for n, k in zip(self.counts, self.kinds, strict=True)
+        ]
         self.size: Any = sum(self.sizes[1:], self.sizes[0])
-        self.type = ArrayType(self.dtype, (self.size,))
+        self.type = ArrayType(self.dtype, (form(self.size),))
 
     def pack(self, leaves: Sequence[Any]) -> Any:
         """The vector of these leaves, which may have any dtype."""
         parts = []
-        for x, kind in zip(leaves, self.kinds, strict=True):
+        for x, kind, count in zip(leaves, self.kinds, self.counts, strict=True):
             if kind.dtype.kind == "c":
                 x = ops.convert(x, np.result_type(self.dtype, np.complex64))
                 parts += [
-                    ops.reshape(ops.real(x), (kind.size,)),
-                    ops.reshape(ops.imag(x), (kind.size,)),
+                    ops.reshape(ops.real(x), (count,)),
+                    ops.reshape(ops.imag(x), (count,)),
                 ]
             else:
-                parts.append(ops.reshape(ops.convert(x, self.dtype), (kind.size,)))
+                parts.append(ops.reshape(ops.convert(x, self.dtype), (count,)))
         return parts[0] if len(parts) == 1 else ops.concatenate(parts)
 
     def unpack(self, vector: Any) -> list[Any]:
         """The leaves that lie in a vector."""
         leaves, start = [], 0
-        for kind, size in zip(self.kinds, self.sizes, strict=True):
+        for kind, count, size in zip(self.kinds, self.counts, self.sizes, strict=True):
             part = vector if len(self.kinds) == 1 else vector[start : start + size]
             if kind.dtype.kind == "c":
-                part = part[: kind.size] + part[kind.size :] * self.dtype.type(1) * 1j
+                part = part[:count] + part[count:] * self.dtype.type(1) * 1j
             leaves.append(ops.convert(ops.reshape(part, kind.shape), kind.dtype))
             start = start + size
         return leaves

@@ -17,12 +17,12 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from .._codegen import integers
 from ..errors import TracegradError
 from ..holders import GroupHolder
 from ..ir.dispatch import STATE
 from ..ir.graph import Var
 from ..ir.trace import Trace, is_left_over
+from ..sizes import SYMBOLIC
 from ..tensor import Array, Boxed, Tensor, inside
 from ..transforms.tracing import leaf_type
 from ..tree import flatten
@@ -336,7 +336,7 @@ class Watch:
     def _leaf(self, x: Any, kind: Any, v: Variables, key: Any, trace: Trace) -> Any:
         """A leaf of a new value: an `Output`, or what is stored as it is."""
         path = v.place(key).path
-        if isinstance(x, integers.Integer):
+        if isinstance(x, SYMBOLIC):
             raise TracegradError(
                 f"jit: {self.name} stores a size in {path}, which has to be known for that"
             )

@@ -17,7 +17,8 @@ from ..ir.op import Op, op
 from ..ops import convert, sum_to
 from ..ops.arrays.creation import zeros as zeros_of
 from ..ops.arrays.transfer import place_of, transfer
-from ..types import ArrayType, same, show
+from ..sizes import same
+from ..types import ArrayType, show
 from .context import FunctionCtx, among, check_dirty, keep
 from .hooks import boxed
 from .mode import MODE

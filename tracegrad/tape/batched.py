@@ -14,6 +14,7 @@ from ..ir import upward
 from ..ir.evaluate import evaluate_batched
 from ..ir.trace import Trace
 from ..ops.random import draws
+from ..sizes import forms
 from ..types import ArrayType
 from .modes import restoring
 
@@ -38,7 +39,9 @@ def over_rows(
             raise TracegradError("anomaly detection looks at numbers")
         with nullcontext() if aside else trace:
             rows = [
-                upward.FACES.box(trace.input(ArrayType(x.dtype, tuple(x.shape[1:]))), None, 0)
+                upward.FACES.box(
+                    trace.input(ArrayType(x.dtype, forms(tuple(x.shape[1:])))), None, 0
+                )
                 for x in stacked
             ]
             try:

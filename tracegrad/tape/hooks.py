@@ -13,7 +13,7 @@ import numpy as np
 from ..devices import DeviceArray
 from ..ir import upward
 from ..ir.dispatch import Value
-from ..types import same_shape
+from ..sizes import same_shape
 
 _keys = itertools.count()
 Hooks = dict[int, Callable[..., Any]]

@@ -17,6 +17,7 @@ from ..ir.graph import Var
 from ..ir.op import Op, Rest
 from ..ir.operands import NUMBERS, STRANGE, plain_operand
 from ..ir.trace import Trace, is_left_over, left_over
+from ..sizes import seen_within
 from .eager_text import fits, fresh, write_out
 from .mode import MODE
 from .saved import SAVING
@@ -73,6 +74,9 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
     rest = aside = None
     if STATE.traces:
         outs = STATE.traces[-1].emit(op, inputs, params)
+        if STATE.traces[-1].sizes.hints:
+            # Rules see what the traced function would.
+            params = {key: seen_within(value) for key, value in params.items()}
     elif left:
         var = next(x for x in data if type(x) is Var)
         if is_left_over(var) or not var.trace.aside:

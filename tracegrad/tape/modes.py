@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from ..autograd.anomaly_mode import ANOMALY
 from ..ir.dispatch import STATE
-from ..types import SIZES
+from ..sizes import SIZES
 from .mode import INFERENCE, RECORDING, RECORDS
 from .saved import SAVING
 

@@ -199,12 +199,10 @@ class Node(SavedAttributes, Producer):
         self.saved = saved
         if op.outputs == 1:
             data = outs[0]
-            if type(data) is Var:
-                data = data.type
             self.dtype = data.dtype
             self.shape = data.shape
         else:
-            self._types = [o.type if isinstance(o, Var) else type_of(o) for o in outs]
+            self._types = [o.type.seen if isinstance(o, Var) else type_of(o) for o in outs]
         self._order = next_number()
 
     def name(self) -> str:
@@ -351,7 +349,7 @@ def record(
     for k in plan.inputs:
         x = inputs[k]
         if known and op.inputs[0 if op.variadic else k] in known:
-            saved.append((None, x.array_type if isinstance(x, Value) else type_of(x), 0))
+            saved.append((None, x.array_type.seen if isinstance(x, Value) else type_of(x), 0))
         elif isinstance(x, Value):
             saved.append(save(x, x._data))
         else:

@@ -21,7 +21,8 @@ from ..ops.elementwise.logic import logical_or_op
 from ..ops.elementwise.powers import POWER_LIMITS, pow_below_op, pow_op
 from ..ops.places.gathering import ADDING, FAMILIES
 from ..ops.totals.reductions import argmax_op, argmin_op, max_op, min_op
-from ..types import Int, Shape
+from ..sizes import same, same_shape
+from ..types import Int, Shape, equal_types
 
 if TYPE_CHECKING:
     from .rewrite import Rewriter
@@ -44,7 +45,7 @@ def add_in_place(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | No
             not isinstance(zero, Literal)
             or isinstance(zero.value, integers.Integer)
             or zero.value != 0
-            or other.type != collected.type
+            or not equal_types(other.type, collected.type)
         ):
             continue
         for link in chain:
@@ -111,7 +112,7 @@ def factor_out_of_sum(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom
             continue
         mine = tuple(a - (out.ndim - x.type.ndim) for a in axes)
         if mine[0] < 0 or any(
-            x.type.shape[m] != out.shape[a] for m, a in zip(mine, axes, strict=True)
+            not same(x.type.shape[m], out.shape[a]) for m, a in zip(mine, axes, strict=True)
         ):
             continue
         known = b.known(sum_op, (x,), {"axes": mine})
@@ -124,13 +125,15 @@ def factor_out_of_sum(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom
 
 def _constant_along(shape: Shape, axes: tuple[int, ...], ndim: int) -> bool:
     """Whether an operand of `shape`, broadcast to `ndim` axes, repeats itself along `axes`."""
-    return all(a < ndim - len(shape) or shape[a - (ndim - len(shape))] == 1 for a in axes)
+    return all(a < ndim - len(shape) or same(shape[a - (ndim - len(shape))], 1) for a in axes)
 
 
 def _without(b: Rewriter, y: Atom, axes: tuple[int, ...], ndim: int, like: Node) -> Atom:
     """`y` without those of its axes (all of size 1)."""
     shape = tuple(s for k, s in enumerate(y.type.shape) if k + ndim - y.type.ndim not in axes)
-    return y if shape == y.type.shape else b.emit(reshape_op, (y,), {"shape": shape}, like)
+    return (
+        y if same_shape(shape, y.type.shape) else b.emit(reshape_op, (y,), {"shape": shape}, like)
+    )
 
 
 def _fewer(small: Shape, large: Shape) -> bool:
@@ -234,7 +237,7 @@ def divided_reciprocal(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Ato
     if (
         inner is None
         or inner.inputs[1] is not inputs[1]
-        or inputs[0].type != node.outputs[0].type
+        or not equal_types(inputs[0].type, node.outputs[0].type)
         or inputs[0].type.dtype.kind != "f"
     ):
         return None

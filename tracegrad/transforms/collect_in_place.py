@@ -16,6 +16,7 @@ from ..ir.loops import Loop
 from ..ops.arrays.shape import broadcast_to_op
 from ..ops.elementwise.derived import add_op
 from ..ops.places.gathering import ADDING
+from ..types import equal_types
 
 
 def collect(graph: Graph) -> Graph:
@@ -38,7 +39,7 @@ def _next(graph: Graph) -> Graph | None:
                 not isinstance(part, Var)
                 or part not in made
                 or uses[part] != 1
-                or total.type != part.type
+                or not equal_types(total.type, part.type)
             ):
                 continue
             inner = made[part]

@@ -15,6 +15,7 @@ from ..ir.levels import forward_level
 from ..ir.recording import span
 from ..ir.trace import Trace
 from ..ops import broadcast_to, moveaxis
+from ..sizes import form
 from ..tape.engine import gradient, zeros
 from ..tape.mode import MODE
 from ..tape.modes import restoring
@@ -123,6 +124,7 @@ def batched(
     graph: Graph, axes: Sequence[int | None], size: Int
 ) -> tuple[Graph, tuple[int | None, ...]]:
     """The graph over one more axis (at `axes[k]` of input k), and where the outputs have it."""
+    size = form(size)
     key = ("batched", tuple(axes), size)
     if key not in graph.derived:
         trace = _trace(f"{graph.name}_batched", graph)

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from ..dtypes import INT64
 from ..ir.graph import Atom, Graph, Node, Var
 from ..ir.loops import Carry, Constant, Loop, Result, Slice, is_loop
-from ..types import ArrayType
+from ..types import ArrayType, equal_types
 
 TRIES = 2
 """How often carries that start alike but differ are matched with others that start so; each try
@@ -269,7 +269,7 @@ def _joined(
     known = {_key(atom(x)): x for x in there}
     for x in more:
         found = known.get(_key(atom(x)))
-        if found is None or found.inside.type != x.inside.type:
+        if found is None or not equal_types(found.inside.type, x.inside.type):
             found = known[_key(atom(x))] = make(atom(x), Var(x.inside.type, x.inside.name))
             result.append(found)
         values[x.inside] = found.inside

@@ -10,6 +10,7 @@ from .._codegen import integers, lowering
 from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..ir.loops import Constant, Loop, Slice, is_loop, parted
 from ..ops.arrays.shape import broadcast_to_op
+from ..sizes import same_shape
 from ..types import ArrayType
 
 
@@ -169,7 +170,7 @@ def unstack(graph: Graph) -> Graph:
             source = repeated(s.stacked)
             if source is None:
                 slices.append(s)
-            elif source.type.shape == s.inside.type.shape:
+            elif same_shape(source.type.shape, s.inside.type.shape):
                 constants.append(Constant(source, s.inside))
             else:
                 constants.append(

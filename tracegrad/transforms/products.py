@@ -11,7 +11,8 @@ from ..ops.arrays.shape import reshape_op, sum_op
 from ..ops.elementwise.arithmetic import equal_op, neg_op
 from ..ops.elementwise.derived import convert_op, mul_op
 from ..ops.matrices.products import matmul_op
-from ..types import Int, Shape
+from ..sizes import same, same_shape
+from ..types import Int, Shape, equal_types
 
 if TYPE_CHECKING:
     from .rewrite import Rewriter
@@ -37,15 +38,15 @@ def _is_identity(b: Rewriter, atom: Atom) -> bool:
     n, m = atom.type.shape
     converted = b.made_by(atom, convert_op)
     equal = b.made_by(converted.inputs[0] if converted is not None else atom, equal_op)
-    if equal is None or n != m:
+    if equal is None or not same(n, m):
         return False
     counted = set()
     for operand in equal.inputs:
         column = b.made_by(operand, reshape_op)
         count = b.made_by(column.inputs[0] if column is not None else operand, iota_op)
-        if count is None or count.params["size"] != n:
+        if count is None or not same(count.params["size"], n):
             return False
-        counted.add(tuple(operand.type.shape[-2:]) == (n, 1))
+        counted.add(same_shape(operand.type.shape[-2:], (n, 1)))
     return counted == {True, False}
 
 
@@ -94,7 +95,7 @@ def gather_factors(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | 
         if beside_vector or len(factors) > 1:
             scale = _product(b, factors, node)
             if beside_vector:
-                if other.type.ndim != 2 or scale.type.size != other.type.size:
+                if other.type.ndim != 2 or not same(scale.type.size, other.type.size):
                     continue
                 scale = b.emit(reshape_op, (scale,), {"shape": other.type.shape}, node)
                 pair = (rest, b.emit(mul_op, (other, scale), {}, node))
@@ -121,7 +122,7 @@ def _factors(b: Rewriter, atom: Atom, axis: int) -> tuple[Atom, list[Atom]]:
         for rest, factor in (product.inputs, product.inputs[::-1]):
             if (
                 isinstance(rest, Var)
-                and rest.type == whole
+                and equal_types(rest.type, whole)
                 and _fits(factor, whole.dtype)
                 and _along(factor.type.shape, axis, whole.ndim)
             ):

@@ -9,7 +9,8 @@ from .._codegen import integers, lowering
 from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..ir.op import Op
 from ..ir.verify import EVERY_PASS, verify
-from ..types import SIZES, ArrayType
+from ..sizes import SIZES
+from ..types import ArrayType
 from .algebra import (
     add_in_place,
     divided_reciprocal,

@@ -16,6 +16,7 @@ from ..ir.graph import Atom, Graph, Node, Var
 from ..ops.arrays.shape import reshape_op, sum_op, transpose_op
 from ..ops.elementwise.derived import mul_op
 from ..ops.matrices.products import matmul_op
+from ..sizes import same
 
 if TYPE_CHECKING:
     from .rewrite import Rewriter
@@ -48,7 +49,7 @@ def _parts(node: Node, definition: dict[Var, Node]) -> tuple[Var, Atom, bool] | 
         return None
     a, b = node.inputs
     for matrix, vector, transposed in ((a, b, False), (b, a, True)):
-        if not isinstance(matrix, Var) or vector.type.shape[0 if transposed else 1] != 1:
+        if not isinstance(matrix, Var) or not same(vector.type.shape[0 if transposed else 1], 1):
             continue
         made = definition.get(matrix)
         if made is not None and made.op is transpose_op and isinstance(made.inputs[0], Var):

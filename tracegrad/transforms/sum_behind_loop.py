@@ -20,7 +20,7 @@ from ..ops.arrays.shape import broadcast_to_op, reshape_op, sum_op, transpose_op
 from ..ops.arrays.slices import embed_op, slice_op
 from ..ops.elementwise.arithmetic import neg_op
 from ..ops.elementwise.derived import add_op, mul_op
-from ..types import Int
+from ..types import Int, equal_types
 from .loop_parts import trim
 
 PLACED = (broadcast_to_op, embed_op, reshape_op)
@@ -159,7 +159,9 @@ def _terms(out: Atom, carry: Var, made: dict[Var, Node], uses: Counter[Var]) -> 
         ):
             return None
         first = node.inputs[0]
-        if node.op is add_op and all(a.type == node.outputs[0].type for a in node.inputs):
+        if node.op is add_op and all(
+            equal_types(a.type, node.outputs[0].type) for a in node.inputs
+        ):
             pending += [term._replace(elements=a) for a in reversed(node.inputs)]
         elif node.op in PLACED:
             pending.append(_Term(first, (node, *steps), factors))

@@ -48,8 +48,8 @@ def symmetric_sum(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | N
             between = set(range(min(axis, other) + 1, max(axis, other)))
             if (
                 other in axes
-                or not _equal(x.shape[axis], x.shape[other])
-                or _equal(x.shape[axis], 1)
+                or not _equal(x.type.shape[axis], x.type.shape[other])
+                or _equal(x.type.shape[axis], 1)
                 or between - set(axes)
             ):
                 continue
@@ -75,7 +75,7 @@ class _Exchange:
     def of(self, x: Atom, p: int, q: int, depth: int = 0) -> Exchanged | None:
         if isinstance(x, Literal):
             return Exchanged(1, x)
-        m, n = _size(x.shape, p), _size(x.shape, q)
+        m, n = _size(x.type.shape, p), _size(x.type.shape, q)
         thin = [_equal(m, 1), _equal(n, 1)]
         if all(thin):
             return Exchanged(1, x)
@@ -92,14 +92,14 @@ class _Exchange:
 
     def moved(self, x: Var, p: int, q: int) -> Atom | None:
         """The same elements along the other axis."""
-        shape = [_size(x.shape, d) for d in range(-max(len(x.shape), -p, -q), 0)]
+        shape = [_size(x.type.shape, d) for d in range(-max(len(x.type.shape), -p, -q), 0)]
         first, last = sorted((len(shape) + p, len(shape) + q))
         if not all(_equal(n, 1) for n in shape[first + 1 : last]):
             return None
         shape[p], shape[q] = shape[q], shape[p]
         root = self.root(x)
         for wanted in (tuple(shape), _stripped(shape)):
-            if len(root.shape) == len(wanted) and all(map(_equal, root.shape, wanted)):
+            if len(root.type.shape) == len(wanted) and all(map(_equal, root.type.shape, wanted)):
                 return root
             known = self.b.known(reshape_op, [root], {"shape": wanted})
             if known is not None:
@@ -127,12 +127,13 @@ class _Exchange:
         if not isinstance(source, Var):
             return None
         if node.op is reshape_op and _same_but_ones(x, source):
-            places = _places(x.shape, source.shape)
-            a, c = places.get(len(x.shape) + p), places.get(len(x.shape) + q)
+            places = _places(x.type.shape, source.type.shape)
+            a, c = places.get(len(x.type.shape) + p), places.get(len(x.type.shape) + q)
         elif node.op is sum_op:
-            kept = [d for d in range(len(source.shape)) if d not in node.params["axes"]]
+            kept = [d for d in range(len(source.type.shape)) if d not in node.params["axes"]]
             a, c = (
-                kept[len(kept) + d] - len(source.shape) if -d <= len(kept) else None for d in (p, q)
+                kept[len(kept) + d] - len(source.type.shape) if -d <= len(kept) else None
+                for d in (p, q)
             )
         else:
             return self.turned(x, p, q)
@@ -159,7 +160,7 @@ class _Exchange:
 
     def turned(self, x: Var, p: int, q: int) -> Exchanged | None:
         """A transposition, either way."""
-        axes = list(range(len(x.shape)))
+        axes = list(range(len(x.type.shape)))
         if max(-p, -q) > len(axes):
             return None
         axes[p], axes[q] = axes[q], axes[p]
@@ -224,9 +225,9 @@ def _stripped(shape: Sequence[Int]) -> Shape:
 
 
 def _same_but_ones(x: Var, y: Var) -> bool:
-    long, other = _long(x.shape), _long(y.shape)
+    long, other = _long(x.type.shape), _long(y.type.shape)
     return len(long) == len(other) and all(
-        _equal(x.shape[k], y.shape[t]) for k, t in zip(long, other, strict=True)
+        _equal(x.type.shape[k], y.type.shape[t]) for k, t in zip(long, other, strict=True)
     )
 
 

@@ -20,12 +20,13 @@ from ..ir.operands import plain_array
 from ..ir.trace import Trace, user_line
 from ..ops.random import draws
 from ..ops.totals.statistics import no_grad_op
+from ..sizes import Size, Sizes
 from ..tape.hooks import Registered, TensorHooks
 from ..tape.modes import restoring
 from ..tape.tape import End, Node, next_number
 from ..tensor import Array, Boxed, Tensor, ZeroDimensional, unbox
 from ..tree import flatten, unflatten
-from ..types import ArrayType, Sizes
+from ..types import ArrayType
 from ..weak import WEAK
 from .constants import fold_constants
 
@@ -396,7 +397,7 @@ def check_leaf(x: Any, who: str) -> None:
             raise OverflowError(f"{who} the integer {x}, which fits none of the dtypes of arrays")
     elif isinstance(x, np.ndarray):
         dtype = plain_array(x, who).dtype
-    elif hasattr(x, "__index__") and type(x).__name__ == "Integer":
+    elif isinstance(x, Size):
         return
     else:
         foreign = of_another_library(x)

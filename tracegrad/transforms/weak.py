@@ -10,6 +10,7 @@ from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..ir.op import WEAK
 from ..ops.elementwise.arithmetic import number_op
 from ..ops.elementwise.derived import convert_op
+from ..sizes import same_shape
 from ..types import ArrayType
 
 
@@ -43,7 +44,7 @@ def agreed(a: ArrayType, b: ArrayType) -> ArrayType | None:
     """The type that holds two values of which one will be there: a Python number gives way to an
     array, if need be to a wider one. None where they do not go together, two arrays of different
     dtypes among them."""
-    if a.shape != b.shape or (a.dtype != b.dtype and not a.weak and not b.weak):
+    if not same_shape(a.shape, b.shape) or (a.dtype != b.dtype and not a.weak and not b.weak):
         return None
     return ArrayType(promote(kind_of(a), kind_of(b)), a.shape, a.weak and b.weak)
 

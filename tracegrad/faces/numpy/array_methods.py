@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ... import ops
-from ..._codegen import integers
 from ...ir.dispatch import Value
 from ...ir.operands import plain_array
+from ...sizes import INTEGRAL, numel
 from ..dispatch import call_numpy
 from ..operators import Operators, operand
 from ..printing import array_repr
@@ -35,11 +35,7 @@ def _method(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _shape_arguments(args: tuple[Any, ...]) -> Any:
     """`f(2, 3)` and `f((2, 3))` mean the same."""
-    return (
-        args[0]
-        if len(args) == 1 and not isinstance(args[0], (int, np.integer, integers.Integer))
-        else args
-    )
+    return args[0] if len(args) == 1 and not isinstance(args[0], INTEGRAL) else args
 
 
 def _augmented(function: Callable[[Any, Any], Any]) -> Any:
@@ -153,7 +149,7 @@ class ArrayMethods(Value):
     @property
     def size(self: Any) -> Any:
         """The number of elements."""
-        return integers.product(self.shape)
+        return numel(self.shape)
 
     @property
     def itemsize(self: Any) -> int:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from ... import ops
-from ..._codegen import integers
 from ...checks import describe, flag
 from ...checks.kinds import INT
 from ...errors import ShapeError
 from ...ir.dispatch import Value
 from ...ops.define import ndim_of, shape_of
+from ...sizes import larger_of
 from ...types import normalize_axis
 from ..operators import array_of, operand
 from .lookup import result_type, store_exactly, unsupported
@@ -145,7 +145,7 @@ def cov(
     if ddof is not None and not INT.accepts(ddof):
         raise TypeError(f"ddof is {describe(ddof)}; it must be an integer")
     count = shape_of(rows)[1] - ((0 if biased else 1) if ddof is None else ddof)
-    count = integers.maximum(count, 0)
+    count = larger_of(count, 0)
     centred = rows - ops.mean(rows, axis=1, keepdims=True)
     return ops.squeeze(ops.matmul(centred, ops.conj(ops.transpose(centred))) / count)
 

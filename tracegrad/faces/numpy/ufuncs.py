@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from ... import ops
-from ..._codegen import integers
 from ...errors import DTypeError, UnsupportedFunctionError
 from ...ir.dispatch import STATE, Value
 from ...ir.graph import Var
 from ...ir.lines import user_line
+from ...sizes import OF_SHAPES
 from ...weak import WEAK
 from ..operators import operand
 from .lookup import boxes_in, find, plain, store, tracked, unsupported
@@ -118,7 +118,7 @@ def kind_of(x: Any) -> Any:
         if isinstance(data, Var) and data.type.weak:
             return {"i": int, "f": float, "c": complex}.get(data.type.dtype.kind, data.type.dtype)
         return data.dtype
-    if isinstance(x, (int, integers.Integer)) and not isinstance(x, bool):
+    if isinstance(x, OF_SHAPES) and not isinstance(x, bool):
         return int
     if isinstance(x, WEAK):
         return x.python

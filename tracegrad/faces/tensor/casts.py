@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from ... import ops
-from ..._codegen import integers
 from ...checks import REFUSED, explained_here
 from ...devices import CPU, KINDS, Device, DeviceArray, resolve
 from ...dtypes import check
 from ...ir.dispatch import STATE, Value
 from ...ops.arrays.transfer import place_of, transfer
+from ...sizes import INTEGRAL
 from ...tape.hooks import boxed
 from ...tape.versions import born
 
@@ -32,11 +32,7 @@ def titled(result: Any, title: str, *sources: Any) -> Any:
 def sizes_of(sizes: tuple[Any, ...]) -> tuple[Any, ...]:
     """`f(2, 3)` and `f((2, 3))` mean the same."""
     try:
-        return (
-            tuple(sizes[0])
-            if len(sizes) == 1 and not isinstance(sizes[0], (int, np.integer, integers.Integer))
-            else sizes
-        )
+        return tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], INTEGRAL) else sizes
     except REFUSED as error:
         raise explained_here(error) from error.__cause__
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ... import ops
-from ..._codegen import integers
 from ...checks import REFUSED, explained
 from ...devices import to_host
 from ...ir.dispatch import STATE, Value
@@ -17,6 +16,7 @@ from ...ir.graph import Var
 from ...ir.operands import plain_operand
 from ...ops.arrays.transfer import place_of, transfer
 from ...ops.places.indexing import as_value
+from ...sizes import SYMBOLIC
 from ...types import broadcast_shapes, normalize_axis
 from ..operators import assigned, operand
 from .casts import titled
@@ -105,7 +105,7 @@ class TensorIndexing(Value):
         mask = ops.broadcast_to(operand(mask), self.shape)
         place = ops.reshape(ops.cumsum(ops.reshape(mask, (-1,)), axis=0) - 1, self.shape)
         flat = ops.reshape(operand(source), (-1,))
-        missing = not isinstance(flat.shape[0], integers.Integer) and flat.shape[0] == 0
+        missing = not isinstance(flat.shape[0], SYMBOLIC) and flat.shape[0] == 0
         if missing:
             return self.clone()
         return titled(
@@ -201,5 +201,5 @@ def _set(memory: np.ndarray[Any, Any], index: Any, value: Any) -> bool:
     return True
 
 
-BASIC = (int, np.integer, integers.Integer, slice, type(None), type(...))
+BASIC = (int, np.integer, *SYMBOLIC, slice, type(None), type(...))
 """What a key consists of that shows a part of the tensor's memory."""

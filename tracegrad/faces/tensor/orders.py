@@ -12,7 +12,8 @@ from ...errors import ShapeError
 from ...ir.dispatch import Value
 from ...ops.arrays.transfer import place_of, transfer
 from ...ops.totals.statistics import stop_gradient
-from ...types import normalize_axis, same, show
+from ...sizes import same
+from ...types import normalize_axis, show
 from .casts import titled
 
 

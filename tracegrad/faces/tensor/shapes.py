@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ... import ops
-from ..._codegen import integers
 from ...checks import REFUSED, explained_here
 from ...devices import share_memory
 from ...errors import ShapeError
@@ -17,9 +16,10 @@ from ...ir.dispatch import STATE, Value, bind
 from ...ir.graph import Var
 from ...ir.op import Op, Rules, op
 from ...ops.arrays.shape import backwards, broadcast_to_op, reshape_op, reshaped, transpose_op
+from ...sizes import numel, same, same_shape
 from ...tape.mode import MODE
 from ...tape.tape import record
-from ...types import axes_of, normalize_axis, same, same_shape, show, type_of
+from ...types import axes_of, normalize_axis, show, type_of
 from ..numpy import results
 from ..write_checks import ONE_OF_MANY, untracked
 from .casts import sizes_of, titled
@@ -32,7 +32,7 @@ class Size(tuple[Any, ...]):
 
     def numel(self) -> Any:
         """The number of elements."""
-        return integers.product(self)
+        return numel(self)
 
     def __repr__(self) -> str:
         return f"tracegrad.Size([{', '.join(map(str, self))}])"
@@ -128,7 +128,7 @@ class TensorShapes(Value):
 
     def numel(self: Any) -> Any:
         """The number of elements."""
-        return integers.product(self.shape)
+        return numel(self.shape)
 
     nelement = numel
 
@@ -176,7 +176,7 @@ class TensorShapes(Value):
             return ops.reshape(self, (1,))
         a, b = normalize_axis(start_dim, self.ndim), normalize_axis(end_dim, self.ndim)
         return ops.reshape(
-            self, (*self.shape[:a], integers.product(self.shape[a : b + 1]), *self.shape[b + 1 :])
+            self, (*self.shape[:a], numel(self.shape[a : b + 1]), *self.shape[b + 1 :])
         )
 
     def ravel(self: Any) -> Any:
@@ -430,7 +430,7 @@ class TensorShapes(Value):
         axis = normalize_axis(dim, self.ndim)
         sizes = list(sizes)
         if -1 in sizes:
-            known = integers.product([s for s in sizes if not (isinstance(s, int) and s == -1)])
+            known = numel([s for s in sizes if not (isinstance(s, int) and s == -1)])
             sizes[sizes.index(-1)] = self.shape[axis] // known
         return results.reshape(self, (*self.shape[:axis], *sizes, *self.shape[axis + 1 :]))
 

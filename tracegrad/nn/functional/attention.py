@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from ... import ops
-from ...types import same, show
+from ...sizes import same
+from ...types import show
 from .common import titled
 from .dense import dropout
 

@@ -13,7 +13,8 @@ from ... import ops
 from ...checks import REFUSED, explained_here
 from ...faces.tensor.casts import titled
 from ...ir.dispatch import Value
-from ...types import same_shape, show
+from ...sizes import same_shape
+from ...types import show
 
 REDUCTIONS = ("none", "mean", "sum")
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ... import ops
-from ..._codegen import integers
 from ...ops.arrays.windows import windows
-from ...types import same, same_shape, show
+from ...sizes import numel, same, same_shape
+from ...types import show
 from .common import titled
 
 Sizes = int | Sequence[int]
@@ -159,7 +159,7 @@ def _convolution(
     sizes = [
         out_size(n, k, s, d) for n, k, s, d in zip(x.shape[2:], kernel, steps, holes, strict=True)
     ]
-    inner, places = per_group * integers.product(kernel), integers.product(sizes)
+    inner, places = per_group * numel(kernel), numel(sizes)
     seen = columns(x, kernel, steps, holes)
     if groups == 1:
         result = ops.matmul(
@@ -243,7 +243,7 @@ def unfold(
     ]
     seen = ops.reshape(
         columns(x, kernel, steps, holes),
-        (x.shape[0], x.shape[1] * kernel[0] * kernel[1], integers.product(sizes)),
+        (x.shape[0], x.shape[1] * kernel[0] * kernel[1], numel(sizes)),
     )
     return titled(seen if len(input.shape) == 4 else ops.squeeze(seen, 0), "Im2Col", input)
 

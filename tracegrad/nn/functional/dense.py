@@ -8,7 +8,8 @@ import numpy as np
 
 from ... import ops
 from ...ops.totals.statistics import stop_gradient
-from ...types import same, show
+from ...sizes import same
+from ...types import show
 from .common import as_integers, in_place, known, titled
 
 
@@ -85,11 +86,13 @@ def embedding(
         )
     found = ops.take(weight, ops.where(indices < 0, rows, indices), 0)
     if padding_idx is not None:
-        if isinstance(rows, int) and not -rows <= padding_idx < rows:
+        if not -rows <= padding_idx < rows:
             raise ValueError(
                 f"Padding_idx must be within num_embeddings: {padding_idx} is not, for {rows} rows"
             )
-        padding = ops.expand_dims(indices == (padding_idx % rows), len(indices.shape))
+        padding = ops.expand_dims(
+            indices == (padding_idx + rows * (padding_idx < 0)), len(indices.shape)
+        )
         found = ops.where(padding, stop_gradient(found), found)
     return titled(found, "Embedding", weight)
 

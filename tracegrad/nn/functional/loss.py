@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ... import ops
-from ...types import same, same_shape, show
+from ...sizes import same, same_shape
+from ...types import show
 from .common import alike, known, reduced, reduction_of, titled
 
 # --- differences ----------------------------------------------------------------------------------

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ... import ops
-from ..._codegen import integers
 from ...autograd.grad_mode import no_grad
 from ...ops.arrays.windows import windows
 from ...ops.totals.statistics import stop_gradient
-from ...types import same, same_shape, show
+from ...sizes import numel, same, same_shape
+from ...types import show
 from .common import titled
 
 
@@ -39,7 +39,7 @@ def _last_axes(
 
 def _averaged_over(input: Any, axes: Sequence[int], what: str) -> Any:
     """How many elements a batch's own statistics are over, which must be more than one."""
-    count = integers.product([input.shape[k] for k in axes])
+    count = numel([input.shape[k] for k in axes])
     if isinstance(count, int) and count <= 1:
         raise ValueError(
             f"Expected more than 1 {what} when training, got input size {show(input.shape)}"

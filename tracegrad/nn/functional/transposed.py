@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import ops
-from ..._codegen import integers
 from ...ops.arrays.windows import overlap
-from ...types import same, show
+from ...sizes import numel, same
+from ...types import show
 from .common import titled
 from .convolution import Sizes, biased, check_weight, per_axis, with_batch
 
@@ -76,7 +76,7 @@ def _transposed(
             f"expected input{show(input.shape)} to have {in_channels} channels, "
             f"but got {channels} channels instead; groups ({groups}) must divide them"
         )
-    inner, count = per_group * integers.product(kernel), integers.product(places)
+    inner, count = per_group * numel(kernel), numel(places)
     of_group = ops.reshape(weight, (groups, channels // groups, inner))
     product = ops.matmul(
         ops.swapaxes(of_group, 1, 2), ops.reshape(x, (batch, groups, channels // groups, count))

@@ -9,7 +9,8 @@ import numpy as np
 
 from ... import ops
 from ... import tensors as tg
-from ...types import same, show
+from ...sizes import same
+from ...types import show
 from .. import functional as F
 from .. import init
 from .layers import Linear

@@ -13,7 +13,8 @@ import numpy as np
 from ... import ops
 from ... import tensors as tg
 from ...control.scan import scan
-from ...types import same, same_shape, show
+from ...sizes import same, same_shape
+from ...types import show
 from .. import functional as F
 from .. import init
 from .module import Module

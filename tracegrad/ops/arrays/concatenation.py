@@ -13,7 +13,8 @@ from ...dtypes import promote
 from ...errors import ShapeError
 from ...ir.dispatch import bind
 from ...ir.op import Types, op, operand_kinds
-from ...types import ArrayType, Int, Shape, normalize_axis, same, show
+from ...sizes import same
+from ...types import ArrayType, Int, Shape, normalize_axis, show
 from ..define import in_order, ndim_of, shape_of
 from ..elementwise.derived import convert
 from .shape import broadcast_to, expand_dims, front, reshape

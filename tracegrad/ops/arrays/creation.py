@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from ..._codegen import integers
 from ..._codegen import lowering as lower
 from ...checks import REFUSED, describe, explained_here, flag
 from ...devices import to_host
@@ -22,6 +21,7 @@ from ...errors import ConcretizationError, ShapeError
 from ...ir.dispatch import STATE, Value, bind
 from ...ir.graph import Var
 from ...ir.op import op
+from ...sizes import INTEGRAL, SYMBOLIC, larger_of, quotient_of
 from ...types import ArrayType, Int
 from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import equal, greater_equal, sub, where
@@ -53,18 +53,17 @@ def iota(size: Int, dtype: Any = INT64) -> Any:
     return bind(iota_op, [], {"size": size, "dtype": check(np.dtype(dtype))})
 
 
-def _size(value: Any) -> Int:
+def _size(value: Any) -> Any:
     if value is True or value is False:
         raise TypeError(f"a size is an integer, not {value}")
-    return value if isinstance(value, integers.Integer) else operator.index(value)
+    return value if isinstance(value, SYMBOLIC) else operator.index(value)
 
 
 def _shape(shape: Any) -> tuple[Int, ...]:
     """A shape argument: one size or several, none negative."""
     sizes = (
         (shape,)
-        if isinstance(shape, (int, np.integer, integers.Integer))
-        or (ndim_of(shape) == 0 and hasattr(shape, "__index__"))
+        if isinstance(shape, INTEGRAL) or (ndim_of(shape) == 0 and hasattr(shape, "__index__"))
         else shape
     )
     try:
@@ -196,7 +195,7 @@ def _known(value: Any, who: str) -> Any:
             "or mark the argument static with static_argnames."
         )
     if (
-        not isinstance(value, (int, float, np.integer, np.floating, integers.Integer))
+        not isinstance(value, (int, float, np.integer, np.floating, *SYMBOLIC))
         and getattr(value, "shape", None) != ()
     ):
         raise TypeError(f"arange: {who} is {describe(value)}; it must be a real number")
@@ -220,16 +219,14 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> An
     start, stop, step = (
         _known(v, n) for v, n in ((start, "start"), (stop, "stop"), (step, "step"))
     )
-    whole = all(isinstance(v, (int, np.integer, integers.Integer)) for v in (start, stop, step))
+    whole = all(isinstance(v, INTEGRAL) for v in (start, stop, step))
     if dtype is not None:
         kind = check(np.dtype(dtype))
     else:
         kind = (
             INT64
             if whole
-            else np.result_type(
-                *[0 if isinstance(v, integers.Integer) else v for v in (start, stop, step)]
-            )
+            else np.result_type(*[0 if isinstance(v, SYMBOLIC) else v for v in (start, stop, step)])
         )
     if whole:
         step = int(step)
@@ -251,9 +248,10 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> An
     return add(first, mul(convert(iota(count), kind), second - first))
 
 
-def _ceil_divide(length: Int, step: int) -> Int:
-    count = -((-length) // step) if step > 0 else -(length // -step)
-    return integers.maximum(0, count)
+def _ceil_divide(length: Any, step: int) -> Any:
+    if step < 0:
+        length, step = -length, -step
+    return quotient_of(larger_of(0, length) + step - 1, step)
 
 
 def linspace(

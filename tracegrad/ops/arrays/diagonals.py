@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._codegen import integers
 from ...errors import ShapeError
+from ...sizes import larger_of, smaller_of
 from ...types import Int, normalize_axis, show
 from ..define import ndim_of, shape_of
 from ..elementwise.derived import convert
@@ -33,7 +33,7 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     x = moveaxis(x, (first, second), (-2, -1))
     *batch, m, n = shape_of(x)
     row, column = (-offset, 0) if offset < 0 else (0, offset)
-    size = integers.maximum(integers.minimum(m - row, n - column), 0)
+    size = larger_of(smaller_of(m - row, n - column), 0)
     if isinstance(n, int) and isinstance(size, int):
         start = row * n + column if size else 0
         return _part(reshape(x, (*batch, m * n)), batch, start, size, n + 1)

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ..._codegen import integers
 from ...checks import REFUSED, describe, explained_here
 from ...errors import ShapeError
-from ...types import Int, axes_of, normalize_axis, same, show
+from ...sizes import INTEGRAL, SYMBOLIC, numel, same
+from ...types import Int, axes_of, normalize_axis, show
 from ..define import as_array, in_order, ndim_of, shape_of
 from ..elementwise.arithmetic import equal, where
 from ..elementwise.derived import convert
@@ -96,7 +96,7 @@ def ravel(x: Any) -> Any:
     (6,)
     """
     x = as_array(x)
-    return reshape(x, (integers.product(shape_of(x)),))
+    return reshape(x, (numel(shape_of(x)),))
 
 
 def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
@@ -116,7 +116,7 @@ def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
         raise ShapeError(
             f"flatten from axis {a} to axis {b}: the first must not come after the last"
         )
-    return reshape(x, (*shape[:a], integers.product(shape[a : b + 1]), *shape[b + 1 :]))
+    return reshape(x, (*shape[:a], numel(shape[a : b + 1]), *shape[b + 1 :]))
 
 
 def permute(x: Any, axes: Sequence[int]) -> Any:
@@ -449,8 +449,8 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:
         x, axis = ravel(x), 0
     where_ = normalize_axis(axis, ndim_of(x))
     shape = shape_of(x)
-    if isinstance(repeats, (int, np.integer, integers.Integer)):
-        times = repeats if isinstance(repeats, integers.Integer) else int(repeats)
+    if isinstance(repeats, INTEGRAL):
+        times: Any = repeats if isinstance(repeats, SYMBOLIC) else int(repeats)
         spread = broadcast_to(
             expand_dims(x, where_ + 1), (*shape[: where_ + 1], times, *shape[where_ + 1 :])
         )

@@ -17,17 +17,8 @@ from ...dtypes import INT64, UINT64
 from ...errors import ShapeError
 from ...ir.dispatch import bind
 from ...ir.op import Types
-from ...types import (
-    SIZES,
-    ArrayType,
-    Int,
-    Shape,
-    axes_of,
-    broadcast_shapes,
-    normalize_axis,
-    same,
-    show,
-)
+from ...sizes import INTEGRAL, OF_SHAPES, SIZES, numel, same, same_shape, seen
+from ...types import ArrayType, Int, Shape, axes_of, broadcast_shapes, normalize_axis, show
 from ..define import linear, ndim_of, of_list, shape_of
 
 # --- reshape --------------------------------------------------------------------------------------
@@ -47,9 +38,10 @@ def _reshape_index(
 ) -> Shape:
     """The input index of an output index: through the flat position, except where both shapes agree
     up to axes of size 1."""
-    if [s for s in in_shape if s != 1] == [s for s in out_shape if s != 1]:
-        kept = iter([i for i, s in zip(index, out_shape, strict=True) if s != 1])
-        return tuple(0 if s == 1 else next(kept) for s in in_shape)
+    long = [[s for s in shape if not same(s, 1)] for shape in (in_shape, out_shape)]
+    if same_shape(*long):
+        kept = iter([i for i, s in zip(index, out_shape, strict=True) if not same(s, 1)])
+        return tuple(0 if same(s, 1) else next(kept) for s in in_shape)
     flat: Int = 0
     for i, s in zip(index, out_shape, strict=True):
         flat = flat * s + i
@@ -84,7 +76,7 @@ def reshape(x: Any, shape: int | Sequence[Int]) -> Any:
     (2, 3)
     """
     try:
-        given = (shape,) if isinstance(shape, (int, np.integer, integers.Integer)) else tuple(shape)
+        given = (shape,) if isinstance(shape, INTEGRAL) else tuple(shape)
         params = reshaped(shape_of(x), given)
     except REFUSED as error:
         raise explained_here(error) from error.__cause__
@@ -99,13 +91,13 @@ def reshaped(old: Shape, given: tuple[Any, ...]) -> dict[str, Any] | None:
 
 
 def _reshaped(old: Shape, given: tuple[Any, ...]) -> dict[str, Any] | None:
-    new = tuple([s if isinstance(s, (int, integers.Integer)) else operator.index(s) for s in given])
+    new: Shape = tuple([seen(s) if isinstance(s, OF_SHAPES) else operator.index(s) for s in given])
     if new == old:
         return None
     at = next((k for k, s in enumerate(new) if isinstance(s, int) and s == -1), None)
     if at is not None:
-        known = integers.product([*new[:at], *new[at + 1 :]])
-        total = integers.product(old)
+        known = numel([*new[:at], *new[at + 1 :]])
+        total = numel(old)
         if same(known, 0) or not same(known * (total // known), total):
             raise ShapeError(
                 f"cannot reshape an array of shape {show(old)} into {show(new)}: "
@@ -231,7 +223,7 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
 
 
 def _broadcast_infer(x: Any, *, shape: Shape) -> Types:
-    if broadcast_shapes(x.type.shape, shape) != tuple(shape):
+    if not same_shape(broadcast_shapes(x.type.shape, shape), shape):
         raise ShapeError(
             f"an array of shape {show(x.type.shape)} cannot be broadcast to {show(shape)}"
         )
@@ -242,7 +234,7 @@ def _broadcast_index(
     index: Shape, in_shape: Shape, out_shape: Shape, params: dict[str, Any]
 ) -> Shape:
     return tuple(
-        0 if s == 1 else i
+        0 if same(s, 1) else i
         for i, s in zip(index[len(out_shape) - len(in_shape) :], in_shape, strict=True)
     )
 
@@ -282,7 +274,7 @@ broadcast_to_op = linear(
 def broadcast_to(x: Any, shape: int | Sequence[Int]) -> Any:
     """`x` with axes of size 1, and new leading axes, repeated (without copying)."""
     try:
-        target = (shape,) if isinstance(shape, (int, integers.Integer)) else tuple(shape)
+        target = (shape,) if isinstance(shape, OF_SHAPES) else tuple(shape)
         return (
             x
             if getattr(x, "shape", None) == target

@@ -9,14 +9,8 @@ import numpy as np
 
 from ..._codegen import lowering as lower
 from ...ir.dispatch import bind
-from ...types import (
-    ArrayType,
-    Int,
-    Shape,
-    axes_of,
-    normalize_axis,
-    same,
-)
+from ...sizes import same
+from ...types import ArrayType, Int, Shape, axes_of, normalize_axis
 from ..define import as_array, linear, shape_of
 from .shape import expand_dims, front, reshape
 
@@ -115,7 +109,7 @@ def cut(x: Any, axis: int, start: Int, size: Int, step: int = 1) -> Any:
     )
 
 
-def _embed_evaluate(x: Any, *, shape: Shape, start: Shape, absent: bool) -> Any:
+def _embed_evaluate(x: Any, *, shape: Any, start: Any, absent: bool) -> Any:
     x = np.asarray(x)
     out = np.zeros(shape, x.dtype)
     out[tuple([slice(b, b + n) for b, n in zip(start, x.shape, strict=True)])] = x

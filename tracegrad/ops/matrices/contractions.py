@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._codegen import integers
 from ...errors import ShapeError
-from ...types import normalize_axis, same, show
+from ...sizes import numel, same
+from ...types import normalize_axis, show
 from ..arrays.shape import expand_dims, moveaxis, reshape, transpose
 from ..define import ndim_of, shape_of
 from ..elementwise.derived import conj, mul
@@ -159,7 +159,7 @@ def fold(x: Any, groups: Sequence[Sequence[int]]) -> Any:
     then: a product takes that as a flag.
     """
     shape = shape_of(x)
-    sizes = [integers.product([shape[k] for k in g]) for g in groups]
+    sizes = [numel([shape[k] for k in g]) for g in groups]
     order = [k for g in groups for k in g]
     other = [k for g in (*groups[:-2], groups[-1], groups[-2]) for k in g]
     if order != sorted(order) and other == sorted(other):

@@ -15,7 +15,8 @@ import numpy as np
 
 from ...checks import describe, explained_here
 from ...errors import ShapeError
-from ...types import Int, same, show
+from ...sizes import same
+from ...types import Int, show
 from ..arrays.diagonals import diagonal
 from ..arrays.shape import moveaxis, reshape, sum_axes, transpose
 from ..define import shape_of

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ...errors import ShapeError
-from ...types import same, show
+from ...sizes import same
+from ...types import show
 from ..define import shape_of
 from .products import adjoint
 from .spectral import eigh_stack, svd_stack

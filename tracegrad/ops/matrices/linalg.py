@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._codegen import integers
 from ...checks import flag
 from ...errors import ShapeError
-from ...types import Int, broadcast_shapes, normalize_axis, same, show
+from ...sizes import numel, same
+from ...types import Int, broadcast_shapes, normalize_axis, show
 from ..arrays.creation import eye
 from ..arrays.diagonals import diagonal as general_diagonal
 from ..arrays.diagonals import trace as general_trace
@@ -76,7 +76,7 @@ def _system(name: str, a: Any, b: Any) -> tuple[Any, Any, tuple[Int, ...], bool]
         b = broadcast_to(b, (*batch, *m[-2:]))
         depth = len(batch)
         wide = reshape(
-            transpose(b, (depth, *range(depth), depth + 1)), (1, m[-2], integers.product(batch) * k)
+            transpose(b, (depth, *range(depth), depth + 1)), (1, m[-2], numel(batch) * k)
         )
         return reshape(a, (1, *n[-2:])), wide, batch, vector
     a, b = broadcast_to(a, (*batch, *n[-2:])), broadcast_to(b, (*batch, *m[-2:]))
@@ -86,7 +86,7 @@ def _system(name: str, a: Any, b: Any) -> tuple[Any, Any, tuple[Int, ...], bool]
 def _solution(x: Any, b: Any, batch: tuple[Int, ...], vector: bool) -> Any:
     """The solution of `_system` in the shape of the answer."""
     count, n, k = shape_of(x)
-    total = integers.product(batch)
+    total = numel(batch)
     if batch and not same(count, total):
         each = k // total if not same(total, 0) else shape_of(b)[-1]
         x = reshape(x, (n, *batch, each))
@@ -215,8 +215,8 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
         chosen = [normalize_axis(k, ndim_of(a)) for k in axes]
         a = transpose(a, (*[k for k in range(ndim_of(a)) if k not in chosen], *chosen))
     shape = shape_of(a)[ndim_of(b) :]
-    n = integers.product(shape)
-    if not same(integers.product(shape_of(a)[: ndim_of(b)]), n):
+    n = numel(shape)
+    if not same(numel(shape_of(a)[: ndim_of(b)]), n):
         raise ShapeError(
             f"tensorsolve: an array of shape {show(shape_of(a))} is no square map onto "
             f"shape {show(shape_of(b))}"
@@ -236,8 +236,8 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     shape = shape_of(a)
     if not 0 < ind <= len(shape):
         raise ValueError(f"tensorinv: ind must be one of 1 to {len(shape)}, not {ind}")
-    n = integers.product(shape[ind:])
-    if not same(integers.product(shape[:ind]), n):
+    n = numel(shape[ind:])
+    if not same(numel(shape[:ind]), n):
         raise ShapeError(
             f"tensorinv: an array of shape {show(shape)} is no square map for ind={ind}"
         )

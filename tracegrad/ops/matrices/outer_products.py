@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...errors import ShapeError
-from ...types import same, show
+from ...sizes import same
+from ...types import show
 from ..arrays.concatenation import stack
 from ..arrays.shape import moveaxis, reshape
 from ..arrays.slices import slice_array

@@ -16,7 +16,8 @@ from ...dtypes import kind_of, promote
 from ...errors import DTypeError, ShapeError
 from ...ir.dispatch import Value, bind
 from ...ir.op import Op, Types, op
-from ...types import SIZES, ArrayType, Int, broadcast_shapes, same, show
+from ...sizes import SIZES, form, numel, same
+from ...types import ArrayType, Int, broadcast_shapes, show
 from ..arrays.shape import broadcast_to, expand_dims, moveaxis, reshape, sum_axes, sum_to, transpose
 from ..define import ndim_of, shape_of
 from ..elementwise.arithmetic import compose_real
@@ -44,6 +45,7 @@ def size_hint(size: Int) -> int:
         return size
     if not SIZES.open:
         return 64
+    size = form(size)
     hints = {**dict.fromkeys(integers.symbols(size), 64), **SIZES.open[-1].hints}
     return int(integers.evaluate(size, hints))
 
@@ -330,9 +332,9 @@ def _stacks(x: Any, y: Any) -> Any:
     a, b = shape_of(x), shape_of(y)
     batch = broadcast_shapes(a[:-2], b[:-2])
     if _ones(b[:-2]) and len(a) == len(batch) + 2:
-        flat = product(reshape(x, (integers.product(a[:-1]), a[-1])), reshape(y, b[-2:]))
+        flat = product(reshape(x, (numel(a[:-1]), a[-1])), reshape(y, b[-2:]))
         return reshape(flat, (*batch, a[-2], b[-1]))
-    total = integers.product(batch)
+    total = numel(batch)
 
     def one_axis(v: Any) -> Any:
         shape = shape_of(v)

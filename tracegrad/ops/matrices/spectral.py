@@ -15,7 +15,8 @@ from ...dtypes import real_of
 from ...errors import ShapeError
 from ...ir.dispatch import bind
 from ...ir.op import Op, Types, op
-from ...types import ArrayType, same, show
+from ...sizes import less, same
+from ...types import ArrayType, show
 from ..arrays.creation import eye
 from ..define import shape_of
 from ..elementwise.arithmetic import div, sub, where
@@ -104,7 +105,7 @@ def _svd_infer(a: Any) -> Types:
             f"svd: needs a stack of matrices, not an array of shape {show(kind.shape)}"
         )
     b, m, n = kind.shape
-    k = m if same(m, n) or m < n else n
+    k = m if same(m, n) or less(m, n) else n
     return (
         ArrayType(kind.dtype, (b, m, k)),
         ArrayType(real_of(kind.dtype), (b, k)),

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..._codegen import integers, kernel
+from ..._codegen import kernel
 from ..._codegen import lowering as lower
 from ...dtypes import FLOAT64, promote
 from ...errors import DTypeError, ShapeError
 from ...ir.dispatch import bind
 from ...ir.op import Op, Types
-from ...types import ArrayType, Int, same, show
+from ...sizes import numel, same
+from ...types import ArrayType, Int, show
 from ..arrays.creation import eye
 from ..arrays.shape import broadcast_to, front, reshape, sum_axes
 from ..define import shape_of
@@ -165,7 +166,7 @@ def check_matrix(name: str, x: Any, square: bool) -> Any:
 def as_stack(x: Any) -> Any:
     """One leading axis for all matrices."""
     shape = shape_of(x)
-    return reshape(x, (integers.product(shape[:-2]), *shape[-2:]))
+    return reshape(x, (numel(shape[:-2]), *shape[-2:]))
 
 
 def from_stack(result: Any, batch: Sequence[Int]) -> Any:

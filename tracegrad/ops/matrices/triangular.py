@@ -11,7 +11,8 @@ from ..._codegen import loading
 from ...errors import ShapeError
 from ...ir.dispatch import bind
 from ...ir.op import Op, Types, op
-from ...types import ArrayType, same, show
+from ...sizes import same
+from ...types import ArrayType, show
 from ..arrays.concatenation import concatenate
 from ..arrays.creation import eye, tril, triu
 from ..arrays.slices import slice_array

@@ -24,10 +24,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._codegen import integers
 from ..._codegen import lowering as lower
 from ...ir.dispatch import Value, bind
 from ...ir.op import Op, Rules, op
+from ...sizes import numel
 from ...types import ArrayType, Int
 from ..arrays.creation import iota
 from ..arrays.shape import broadcast_to, front, moveaxis, reshape, transpose
@@ -243,7 +243,7 @@ def _put_vjp_updates(ct: Any, *indices: Any, **params: Any) -> Any:
 
 def _count(x: Any) -> Any:
     """The C-order position of each element."""
-    return reshape(iota(integers.product(shape_of(x))), shape_of(x))
+    return reshape(iota(numel(shape_of(x))), shape_of(x))
 
 
 class Family(NamedTuple):

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..._codegen import integers
 from ..._codegen import lowering as lower
 from ...errors import DTypeError, ShapeError
 from ...ir.dispatch import STATE, Value, bind
 from ...ir.op import Op, Types, op
-from ...types import Int, Shape, broadcast_shapes, same, show
+from ...sizes import SYMBOLIC, same
+from ...types import Int, Shape, broadcast_shapes, show
 from ..arrays.shape import broadcast_to, front, reshape
 from ..arrays.slices import embed, flip, select_op, slice_array
 from ..define import as_array, ndim_of, shape_of
@@ -132,8 +132,7 @@ def _plain(x: Any, key: Any) -> bool:
     if STATE.traces or not isinstance(x, np.ndarray):
         return False
     return not any(
-        isinstance(item, (Value, integers.Integer))
-        for item in (key if isinstance(key, tuple) else (key,))
+        isinstance(item, (Value, *SYMBOLIC)) for item in (key if isinstance(key, tuple) else (key,))
     )
 
 

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._codegen import integers
 from ...devices import to_host
 from ...errors import ConcretizationError
 from ...ir.dispatch import STATE, Value
 from ...ir.graph import Var
 from ...ir.op import Op
 from ...ir.trace import is_left_over, left_over, user_line
-from ...types import Int, Shape, same
+from ...sizes import SYMBOLIC, same
+from ...types import Int, Shape
 from ..arrays.shape import reshape_op
 from ..arrays.slices import select_op, slice_op
 from ..define import as_array, ndim_of, shape_of
@@ -68,7 +68,7 @@ def _nonzero(mask: Any) -> tuple[np.ndarray[Any, Any], ...]:
 
 def _entry(item: Any) -> Any:
     """One part of a key as None, Ellipsis, slice, integer, or an index array (with dtype)."""
-    if item is None or item is Ellipsis or isinstance(item, (slice, integers.Integer)):
+    if item is None or item is Ellipsis or isinstance(item, (slice, *SYMBOLIC)):
         return item
     if isinstance(item, (bool, np.bool_, int, np.integer)):
         return np.asarray(item) if isinstance(item, (bool, np.bool_)) else int(item)
@@ -103,11 +103,11 @@ def _entry(item: Any) -> Any:
     return item
 
 
-def _bound(value: Any, size: Int, default: Int, low: Int, high: Int) -> Int:
+def _bound(value: Any, size: Any, default: Any, low: Any, high: Any) -> Any:
     """One end of a slice, clipped to [low, high]."""
     if value is None:
         return default
-    place: Int = value if isinstance(value, integers.Integer) else slice_part(value)
+    place: Any = value if isinstance(value, SYMBOLIC) else slice_part(value)
     place = place + size if place < 0 else place
     return low if place < low else high if place > high else place
 
@@ -129,7 +129,7 @@ def _slice_range(item: slice, size: Int) -> tuple[Int, Int, int]:
     return start, (span + abs(step) - 1) // abs(step), step
 
 
-def _integer_place(item: Int, size: Int, axis: int) -> Int:
+def _integer_place(item: Any, size: Any, axis: int) -> Any:
     if item < 0:
         if item + size < 0:
             raise IndexError(f"index {item} is out of bounds for axis {axis} with size {size}")

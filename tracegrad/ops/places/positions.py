@@ -14,7 +14,8 @@ import numpy as np
 from ..._codegen import lowering as lower
 from ...errors import ShapeError
 from ...ir.op import Types
-from ...types import ArrayType, Int, Shape, broadcast_shapes, same, show
+from ...sizes import less, same
+from ...types import ArrayType, Int, Shape, broadcast_shapes, show
 
 Aligned = tuple[tuple[int, int], ...]
 Window = tuple[Int, int, Int]
@@ -62,7 +63,7 @@ def _check_indices(source: Shape, indices: Sequence[Any], params: Params) -> Non
             )
         if window is not None:
             low, high, _ = ends_of(window)
-            if high - low > source[axis]:
+            if less(source[axis], high - low):
                 raise IndexError(
                     f"a slice whose ends are {high - low} apart is out of bounds for axis {axis} "
                     f"with size {source[axis]}"

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from ..._codegen import integers
 from ...checks import describe
 from ...errors import ConcretizationError, ShapeError
 from ...ir.dispatch import STATE, Value
 from ...ir.forms import form_of, unknown
 from ...ir.graph import Var
 from ...ir.trace import is_left_over, left_over, user_line
-from ...types import Int, Shape, normalize_axis, show
+from ...sizes import SYMBOLIC, quotient_of, seen
+from ...types import Shape, normalize_axis, show
 from ..define import as_array, ndim_of, shape_of
 from ..elementwise.derived import convert
 from .gathering import gather_at, put_at
@@ -64,16 +64,17 @@ def span(item: slice) -> slice | tuple[Any, Window]:
         )
     first, last = form_of(item.start), form_of(item.stop)
     if not unknown(first) and not unknown(last):
-        return slice(first, last, step)
+        return slice(seen(first), seen(last), step)
     extent = last - first if step > 0 else first - last
     if unknown(extent):
         raise ConcretizationError(
             f"{user_line()}: the ends of a slice are traced, and their difference is not known "
             f"while the function is traced: so neither is the result's size. {DYNAMIC}"
         )
+    extent = seen(extent)
     if extent <= 0:
         return slice(0, 0)
-    return item.start, (integers.floordiv(extent + abs(step) - 1, abs(step)), step, extent)
+    return item.start, (quotient_of(extent + abs(step) - 1, abs(step)), step, extent)
 
 
 def _starts(x: Any, start: Any, axis: int | None, who: str) -> tuple[list[int], list[Any]]:
@@ -92,7 +93,7 @@ def _starts(x: Any, start: Any, axis: int | None, who: str) -> tuple[list[int], 
         )
     for s in given:
         kind = np.asarray(s).dtype if not hasattr(s, "dtype") else s.dtype
-        if not isinstance(s, integers.Integer) and (kind.kind not in "iu" or ndim_of(s)):
+        if not isinstance(s, SYMBOLIC) and (kind.kind not in "iu" or ndim_of(s)):
             raise IndexError(
                 f"{who}: a start must be one integer, not {kind} of shape {show(shape_of(s))}"
             )
@@ -100,7 +101,7 @@ def _starts(x: Any, start: Any, axis: int | None, who: str) -> tuple[list[int], 
 
 
 def _windows(
-    x: Any, axes: Sequence[int], starts: Sequence[Any], sizes: Sequence[Int], who: str
+    x: Any, axes: Sequence[int], starts: Sequence[Any], sizes: Sequence[Any], who: str
 ) -> tuple[list[Any], list[Window]]:
     """Operands of a gather; an IndexError where a slice is known to leave the array."""
     shape = shape_of(x)
@@ -109,7 +110,7 @@ def _windows(
             raise ShapeError(f"{who}: a size must not be negative, it is {n}")
         if n > shape[k]:
             raise IndexError(f"{who}: {n} elements of axis {k} with size {shape[k]}")
-        if not is_traced(s) and not isinstance(s, integers.Integer):
+        if not is_traced(s) and not isinstance(s, SYMBOLIC):
             place = operator.index(s)
             if not (0 <= place <= shape[k] - n or 0 <= place + shape[k] < shape[k] - n):
                 raise IndexError(
@@ -141,7 +142,7 @@ def dynamic_slice(x: Any, start: Any, size: int | Sequence[int], axis: int | Non
         raise ShapeError(
             f"dynamic_slice: size must be a Python int for each start, it is {size} for {len(axes)}"
         )
-    sizes = [n if isinstance(n, integers.Integer) else operator.index(n) for n in sizes]
+    sizes = [n if isinstance(n, SYMBOLIC) else operator.index(n) for n in sizes]
     indices, windows = _windows(x, axes, starts, sizes, "dynamic_slice")
     return gather_at(x, indices, tuple(axes), 0, (), True, tuple(windows)) if axes else x
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._codegen import integers
 from ...checks import flag
 from ...errors import ShapeError
+from ...sizes import numel
 from ...types import Int, axes_of, normalize_axis
 from ..arrays.shape import broadcast_to, reshape
 from ..define import shape_of
@@ -65,9 +65,9 @@ def keep(result: Any, x: Any, axes: Sequence[int], keepdims: Any) -> Any:
     return reshape(result, kept(shape_of(x), axes)) if flag("keepdims", keepdims) else result
 
 
-def count(shape: Sequence[Int], axes: Sequence[int]) -> Int:
+def count(shape: Sequence[Any], axes: Sequence[int]) -> Any:
     """How many elements each result of a reduction combines."""
-    return integers.product(shape[a] for a in axes)
+    return numel(shape[a] for a in axes)
 
 
 def moved_axes(axes: tuple[int, ...], ndim: int) -> tuple[int, ...]:

@@ -13,7 +13,8 @@ from ...dtypes import INT64, UINT64, promote
 from ...errors import ShapeError
 from ...ir.dispatch import bind
 from ...ir.op import Op, Types, op, operand_kinds
-from ...types import ArrayType, Int, normalize_axis, same, show
+from ...sizes import same
+from ...types import ArrayType, Int, normalize_axis, show
 from ..arrays.concatenation import concatenate
 from ..arrays.creation import iota
 from ..arrays.shape import broadcast_to, front, reshape, sum_axes

@@ -14,7 +14,8 @@ from ...dtypes import INT64
 from ...errors import DTypeError, ShapeError
 from ...ir.dispatch import bind
 from ...ir.op import Op, Types, op
-from ...types import ArrayType, Int, normalize_axis, same, show
+from ...sizes import same
+from ...types import ArrayType, Int, normalize_axis, show
 from ..arrays.concatenation import stack
 from ..arrays.shape import expand_dims, front, reshape, sum_axes, transpose
 from ..arrays.slices import flip, slice_array

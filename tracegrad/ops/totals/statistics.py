@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ..._codegen import integers
 from ..._codegen import lowering as lower
 from ...checks import describe, explained_here
 from ...dtypes import check, promote
 from ...errors import ShapeError
 from ...ir.dispatch import bind
 from ...ir.op import Op, odd, op
-from ...types import ArrayType, Int, broadcast_shapes, normalize_axis, same, show
+from ...sizes import larger_of, numel, same
+from ...types import ArrayType, Int, broadcast_shapes, normalize_axis, show
 from ..arrays.shape import broadcast_to, front, reshape
 from ..define import as_array, linear, ndim_of, shape_of
 from ..elementwise.arithmetic import div, equal, imag, not_equal, sub
@@ -110,7 +110,7 @@ def _inexact(x: Any) -> Any:
 
 def _mean_evaluate(x: Any, *, axes: tuple[int, ...]) -> Any:
     return np.add.reduce(x, axes) / (
-        x.size if len(axes) == x.ndim else integers.product([x.shape[a] for a in axes])
+        x.size if len(axes) == x.ndim else numel([x.shape[a] for a in axes])
     )
 
 
@@ -197,7 +197,7 @@ def average(x: Any, axis: Axis = None, weights: Any = None, keepdims: bool = Fal
 
 def _degrees(total: Int, ddof: Any) -> Any:
     if isinstance(ddof, int):
-        return integers.maximum(total - ddof, 0)
+        return larger_of(total - ddof, 0)
     if (
         not isinstance(ddof, (float, np.number)) and (ndim_of(ddof) or np.iscomplexobj(ddof))
     ) or isinstance(ddof, (complex, np.complexfloating)):

@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..._codegen import integers, kernel, owners, traversal
+from ...sizes import same
 from ...types import Int
 from .lockstep import WIDTH as LOCKSTEP
 from .lockstep import fits, in_lockstep
@@ -142,7 +143,7 @@ class _Cut:
         """Whether a statement can be gone through by lanes at all."""
         s = self.body[k]
         return self.survey(k, extent).possible and (
-            self.phase[k].kind == "serial" or (is_lanes(s) and s.hi == extent)
+            self.phase[k].kind == "serial" or (is_lanes(s) and same(s.hi, extent))
         )
 
     def survey(self, k: int, extent: Int) -> Survey:
@@ -375,7 +376,7 @@ def _blocked(
 
     def ranged(s: kernel.Statement) -> kernel.Statement:
         match s:
-            case kernel.Loop() if is_lanes(s) and s.hi == extent:
+            case kernel.Loop() if is_lanes(s) and same(s.hi, extent):
                 return replace(s, lo=lo, hi=hi)
             case kernel.Loop() | kernel.While():
                 return replace(s, body=tuple(map(ranged, s.body)))

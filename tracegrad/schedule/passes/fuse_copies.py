@@ -14,6 +14,7 @@ from itertools import product
 from typing import Any, TypeAlias
 
 from ..._codegen import integers, kernel, owners, traversal
+from ...sizes import same_shape
 
 UNROLLED = 8
 """Inner loops of so many passes are written out."""
@@ -57,7 +58,7 @@ def _both(first: kernel.Loop, second: kernel.Loop, buffers: Buffers) -> kernel.L
         first.sequential
         or second.sequential
         or first.own is not None
-        or (first.lo, first.hi) != (second.lo, second.hi)
+        or not same_shape((first.lo, first.hi), (second.lo, second.hi))
     ):
         return None
     copies = _copies(second, integers.symbol(first.index))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..._codegen import integers, kernel, owners, traversal
+from ...sizes import same
 from ...types import Int
 from ..bounds import Ranges, at_most, divides, reshape_index
 
@@ -161,7 +162,7 @@ def plan(
             else (size + (ALIGNMENT - 1)) // ALIGNMENT * ALIGNMENT
         )
         for k, (offset, extent, busy) in enumerate(slots):
-            if busy < first[b.name] and (room == extent or at_most(room, extent)):
+            if busy < first[b.name] and (same(room, extent) or at_most(room, extent)):
                 slots[k] = (offset, extent, last[b.name])
                 placed[b.name] = offset
                 break

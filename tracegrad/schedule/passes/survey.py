@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
 from ..._codegen import integers, kernel, owners, traversal, work
+from ...sizes import same
 from ...types import Int
 
 SHORT = 16
@@ -101,7 +102,7 @@ def survey(statement: kernel.Statement, extent: Int, owner: owners.Owners) -> Su
                 made.add(name)
             case kernel.Update(name, _, _, _) if lane is not None and name not in made:
                 found.possible = False
-            case kernel.Loop(_, _, hi, _, _) if lane is None and is_lanes(s) and hi == extent:
+            case kernel.Loop(_, _, hi, _, _) if lane is None and is_lanes(s) and same(hi, extent):
                 lane, made = s, set()
                 found.lanes = True
             case kernel.Loop() | kernel.While() if (
@@ -140,7 +141,7 @@ def extents(s: kernel.Statement) -> Iterator[Int]:
 
 
 def lane_loops(s: kernel.Statement, extent: Int) -> Iterator[kernel.Loop]:
-    if is_lanes(s) and s.hi == extent:
+    if is_lanes(s) and same(s.hi, extent):
         yield s
     else:
         for part in traversal.bodies(s):

@@ -1,0 +1,114 @@
+"""Who answers what is asked about symbolic sizes, and keeps the answers as facts."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Protocol, TypeAlias
+
+from .._codegen import integers
+
+Int: TypeAlias = integers.Int
+RELATIONS: dict[str, Callable[[int], bool]] = {
+    "==": lambda d: d == 0,
+    "<": lambda d: d < 0,
+    "<=": lambda d: d <= 0,
+}
+
+
+class Owner(Protocol):
+    """Who answers questions about symbolic sizes, and records what it answered: a trace, or the
+    sizes of a graph."""
+
+    @property
+    def hints(self) -> Mapping[str, int]:
+        """The numbers for which the symbols stand while it is asked."""
+
+    def decide(self, relation: str, difference: Int) -> bool:
+        """Whether `difference` is == 0, < 0, <= 0."""
+
+    def pin(self, value: Int) -> int:
+        """The number that `value` is, from now on."""
+
+    def shown(self) -> bool:
+        """Whether a text is being made for the program that is traced, which pins the size."""
+
+    def box(self, size: integers.Integer) -> Any:
+        """A traced number of a size."""
+
+
+class Opened(threading.local):
+    """What this thread has open."""
+
+    def __init__(self) -> None:
+        self.open: list[Owner] = []
+        """The owners of sizes, innermost last; opening one makes another list."""
+
+    @contextmanager
+    def opened(self, owner: Owner) -> Iterator[None]:
+        """Meanwhile this is the innermost."""
+        outer = self.open
+        try:
+            self.open = [*outer, owner]
+            yield
+        finally:
+            self.open = outer
+
+
+SIZES = Opened()
+"""Whose sizes this thread asks about: traces, or graphs that are worked on."""
+
+
+class Sizes:
+    """The symbols of one trace: the sizes they stood for while tracing (hints), and the facts that
+    the trace relied on."""
+
+    def __init__(
+        self, hints: dict[str, int] | None = None, guards: dict[tuple[str, Int], bool] | None = None
+    ) -> None:
+        self.hints = dict(hints or {})
+        self.guards = dict(guards or {})
+
+    def decide(self, relation: str, difference: Int) -> bool:
+        known = self.guards.get((relation, difference))
+        if known is None:
+            known = RELATIONS[relation](integers.evaluate(difference, self.hints))
+            self.guards[relation, difference] = known
+        return known
+
+    def hold(self, bindings: dict[str, int]) -> bool:
+        """Whether all recorded facts are true for these sizes."""
+        return all(
+            RELATIONS[r](integers.evaluate(d, bindings)) is fact
+            for (r, d), fact in self.guards.items()
+        )
+
+    def pin(self, value: Int) -> int:
+        """The number that `value` is in this trace, recorded as a fact."""
+        number = integers.evaluate(value, self.hints)
+        self.decide("==", value - number)
+        return number
+
+    def shown(self) -> bool:
+        """Whether a text is being made for a program: of a finished graph never."""
+        return False
+
+    def box(self, size: integers.Integer) -> Any:
+        """A traced number of a size, which a finished graph has none of."""
+        raise TypeError(f"the symbolic integer {size} is a number only while its trace is open")
+
+
+def answered(value: Int) -> bool:
+    """Whether somebody answers questions about an expression: all its symbols are sizes, and none
+    is the index or the count of a loop."""
+    return bool(SIZES.open) and integers.symbols(value) <= SIZES.open[-1].hints.keys()
+
+
+def pinned(value: Int) -> int:
+    """The number that a size is while tracing; using it pins the size."""
+    if isinstance(value, int):
+        return value
+    if not SIZES.open:
+        raise TypeError(f"the symbolic integer {value} has no value outside a trace")
+    return SIZES.open[-1].pin(value)

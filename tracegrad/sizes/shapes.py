@@ -1,0 +1,60 @@
+"""Arithmetic with sizes that no operator of Python's says: of ints, of a graph's expressions, or of
+what a traced function sees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from .._codegen import integers
+from .owners import Int
+from .signs import not_negative
+from .size import Size, at_most, form, seen
+
+
+def numel(values: Iterable[Any]) -> Any:
+    """The number of elements of a shape: the product of sizes of either kind, and what a traced
+    function sees where one is."""
+    total: Any = 1
+    for value in values:
+        total = total * value
+    return total
+
+
+def smaller_of(a: Any, b: Any) -> Any:
+    """The smaller of two sizes; what a traced function sees stays an expression where neither can
+    be negative, else it is asked which."""
+    if _doubtful(a, b):
+        return a if at_most(a, b) else b
+    return _as_seen(integers.minimum, a, b)
+
+
+def larger_of(a: Any, b: Any) -> Any:
+    """The larger of two sizes, as `smaller_of` gives the smaller."""
+    if _doubtful(a, b):
+        return b if at_most(a, b) else a
+    return _as_seen(integers.maximum, a, b)
+
+
+def quotient_of(a: Any, b: Any) -> Any:
+    """The floor of a quotient of sizes, of which the divisor is positive."""
+    return a // b if type(a) is Size or type(b) is Size else integers.floordiv(a, b)
+
+
+def _doubtful(a: Any, b: Any) -> bool:
+    """Whether one of two sizes may be negative. The code computes in unsigned words, where
+    differences come out right, and quotients, remainders and comparisons of negative numbers do
+    not."""
+    if type(a) is not Size and type(b) is not Size:
+        return False
+    return not all(not_negative(x) for x in map(form, (a, b)))
+
+
+def root_of(value: Any) -> Any:
+    """The largest size of which the square is at most `value`."""
+    return seen(integers.root(value.form)) if type(value) is Size else integers.root(value)
+
+
+def _as_seen(function: Callable[[Int, Int], Int], a: Any, b: Any) -> Any:
+    result = function(form(a), form(b))
+    return seen(result) if type(a) is Size or type(b) is Size else result
