@@ -23,6 +23,7 @@ from ..surroundings.places import UNREADABLE, Content, Fact, Place, content, unc
 from ..surroundings.state import Watch
 from ..surroundings.stored import Number
 from ..tape.mode import MODE
+from ..tensor import Boxed
 from ..transforms.tracing import Standing, Traced, standing_of, trace_function
 from ..types import ArrayType
 from .effects import check_found, undisturbed
@@ -105,13 +106,22 @@ def make_entry(
     )
     check_found(name, changes)
     captured = {id(x): k for k, x in enumerate(traced.captures)}
+    # A sweep reads a value that was left over without its history, in a box of its own, which is
+    # nowhere found again: as constant as the value is the same.
+    apart = {
+        id(x._data)
+        for x, place in zip(traced.captures, places, strict=True)
+        if place is None and isinstance(x, Boxed)
+    }
     changing = {id(c.target) for c in traced.changes}
     # What the function itself changed while it was traced (a counter, a log) is its result, not
     # something it relied on.
     facts = [
         (p, Content(v) if id(v) in around.arrays else v)
         for p, v in watch.unread(around.facts)
-        if id(v) not in captured and id(v) not in changing and unchanged(p, v)
+        if (id(v) not in captured or (isinstance(v, Boxed) and id(v._data) in apart))
+        and id(v) not in changing
+        and unchanged(p, v)
     ]
     facts += [*watch.facts, *asked]
     facts += [
