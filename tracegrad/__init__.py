@@ -59,6 +59,7 @@ if _typing.TYPE_CHECKING:
     from . import func as func
     from . import nn as nn
     from . import optim as optim
+    from . import tree as tree
     from . import utils as utils
     from .autograd import functional as functional
     from .compiled.jitted import jit
@@ -94,6 +95,7 @@ _MODULES = {
     "nn": "nn",
     "optim": "optim",
     "torch": "torch",  # for programs that are written in torch's words
+    "tree": "tree",
     "utils": "utils",
 }
 _FUNCTIONS = {
