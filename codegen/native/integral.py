@@ -12,8 +12,8 @@ from numba.np import numpy_support
 
 from ..scalars.elementary import complex_power
 from .bridge import implements, is_bool, is_complex, is_float, is_integer
+from .math.vector_math import written
 from .support import copysign_float, floor_float, unify
-from .vector_math import written
 
 Body = Callable[[Any, Any], Any]
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from .bridge import implements, is_integer
-from .exponentials import LOG, STEPS
-from .formats import DOUBLE
+from .math.exponentials import LOG, STEPS
+from .math.formats import DOUBLE
 from .support import bits, from_bits, rint_float, sqrt_float
 
 U = np.uint64

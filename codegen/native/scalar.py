@@ -16,8 +16,8 @@ from numba.core import types
 
 from ..scalars import SCALARS, Scalar
 from .bridge import implements, inlined, is_complex, is_real, parameters
+from .math.vector_math import written
 from .symbols import SPECIAL, external, symbol
-from .vector_math import written
 
 MADE: dict[str, Callable[..., Any]] = {}
 

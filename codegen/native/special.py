@@ -10,7 +10,7 @@ import scipy
 from numba.core import types
 
 from .bridge import implements, is_real
-from .gamma_functions import BERNOULLI
+from .math.gamma_functions import BERNOULLI
 from .symbols import SPECIAL, external, symbol
 
 

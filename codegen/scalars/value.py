@@ -19,9 +19,9 @@ class Scalar(Record):
     python    the function on NumPy's scalars; results have NumPy's dtype for operands of one dtype
     native    how it is compiled for processors:
                 "body"        as its Python body is written, with functions of `math` and NumPy
-                "vector"      the instructions that a family of `codegen.native.vector_math` has
-                              under this name, in float32 where all operands are float32, else in
-                              float64; loops over them vectorise
+                "vector"      the instructions that a family of `codegen.native.math` has under this
+                              name, in float32 where all operands are float32, else in float64;
+                              loops over them vectorise
                 "scipy NAME"  SciPy's compiled function of that name
                 another word  the module of `codegen.native` that defines the function, with a form
                               for each kind of operands; `python` is then left out

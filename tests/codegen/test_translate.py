@@ -302,7 +302,7 @@ def test_generated_programs_are_covered(
 
 def test_sources_of_functions_and_lambdas_are_found() -> None:
     found = 0
-    for file in Path(support.__file__).parent.glob("*.py"):
+    for file in Path(support.__file__).parent.rglob("*.py"):
         text = file.read_text()
         definitions = [
             n for n in ast.walk(ast.parse(text)) if isinstance(n, (ast.FunctionDef, ast.Lambda))

@@ -11,7 +11,7 @@ import numba
 import numpy as np
 import pytest
 from tracegrad.codegen.native import scalar, support
-from tracegrad.codegen.native.vector_math import FUNCTIONS
+from tracegrad.codegen.native.math.vector_math import FUNCTIONS
 from tracegrad.codegen.scalars import SCALARS
 
 import tracegrad as tg

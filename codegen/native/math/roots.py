@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..translation.symbolic import (
+from ...translation.symbolic import (
     bits,
     copysign,
     fabs,

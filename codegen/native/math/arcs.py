@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..translation.symbolic import bits, copysign, fabs, fma, select, sqrt
+from ...translation.symbolic import bits, copysign, fabs, fma, select, sqrt
 from .formats import DOUBLE, FORMATS, PI, SINGLE, Format, Function, Table, horner
 
 ATAN = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from ..translation.symbolic import OPPOSITE, Value, fast_sum, two_product, two_sum
+from ...translation.symbolic import OPPOSITE, Value, fast_sum, two_product, two_sum
 from .formats import DOUBLE, PI
 
 LEADING = 64

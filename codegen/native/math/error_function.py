@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..translation.symbolic import copysign, fabs, fma, select
+from ...translation.symbolic import copysign, fabs, fma, select
 from .exponentials import FUNCTIONS as EXPONENTIALS
 from .exponentials import STEPS
 from .formats import DOUBLE, FORMATS, SINGLE, Format, Function, Table, horner

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..translation.symbolic import floor, fma, select
+from ...translation.symbolic import floor, fma, select
 from .circular import FUNCTIONS as CIRCULAR
 from .formats import DOUBLE, FORMATS, Format, Function, Table, horner
 from .rarely import rarely

@@ -12,7 +12,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from ..translation.symbolic import Value
+from ...translation.symbolic import Value
 from .formats import Function
 
 LANES = {"double": (2, 4, 8), "float": (4, 8, 16)}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..translation.symbolic import bits, fabs, fma, select
+from ...translation.symbolic import bits, fabs, fma, select
 from . import huge_angles
 from .formats import DOUBLE, FORMATS, PI, SINGLE, Format, Function, Table, horner
 from .rarely import rarely

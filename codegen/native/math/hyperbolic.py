@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..translation.symbolic import copysign, fabs, fma, select, sqrt
+from ...translation.symbolic import copysign, fabs, fma, select, sqrt
 from .exponentials import FUNCTIONS as EXPONENTIALS
 from .exponentials import STEPS
 from .formats import FORMATS, Format, Function, Table

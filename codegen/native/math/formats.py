@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..translation.symbolic import fma
+from ...translation.symbolic import fma
 
 Function = Callable[..., Any]
 Table = dict[str, dict[str, Function]]

@@ -8,9 +8,9 @@ from typing import Any
 from numba.core import types
 from numba.core.typing import signature
 
-from ..translation.symbolic import Value
+from ...translation.symbolic import Value
+from ..bridge import is_float, is_real, parameters, primitive
 from . import arcs, circular, error_function, exponentials, gamma_functions, hyperbolic, roots
-from .bridge import is_float, is_real, parameters, primitive
 from .formats import FORMATS, Function, Table
 
 EFFORT = ('"prefer-vector-width"="512"', "alignstack(64)")

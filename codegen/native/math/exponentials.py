@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..translation.symbolic import bits, fabs, fast_sum, fma, from_bits, select, two_product
+from ...translation.symbolic import bits, fabs, fast_sum, fma, from_bits, select, two_product
 from .formats import DOUBLE, FORMATS, LN2, LN10, SINGLE, Format, Function, Table, horner
 
 EXP = {

@@ -1,0 +1,1 @@
+"""Functions of numbers without branches, so that loops over them vectorise."""
