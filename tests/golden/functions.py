@@ -234,6 +234,9 @@ GOLDEN: dict[str, Golden] = {
         tg.value_and_grad(logistic), (zeros(5), zeros(20, 5), zeros(20))
     ),
     "logistic_of_many_rows": Golden(tg.grad(logistic), (zeros(3), zeros(20_000, 3), zeros(20_000))),
+    "logistic_of_few_columns": Golden(
+        tg.value_and_grad(logistic), (zeros(3), zeros(500, 3), zeros(500))
+    ),
     "logistic_of_all_sizes": Golden(
         tg.grad(logistic),
         (zeros(4), zeros(30, 4), zeros(30)),

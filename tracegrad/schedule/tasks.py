@@ -182,6 +182,11 @@ def reduce_task(emitter: Emitter, var: Var, node: Node, dest: Storage, again: bo
     task.axes = (
         [a for a in kept if a.symbol not in inner] + gone + [a for a in kept if a.symbol in inner]
     )
+    if inner and not lanes:
+        # An axis that comes last only now: if it is short, its totals are kept in registers.
+        outer, lanes = split_lanes(task.axes, LANES, again)
+        if statements * integers.product([a.extent for a in lanes]) <= MOST_UNROLLED:
+            task.axes, task.lanes = outer, lanes
     return task
 
 
@@ -291,11 +296,12 @@ def stages(bundle: list[Task], level: int, passing: Sequence[Task]) -> list[list
 
     What is computed once per pass of the loop vectorises in a loop of its own, but not between the
     inner loops of other tasks: the logarithms of a likelihood, say, between the two products with
-    its data. A block's results stay in the cache from group to group.
+    its data. A block's results stay in the cache from group to group. Totals of several columns,
+    which are kept in registers, vectorise like one.
     """
 
     def flat(t: Task) -> bool:
-        return len(t.axes) == level + 1 and not t.lanes
+        return len(t.axes) == level + 1 and (not t.lanes or t.first_reduced == level)
 
     if all(map(flat, bundle)) or sum(t.cost for t in bundle if flat(t)) < WORTH_A_LOOP:
         return [bundle]
