@@ -12,7 +12,7 @@ from ..devices import DeviceArray
 from ..dtypes import is_differentiable
 from ..errors import ShapeError
 from ..ir import upward
-from ..ir.dispatch import bind
+from ..ir.dispatch import bind, data_of
 from ..ir.graph import Graph, Var
 from ..ir.op import Rest, Types, op
 from ..ops.totals.statistics import no_grad_op
@@ -63,10 +63,6 @@ def _batch(values: Any, axes: Any, size: Any, *, graph: Graph) -> Any:
     return list(bind(call_op, [*values, *captures_of(derived)], {"graph": derived})), list(out_axes)
 
 
-def _bare(x: Any) -> Any:
-    return x._data if isinstance(x, Boxed) else x
-
-
 Staged = Callable[[Sequence[Any]], tuple[Sequence[Any], Rest]]
 
 
@@ -93,14 +89,14 @@ def staged_for(graph: Graph, wanted: Sequence[bool]) -> Staged:
             # Of results on a device the zeros come from the host: they are constants, copied there
             # once.
             full = [
-                np.zeros(o.shape, o.dtype) if ct is None else _bare(ct)
+                np.zeros(o.shape, o.dtype) if ct is None else data_of(ct)
                 for ct, g, o in zip(cts, given, found, strict=False)
                 if g
             ]
             captured = captures_of(derived)
             made = upward.COMPILER.run(
                 parts.backward,
-                [*map(_bare, (*inputs, *outs)), *residuals, *full, *map(_bare, captured)],
+                [*map(data_of, (*inputs, *outs)), *residuals, *full, *map(data_of, captured)],
             )
             result = iter([Array(x) if type(x) is DeviceArray else x for x in made])
             return [next(result) if w else None for w in wanted]

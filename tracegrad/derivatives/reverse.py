@@ -340,7 +340,7 @@ def vjp(function: Function, *primals: Any, has_aux: bool = False) -> Any:
             convert(ct, o.dtype) if hasattr(o, "dtype") else ct
             for ct, o in zip(cts, outs, strict=True)
         ]
-        track = keep or any(_tracked_parts(ct) for ct in cts)
+        track = keep or any(isinstance(ct, Boxed) and ct._on_tape() for ct in cts)
         found = _swept(
             outs, inputs.leaves, cts, reach._replace(keep=track, whole=False), retain=True
         )

@@ -58,6 +58,15 @@ class Value:
         raise NotImplementedError
 
 
+def data_of(x: Any) -> Any:
+    """The array or variable in a box, as it is now; anything else as it is."""
+    if not isinstance(x, Value):
+        return x
+    if x._base is not None:
+        x._refresh()
+    return x._data
+
+
 SPECIAL: set[int] = set()
 """The threads in which `STATE.special` is not 0: while the set is empty, which is quick to see, no
 thread need look at its state."""

@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..holders import ModuleHolder, OptimizerHolder, RuleHolder, ScheduleHolder
+from ..ir.contents import SMALL
 from ..tensor import Boxed
 from .places import ATTRIBUTE, CELL, ENTRY, ITEM
 from .variables import (
@@ -88,8 +89,6 @@ _CLOSED = frozenset(
     )
 )
 """Modules whose objects change by themselves, or hold nothing that a function computes with."""
-SMALL = 1 << 16
-"""Arrays up to this size in bytes are compared; larger ones are locked while the function runs."""
 
 
 def library(module: Any) -> bool:
@@ -369,7 +368,7 @@ class Reach:
             for k, child in enumerate(value.ravel().tolist()):
                 self._push(Node(child, None, f"{node.path}[{k}]"))
         elif value.flags.writeable:
-            if value.nbytes <= SMALL:
+            if value.nbytes <= SMALL:  # larger ones are locked while the function runs
 
                 def reset(before: bytes) -> None:
                     value[...] = np.frombuffer(before, value.dtype).reshape(value.shape)

@@ -11,7 +11,7 @@ import numpy as np
 from ... import ops
 from ...checks import REFUSED, explained
 from ...devices import to_host
-from ...ir.dispatch import STATE, Value
+from ...ir.dispatch import STATE, Value, data_of
 from ...ir.graph import Var
 from ...ir.operands import plain_operand
 from ...ops.arrays.transfer import place_of, transfer
@@ -179,19 +179,10 @@ class TensorIndexing(Value):
             ) from error.__cause__
 
 
-def _bare(x: Any) -> Any:
-    """The array in a box; anything else as it is."""
-    if not isinstance(x, Value):
-        return x
-    if x._base is not None:
-        x._refresh()
-    return x._data
-
-
 def _set(memory: np.ndarray[Any, Any], index: Any, value: Any) -> bool:
     """Whether NumPy has written; where it refuses, the general way finds out why."""
-    key = tuple([_bare(k) for k in index]) if isinstance(index, tuple) else _bare(index)
-    raw = np.asarray(to_host(_bare(value)))
+    key = tuple([data_of(k) for k in index]) if isinstance(index, tuple) else data_of(index)
+    raw = np.asarray(to_host(data_of(value)))
     if raw.dtype.kind == "c" and memory.dtype.kind != "c":
         return False
     try:
