@@ -109,10 +109,7 @@ def starters(
         return {k.name: _on_simulator(made[k.name], k) for k in kernels}
     machine = importlib.import_module(".machine", __package__)
     code = machine.machine_code(source, kernels, driver.capability(index), folder)
-    return {
-        k.name: _on_gpu(machine.starter(code[k.name], k, index, PARTS), k)
-        for k in kernels
-    }
+    return {k.name: _on_gpu(machine.starter(code[k.name], k, index, PARTS), k) for k in kernels}
 
 
 def _on_gpu(start: Start, kernel: Kernel) -> Start:

@@ -159,12 +159,10 @@ def native(index: int, layout: Layout) -> Any:
     alive."""
     interface = layout.__array_interface__
     if simulated():
-        near = {
-            **interface,
-            "data": (interface["data"][0] - APART * bool(layout.size), False),
-            "strides": layout.strides,
-        }
-        return _simulated_array()(np.asarray(_Memory(near, layout)))
+        address = interface["data"][0] - APART * bool(layout.size)
+        return _simulated_array()(
+            array_at(address, layout.shape, layout.dtype, layout.strides, layout)
+        )
     description = {
         "shape": layout.shape,
         "strides": layout.strides,
@@ -194,13 +192,8 @@ def upload(index: int, destination: Layout, source: np.ndarray[Any, Any]) -> Non
 def _raw(gapless: Layout) -> Layout:
     """The same memory as bytes in a row: Numba drops axes with steps of 0 where it copies, which
     axes of size 1 may have."""
-    place = {
-        "shape": (gapless.nbytes,),
-        "typestr": "|u1",
-        "data": (gapless.__array_interface__["data"][0], False),
-        "version": 3,
-    }
-    return np.asarray(_Memory(place, gapless))
+    address = gapless.__array_interface__["data"][0]
+    return array_at(address, (gapless.nbytes,), np.uint8, owner=gapless)
 
 
 def download(index: int, source: Layout) -> np.ndarray[Any, Any]:
@@ -213,8 +206,7 @@ def download(index: int, source: Layout) -> np.ndarray[Any, Any]:
         if high - low == source.nbytes and (source.flags.c_contiguous or source.flags.f_contiguous):
             found = native(index, source).copy_to_host()
             return np.ascontiguousarray(found).reshape(source.shape)
-        there = {"shape": (high - low,), "typestr": "|u1", "data": (low, False), "version": 3}
-        raw = native(index, np.asarray(_Memory(there, source))).copy_to_host()
+        raw = native(index, array_at(low, (high - low,), np.uint8, owner=source)).copy_to_host()
     offset = source.__array_interface__["data"][0] - low
     return np.ascontiguousarray(
         np.ndarray(source.shape, source.dtype, raw, offset, source.strides)
@@ -226,6 +218,24 @@ class _Memory:
 
     def __init__(self, interface: dict[str, Any], owner: Any) -> None:
         self.owner, self.__array_interface__ = owner, interface
+
+
+def array_at(
+    address: int,
+    shape: tuple[int, ...],
+    dtype: Any,
+    strides: tuple[int, ...] | None = None,
+    owner: Any = None,
+) -> Layout:
+    """Elements from an address on (None: in C order); `owner` keeps the memory alive."""
+    interface = {
+        "version": 3,
+        "data": (address, False),
+        "shape": shape,
+        "strides": strides,
+        "typestr": np.dtype(dtype).str,
+    }
+    return np.asarray(_Memory(interface, owner))
 
 
 def move(index: int, destination: Layout, source: Layout) -> None:

@@ -13,44 +13,23 @@ from typing import Any
 import numpy as np
 from numba import config, cuda
 
-from .driver import APART
+from .driver import APART, array_at
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
 """Whether kernels run on Numba's simulator."""
-
-
-class _Memory:
-    """Elements at an address of the host, to NumPy."""
-
-    def __init__(
-        self, address: int, shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: Any
-    ) -> None:
-        self.__array_interface__ = {
-            "version": 3,
-            "data": (address, False),
-            "shape": shape,
-            "strides": strides,
-            "typestr": np.dtype(dtype).str,
-        }
 
 
 def view(base: Any, offset: Any, shape: tuple[Any, ...], dtype: Any) -> Any:
     """`shape` elements of `dtype` in C order, `offset` bytes after an address (or after the start
     of an array)."""
     start = base.__array_interface__["data"][0] if isinstance(base, np.ndarray) else base - APART
-    return (
-        np.asarray(_Memory(start + offset, shape, None, dtype))
-        if 0 not in shape
-        else np.empty(shape, dtype)
-    )
+    return array_at(start + offset, shape, dtype) if 0 not in shape else np.empty(shape, dtype)
 
 
 def strided(base: Any, shape: tuple[Any, ...], strides: tuple[Any, ...], dtype: Any) -> Any:
     """`shape` elements of `dtype` from an address on, `strides` bytes apart."""
     return (
-        np.asarray(_Memory(base - APART, shape, strides, dtype))
-        if 0 not in shape
-        else np.empty(shape, dtype)
+        array_at(base - APART, shape, dtype, strides) if 0 not in shape else np.empty(shape, dtype)
     )
 
 

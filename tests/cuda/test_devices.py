@@ -299,8 +299,9 @@ def test_what_was_compiled() -> None:
     a = on_device(np.eye(5) * 2 + 1)
     source = f.source(a)
     stages = [stage.name for stage in f.programs(a)]
-    assert "tile" in stages
-    assert "fuse copies" not in stages  # which is for few threads with caches of their own
+    assert "registers" in stages
+    # Those are for few threads with caches of their own.
+    assert not {"fuse copies", "batch blocks", "tile"} & set(stages)
     for part in (
         "# The host:",
         "small_solve(",
