@@ -40,6 +40,14 @@ FORMS: dict[str, Any] = {
     "max": lambda x: x * max(x.shape[0], 6),
     "n * 1j": lambda x: x * (x.shape[0] * 1j),
     "tg.arange": lambda x: tg.arange(x.shape[0]) * x,
+    "tg.arange by steps": lambda x: np.sum(
+        x[: (x.shape[0] + 1) // 2] * tg.arange(0, x.shape[0], 2)
+    ),
+    "tg.arange downwards": lambda x: tg.arange(x.shape[0], 0, -1) * x,
+    "tg.arange of nothing": lambda x: x + tg.sum(tg.arange(x.shape[0], 3)),
+    "full_like": lambda x: x * np.full_like(x, x.shape[0]),
+    "abs": lambda x: x * abs(x.shape[0]),
+    "invert": lambda x: x * ~x.shape[0],
     "gradient": tg.grad(lambda x: np.sum(x**2) / x.shape[0] / 2 + 1 / (x.shape[0] - 1) * np.sum(x)),
     "a size returned": lambda x: x.shape[0] / 2,
 }

@@ -21,7 +21,7 @@ from ...errors import ConcretizationError, ShapeError
 from ...ir.dispatch import STATE, Value, bind
 from ...ir.graph import Var
 from ...ir.op import op
-from ...sizes import INTEGRAL, SYMBOLIC, larger_of, quotient_of
+from ...sizes import INTEGRAL, SYMBOLIC, Size, larger_of, quotient_of
 from ...types import ArrayType, Int
 from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import equal, greater_equal, sub, where
@@ -95,7 +95,9 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
     sizes = _shape(shape)
     if not STATE.traces and not isinstance(fill_value, Value):
         return np.full(sizes, fill_value, None if dtype is None else check(np.dtype(dtype)))
-    if not hasattr(fill_value, "dtype"):
+    if isinstance(fill_value, Size):
+        dtype = INT64 if dtype is None else dtype
+    elif not hasattr(fill_value, "dtype"):
         fill_value = np.asarray(fill_value)[()]
     value = fill_value if dtype is None else convert(fill_value, dtype)
     return broadcast_to(value, sizes)
