@@ -112,12 +112,7 @@ EACH = [
 
 
 @pytest.mark.parametrize(("place", "left", "read"), EACH)
-def test_what_is_read_is_what_is_there(
-    place: str, left: str, read: str, request: pytest.FixtureRequest
-) -> None:
-    if (left, read) == ("grad", "grad of jit"):
-        reason = "the sweep over a call that read a value of a swept tape stops there at its second"
-        request.applymarker(pytest.mark.xfail(reason=reason))
+def test_what_is_read_is_what_is_there(place: str, left: str, read: str) -> None:
     put, get = PLACES[place]()
 
     def leaving(x: Any) -> Any:

@@ -76,7 +76,12 @@ class Compute(Step):
             call.outs = entry.executable(values)
 
     def write(self, to: Writer) -> None:
-        if "live" in self.traced.history:
+        history = self.traced.history
+        if "spent" in history and any(
+            isinstance(x, Boxed) and not x.boxes_everything for x in to.values
+        ):
+            raise Unfit("a differentiated array beside a value of a tape that was swept")
+        if "live" in history:
             _recorded(self.entry, to)
         elif isinstance(to.compiled, CompiledOnDevice):
             _on_device(to, to.compiled)
