@@ -165,11 +165,6 @@ EXCUSES: dict[str, list[Excuse]] = {
             "posinf=an array of objects",
             "tg.nan_to_num",
         ),
-        Excuse(
-            "lost",
-            "num_classes = dates",
-            "tg.one_hot in vmap",
-        ),
     ],
     "axes may stand in a list, as torch has it": [
         Excuse(
