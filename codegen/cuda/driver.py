@@ -179,40 +179,6 @@ def _simulated_array() -> Any:
     return importlib.import_module("numba.cuda.simulator.cudadrv.devicearray").FakeCUDAArray
 
 
-def upload(index: int, destination: Layout, source: np.ndarray[Any, Any]) -> None:
-    """Copy from the host into gapless memory of the same shape and dtype."""
-    if destination.size:
-        if not destination.flags.c_contiguous:
-            destination, source = destination.T, source.T
-        with target().gpus[index]:
-            data = np.frombuffer(np.ascontiguousarray(source), np.uint8)
-            native(index, _raw(destination)).copy_to_device(data)
-
-
-def _raw(gapless: Layout) -> Layout:
-    """The same memory as bytes in a row: Numba drops axes with steps of 0 where it copies, which
-    axes of size 1 may have."""
-    address = gapless.__array_interface__["data"][0]
-    return array_at(address, (gapless.nbytes,), np.uint8, owner=gapless)
-
-
-def download(index: int, source: Layout) -> np.ndarray[Any, Any]:
-    """A copy in the host's memory, in C order; waits for what the device does. One transfer moves
-    all from the first byte to the last."""
-    if not source.size:
-        return np.empty(source.shape, source.dtype)
-    low, high = np.lib.array_utils.byte_bounds(source)
-    with target().gpus[index]:
-        if high - low == source.nbytes and (source.flags.c_contiguous or source.flags.f_contiguous):
-            found = native(index, source).copy_to_host()
-            return np.ascontiguousarray(found).reshape(source.shape)
-        raw = native(index, array_at(low, (high - low,), np.uint8, owner=source)).copy_to_host()
-    offset = source.__array_interface__["data"][0] - low
-    return np.ascontiguousarray(
-        np.ndarray(source.shape, source.dtype, raw, offset, source.strides)
-    ).reshape(source.shape)
-
-
 class _Memory:
     """Memory that an array interface describes, to NumPy; `owner` lives as long as arrays on it."""
 
@@ -238,12 +204,6 @@ def array_at(
     return np.asarray(_Memory(interface, owner))
 
 
-def move(index: int, destination: Layout, source: Layout) -> None:
-    """Copy on the device between gapless arrays of the same shape, dtype and order of memory."""
-    with target().gpus[index]:
-        native(index, _raw(destination)).copy_to_device(native(index, _raw(source)))
-
-
 def enter(index: int) -> None:
     """Make the device the one that this thread's launches and `clear` go to."""
     if not simulated():
@@ -267,20 +227,82 @@ def _entry(index: int) -> Callable[[], None]:
     return entered
 
 
+# --- copies ---------------------------------------------------------------------------------------
+
+
+def upload(index: int, destination: Layout, source: np.ndarray[Any, Any]) -> None:
+    """Copy from the host into gapless memory of the same shape and dtype."""
+    if destination.size:
+        if not destination.flags.c_contiguous:
+            destination, source = destination.T, source.T
+        data = np.ascontiguousarray(source)
+        _order(index, "cuMemcpyHtoD", address_of(destination), address_of(data), data.nbytes)
+
+
+def download(index: int, source: Layout) -> np.ndarray[Any, Any]:
+    """A copy in the host's memory, in C order; waits for what the device does. One transfer moves
+    all from the first byte to the last."""
+    if not source.size:
+        return np.empty(source.shape, source.dtype)
+    low, high = np.lib.array_utils.byte_bounds(source)
+    raw = np.empty(high - low, np.uint8)
+    _order(index, "cuMemcpyDtoH", address_of(raw), low, raw.nbytes)
+    found = np.ndarray(source.shape, source.dtype, raw, address_of(source) - low, source.strides)
+    return np.ascontiguousarray(found).reshape(source.shape)
+
+
+def move(index: int, destination: Layout, source: Layout) -> None:
+    """Copy on the device between gapless arrays of the same shape, dtype and order of memory."""
+    nbytes = source.nbytes
+    if nbytes:
+        _order(index, "cuMemcpyDtoDAsync", address_of(destination), address_of(source), nbytes, 0)
+
+
 def clear(index: int, destination: Layout) -> None:
     """Zero gapless memory, after what the device was told before."""
-    if destination.size and simulated():
-        raw = native(index, destination.ravel(order="K").view(np.uint8))
-        importlib.import_module("numba.cuda.cudadrv.driver").device_memset(
-            raw, 0, destination.nbytes
-        )
-    elif destination.size:
-        enter(index)
-        bindings = importlib.import_module("cuda.bindings.driver")
-        address = destination.__array_interface__["data"][0]
-        (code,) = bindings.cuMemsetD8Async(address, 0, destination.nbytes, 0)
-        if code:
-            raise RuntimeError(f"the device refused to clear memory: {code.name}")
+    if destination.size:
+        _order(index, "cuMemsetD8Async", address_of(destination), 0, destination.nbytes, 0)
+
+
+def address_of(x: np.ndarray[Any, Any]) -> int:
+    """Where the first element lies, there or in the host's memory."""
+    address: int = x.__array_interface__["data"][0]
+    return address
+
+
+def _order(index: int, what: str, *given: int) -> None:
+    """Have CUDA's driver do something to memory, after what it was told before. It is asked
+    directly: what numba-cuda checks and converts takes longer than most copies."""
+    if simulated():
+        SIMULATED_ORDERS[what](*given)
+        return
+    enter(index)
+    (code,) = getattr(_bindings(), what)(*given)
+    if code:
+        raise RuntimeError(f"the device refused {what} of {given[2]} bytes: {code.name}")
+
+
+@functools.cache
+def _bindings() -> Any:
+    return importlib.import_module("cuda.bindings.driver")
+
+
+def _near(address: int, nbytes: int) -> Layout:
+    """Memory of the host, simulated addresses being told `APART` too high."""
+    return array_at(address - APART if address >= APART else address, (nbytes,), np.uint8)
+
+
+def _copied(destination: int, source: int, nbytes: int, *_: int) -> None:
+    np.copyto(_near(destination, nbytes), _near(source, nbytes))
+
+
+SIMULATED_ORDERS: dict[str, Callable[..., None]] = {
+    "cuMemcpyHtoD": _copied,
+    "cuMemcpyDtoH": _copied,
+    "cuMemcpyDtoDAsync": _copied,
+    "cuMemsetD8Async": lambda address, value, nbytes, _: _near(address, nbytes).fill(value),
+}
+"""What the orders do where the memory is the host's."""
 
 
 def versions() -> dict[str, str]:
