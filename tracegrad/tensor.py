@@ -117,11 +117,15 @@ class Boxed(Operators, Writes, NumpyDispatch):
     def _as(self, face: type[Boxed]) -> Any:
         """The same data at the same place on the tape, in a box of this face."""
         value = face(self._data)
-        value._requires_grad, value._tangents, value._versions = (
-            self._requires_grad,
-            self._tangents,
-            self._version_counter,
-        )
+        value._requires_grad = self._requires_grad
+        value._versions = self._version_counter
+        value._tangents = self._tangents
+        if self._tangents and face is not self.face:
+            # A tangent looks as its value does.
+            value._tangents = {
+                level: t._as(face) if isinstance(t, Boxed) else t
+                for level, t in self._tangents.items()
+            }
         value._borrowed = self._borrowed
         if self._requires_grad:
             value._grad_fn, value._output_nr = self._edge()

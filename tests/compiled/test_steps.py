@@ -197,3 +197,28 @@ def test_both_forms(name: str) -> None:
             number = own[0] in (int, float, complex, bool)
             assert number or mine[0] is own[0], "another class than the function's own"
             assert np.allclose(mine[3], own[3], rtol=1e-6)
+
+
+def both_faces(x: Any) -> Any:
+    t = tg.ones(4)
+    return {"tensor": t * np.sum(x), "array": x * 2, "number": np.sum(x), "list": [x[0], t[0] * x]}
+
+
+TRANSFORMS: dict[str, Callable[[Callable[..., Any]], Any]] = {
+    "value": lambda f: f(X),
+    "jvp": lambda f: tg.jvp(f, (X,), (X,)),
+    "vjp": lambda f: tg.vjp(f, X)[0],
+    "vmap": lambda f: tg.vmap(f)(np.ones((3, 4))),
+    "jit": lambda f: tg.jit(f)(X),
+    "linearize": lambda f: tg.linearize(f, X)[0],
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_kinds_under_transforms(name: str) -> None:
+    """A jitted function gives what the function gives, of each kind, to those around it too."""
+    jitted = tg.jit(both_faces)
+    for _ in range(3):
+        found, expected = TRANSFORMS[name](jitted), TRANSFORMS[name](both_faces)
+        kinds = [[type(x) for x in tg.tree.flatten(t)[0]] for t in (found, expected)]
+        assert kinds[0] == kinds[1]
