@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from .integers import Integer, substitute, symbol
+from .integers import Integer, substitute, symbol, symbols
 from .kernel import (
     Allocate,
     Apply,
@@ -48,6 +48,33 @@ def within(body: Iterable[Statement]) -> Iterator[Statement]:
         yield s
         for part in bodies(s):
             yield from within(part)
+
+
+def mentions(e: Any, names: set[str], buffers: set[str]) -> None:
+    """Add the names and buffers that an expression or integer reads."""
+    # The commonest first, and no patterns: this sees every expression of a program several times.
+    if isinstance(e, Name):
+        names.add(e.name)
+    elif isinstance(e, Apply):
+        for _, a in e.arguments:
+            mentions(a, names, buffers)
+    elif isinstance(e, Load):
+        buffers.add(e.buffer)
+        for i in e.index:
+            mentions(i, names, buffers)
+    elif isinstance(e, IndexValue):
+        names |= symbols(e.value)
+    elif isinstance(e, str):
+        buffers.add(e)
+    elif isinstance(e, Integer):
+        names |= symbols(e)
+
+
+def names_in(e: Any) -> set[str]:
+    """The local names and symbols that an expression or integer reads."""
+    names: set[str] = set()
+    mentions(e, names, set())
+    return names
 
 
 def with_bodies(

@@ -13,7 +13,7 @@ from typing import Any
 
 from .. import kernel, traversal
 from ..owners import Owners
-from .dependence import Access, accesses, defined, names_in, statements
+from .dependence import Access, accesses, defined, statements
 
 MOST = 32
 """Registers for one loop."""
@@ -79,7 +79,7 @@ def _totals(
             for a in touched
         )
         # The places stay what they are all through the loop, and are each other's or certainly not.
-        still = not set[str]().union(*[names_in(i) for at in stores for i in at]) & inner
+        still = not set[str]().union(*[traversal.names_in(i) for at in stores for i in at]) & inner
         # What a place reads from memory may be written meanwhile.
         still = still and not any(_reads_memory(i) for at in stores for i in at)
         if (

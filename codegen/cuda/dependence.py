@@ -80,22 +80,6 @@ def touched(body: Iterable[kernel.Statement], owners: Owners) -> tuple[set[str],
     return read, written
 
 
-def names_in(value: Any) -> set[str]:
-    """The local names and symbols that an expression or index reads."""
-    match value:
-        case Integer():
-            return symbols(value)
-        case kernel.Name(name, _):
-            return {name}
-        case kernel.Load(_, at, _):
-            return set().union(*map(names_in, at))
-        case kernel.Index(inner, _):
-            return names_in(inner)
-        case kernel.Apply(_, arguments, _):
-            return set().union(*[names_in(a) for _, a in arguments])
-    return set()
-
-
 def defined(body: Iterable[kernel.Statement]) -> set[str]:
     """The names that statements make: locals and loop indices."""
     found: set[str] = set()
@@ -111,7 +95,7 @@ def used(body: Iterable[kernel.Statement]) -> set[str]:
     found: set[str] = set()
     for s in statements(body):
         for e in traversal.expressions(s):
-            found |= names_in(e)
+            found |= traversal.names_in(e)
         if isinstance(s, kernel.Update):
             found.add(s.name)
     return found
@@ -153,7 +137,7 @@ def running(loop: kernel.Loop, owners: Owners, deterministic: bool) -> Running |
     for s in loop.body:
         match s:
             case kernel.Update(name, value, _, _) if name in found:
-                if names_in(value) & late:
+                if traversal.names_in(value) & late:
                     return None
                 part.append(s)
             case (
@@ -242,7 +226,7 @@ def _accumulator(s: kernel.Update) -> Accumulator:
 
 def _reads(s: kernel.Statement) -> set[str]:
     return (
-        set().union(*[names_in(e) for e in traversal.expressions(s)])
+        set().union(*[traversal.names_in(e) for e in traversal.expressions(s)])
         if traversal.expressions(s)
         else set()
     )
@@ -333,7 +317,7 @@ def interchanged(loop: kernel.Loop, owners: Owners, fresh: str) -> kernel.Loop |
     # It goes outside of all that is named in here, the loops that it stands in among that.
     named = {loop.index, *inner, *[c.index for chain in chains for c in chain]}
     for candidate in chains[0]:
-        if named & (names_in(candidate.lo) | names_in(candidate.hi)):
+        if named & (traversal.names_in(candidate.lo) | traversal.names_in(candidate.hi)):
             continue
         axes: dict[str, set[int]] = {}
         chosen: list[kernel.Loop] = []

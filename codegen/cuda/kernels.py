@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .. import kernel
+from .. import kernel, traversal
 from ..integers import Int
 from ..owners import Owners
 from ..printer import dtype_name, integer
-from .dependence import names_in, statements, touched, used
+from .dependence import statements, touched, used
 from .linear import linear
 from .private import private
 from .steps import Choose, Fetch, Group, Repeat, Reserve, Routine, Split, Step, Until, int_names
@@ -229,8 +229,8 @@ class _Writer:
         ]
         scalars = sorted(
             int_names(group.body)
-            | {n for b in buffers for s in b.shape for n in names_in(s)}
-            | {n for b in buffers for n in names_in(b.offset)}
+            | {n for b in buffers for s in b.shape for n in traversal.names_in(s)}
+            | {n for b in buffers for n in traversal.names_in(b.offset)}
         )
         start = self.start_of(name, group, given, scratch, scalars, buffers, body)
         for module, names in body.used.items():

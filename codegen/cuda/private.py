@@ -14,7 +14,7 @@ from typing import Any
 from .. import kernel, traversal
 from ..integers import Int, Integer, add, floordiv, mul, product, substitute, symbol, symbols
 from ..owners import Owners
-from .dependence import accesses, defined, names_in, parallel, statements, trips, used
+from .dependence import accesses, defined, parallel, statements, trips, used
 
 FEW = 32
 """Fewer items than this take turns where there is much to share inside each."""
@@ -58,7 +58,7 @@ def _with(
     (k,) = users
     s = body[k]
     if not isinstance(s, (kernel.Loop, kernel.While)) or any(
-        declared.name in names_in(e) for e in traversal.expressions(s)
+        declared.name in traversal.names_in(e) for e in traversal.expressions(s)
     ):
         return None
     over_items = isinstance(s, kernel.Loop) and s.own is not None

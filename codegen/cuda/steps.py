@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from .. import kernel, traversal
 from ..integers import Integer, symbols
 from ..owners import Owners
-from .dependence import defined, names_in, parallel, statements, trips, used
+from .dependence import defined, parallel, statements, trips, used
 
 NARROW = 1024
 """Serial statements whose loops have at most this many iterations run together in one block."""
@@ -280,11 +280,13 @@ def host_names(tree: Iterable[Step]) -> set[str]:
     for step in tree:
         match step:
             case Routine(call):
-                found |= set().union(*[names_in(a) for a in call.arguments])
+                found |= set().union(*[traversal.names_in(a) for a in call.arguments])
             case Reserve(request):
-                found |= set().union(*[names_in(n) for n in request.shape])
+                found |= set().union(*[traversal.names_in(n) for n in request.shape])
             case Repeat(loop, steps):
-                found |= names_in(loop.lo) | names_in(loop.hi) | host_names(steps)
+                found |= (
+                    traversal.names_in(loop.lo) | traversal.names_in(loop.hi) | host_names(steps)
+                )
             case Until(name, test, steps):
                 found |= {name} | host_names([*test, *steps])
             case Choose(name, test, then, otherwise):

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from .. import kernel
+from .. import kernel, traversal
 from ..integers import Binary, Integer, add, mul, product, symbols
 from ..printer import integer, literal
 from .accumulators import in_registers
@@ -20,7 +20,6 @@ from .dependence import (
     Parallel,
     accesses,
     interchanged,
-    names_in,
     nest,
     parallel,
     running,
@@ -307,7 +306,7 @@ def box(s: kernel.Loop) -> bool:
 
 def last_places(body: Iterable[kernel.Statement]) -> list[set[str]]:
     """The names on which the last axis of each access depends."""
-    return [names_in(a.index[-1]) for a in accesses(body) if a.index]
+    return [traversal.names_in(a.index[-1]) for a in accesses(body) if a.index]
 
 
 __all__ = ["Body"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..._codegen import integers, kernel, traversal
 from ...types import Int
 from ..values import BOOL, COMBINING, INTP, converted
-from .predication import FALSE, Run, names_in
+from .predication import FALSE, Run
 
 if TYPE_CHECKING:
     from .lockstep import Writer
@@ -57,9 +57,8 @@ class Lane:
             ]
             for a in accesses:
                 local = a.buffer in self.w.local and a.index[-1] == self.w.lane
-                if any(
-                    self.w.loop.index in names_in(i) for i in (a.index[:-1] if local else a.index)
-                ):
+                rows = a.index[:-1] if local else a.index
+                if any(self.w.loop.index in traversal.names_in(i) for i in rows):
                     return True
         return False
 
@@ -220,7 +219,7 @@ class Lane:
         """An element that every pass reads, from where those of all items are side by side."""
         w, item = self.w, self.w.loop.index
         at = self.inside(e.index)
-        names = names_in(e)
+        names = traversal.names_in(e)
         along = bool(at) and integers.coefficient(at[-1], item) == 1
         if (
             not self.run.again

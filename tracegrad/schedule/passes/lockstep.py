@@ -20,7 +20,7 @@ from ..._codegen import integers, kernel, owners, traversal
 from ...types import Int
 from .lane import Lane, may_meet
 from .memory import mentioned
-from .predication import Part, Rounds, Run, Split, UnfitError, flag_at, names_in
+from .predication import Part, Rounds, Run, Split, UnfitError, flag_at
 
 WIDTH = 32
 """The items of a block: some registers full, so that there is work while a step waits for the one
@@ -350,7 +350,7 @@ def _uniform(parts: Sequence[Part]) -> Iterator[kernel.Statement]:
 def _used(s: kernel.Statement) -> set[str]:
     """The names that a statement itself reads or changes."""
     return ({s.name} if isinstance(s, kernel.Update) else set()).union(
-        *[names_in(e) for e in traversal.expressions(s) if not isinstance(e, str)]
+        *[traversal.names_in(e) for e in traversal.expressions(s) if not isinstance(e, str)]
     )
 
 

@@ -15,26 +15,6 @@ from ..bounds import Ranges, at_most, divides, reshape_index
 ALIGNMENT = 64
 
 
-def mentions(e: Any, names: set[str], buffers: set[str]) -> None:
-    """Add the names and buffers that an expression or integer reads."""
-    # The commonest first, and no patterns: this sees every expression of a program several times.
-    if isinstance(e, kernel.Name):
-        names.add(e.name)
-    elif isinstance(e, kernel.Apply):
-        for _, a in e.arguments:
-            mentions(a, names, buffers)
-    elif isinstance(e, kernel.Load):
-        buffers.add(e.buffer)
-        for i in e.index:
-            mentions(i, names, buffers)
-    elif isinstance(e, kernel.Index):
-        names |= integers.symbols(e.value)
-    elif isinstance(e, str):
-        buffers.add(e)
-    elif isinstance(e, integers.Integer):
-        names |= integers.symbols(e)
-
-
 def read_by(body: Iterable[kernel.Statement]) -> tuple[set[str], set[str]]:
     """The local names and the buffers that statements read."""
     names: set[str] = set()
@@ -42,7 +22,7 @@ def read_by(body: Iterable[kernel.Statement]) -> tuple[set[str], set[str]]:
 
     def visit(s: kernel.Statement) -> None:
         for e in traversal.expressions(s):
-            mentions(e, names, buffers)
+            traversal.mentions(e, names, buffers)
 
     kernel.walk(tuple(body), visit)
     return names, buffers

@@ -15,7 +15,6 @@ from typing import Any, TypeAlias
 from ..._codegen import integers, kernel, traversal
 from ...types import Int
 from ..values import BOOL, INTP
-from .memory import mentions
 
 FALSE = kernel.Literal(False, BOOL)
 ZERO, ONE = kernel.Literal(0, kernel.INT64), kernel.Literal(1, kernel.INT64)
@@ -72,13 +71,6 @@ class Level:
 
 class UnfitError(Exception):
     """Items that cannot go side by side, or would gain nothing by it."""
-
-
-def names_in(e: Any) -> set[str]:
-    """The local names that an expression or integer reads."""
-    names: set[str] = set()
-    mentions(e, names, set())
-    return names
 
 
 def flag_at(name: str, dtype: Any) -> kernel.Load:
@@ -148,13 +140,13 @@ class Split:
         return level.parts
 
     def origin(self, e: Any) -> set[str]:
-        return set().union(*[self.origins.get(name, {name}) for name in names_in(e)])
+        return set().union(*[self.origins.get(name, {name}) for name in traversal.names_in(e)])
 
     def varies(self, e: Any) -> bool:
         """Whether an expression may have another value for each item."""
         names: set[str] = set()
         buffers: set[str] = set()
-        mentions(e, names, buffers)
+        traversal.mentions(e, names, buffers)
         return bool(buffers or names & self.varying)
 
     def total(self, level: Level, hint: str, value: kernel.Literal) -> kernel.Name:
@@ -302,4 +294,4 @@ def _counts(s: kernel.Store) -> bool:
     )
 
 
-__all__ = ["FALSE", "Part", "Rounds", "Run", "Split", "UnfitError", "flag_at", "names_in"]
+__all__ = ["FALSE", "Part", "Rounds", "Run", "Split", "UnfitError", "flag_at"]
