@@ -53,10 +53,10 @@ def make_caller(
     where a leaf is nothing that kernels take as it is, the tree has nodes of an unknown kind, or
     a step is left to the plain way.
     """
-    return Writer(entry, compiled, leaves, values).write(steps, tree, static)
+    return CallerText(entry, compiled, leaves, values).write(steps, tree, static)
 
 
-class Writer(Guards):
+class CallerText(Guards):
     """Writes the text of a caller. What the steps tell each other:
 
     data        data(k): the expression of result k as what a Tensor holds

@@ -26,11 +26,11 @@ from ..tensor import Boxed, Tensor, unbox
 from .effects import as_they_are
 from .entry import Entry
 from .guards import Unfit
-from .on_device import Placed, placed, run
-from .steps import Call, Step
+from .on_device import GraphOnDevice, placed, run
+from .steps import PlainCall, Step
 
 if TYPE_CHECKING:
-    from .callers import Writer
+    from .callers import CallerText
 
 OWN_ARENA = 1 << 16
 """Scratch memory up to this size belongs to the caller; callers that need more share that of their
@@ -59,7 +59,7 @@ def compiled_for(entry: Entry, values: Sequence[Any]) -> Compiled | CompiledOnDe
 class Compute(Step):
     """Compute the results of the graph from its operands."""
 
-    def do(self, call: Call) -> None:
+    def do(self, call: PlainCall) -> None:
         entry, traced, values = self.entry, self.traced, call.values
         if STATE.traces or any(isinstance(x, Boxed) for x in values):
             with set_grad_enabled(MODE.enabled and "live" in traced.history):
@@ -75,7 +75,7 @@ class Compute(Step):
                 entry.executable = executable_for(entry.graph, entry.given_up)
             call.outs = entry.executable(values)
 
-    def write(self, to: Writer) -> None:
+    def write(self, to: CallerText) -> None:
         history = self.traced.history
         if "spent" in history and any(
             isinstance(x, Boxed) and not x.boxes_everything for x in to.values
@@ -92,7 +92,7 @@ class Compute(Step):
 # --- a kernel -------------------------------------------------------------------------------------
 
 
-def _kernel(to: Writer, compiled: Compiled) -> None:
+def _kernel(to: CallerText, compiled: Compiled) -> None:
     """Memory, the kernel's call, and what it may have failed at."""
     outs = [f"o{k}" for k in range(len(compiled.out_shapes)) if k not in compiled.reused]
     scalars = {
@@ -156,7 +156,7 @@ def _kernel(to: Writer, compiled: Compiled) -> None:
     to.done = lambda: to.line(1, "free.append(w)")
 
 
-def _memory(to: Writer, shape: Sequence[integers.Int], dtype: np.dtype[Any]) -> str:
+def _memory(to: CallerText, shape: Sequence[integers.Int], dtype: np.dtype[Any]) -> str:
     """The expression of new memory for a result."""
     nbytes = integers.product(shape) * dtype.itemsize
     if isinstance(nbytes, int):
@@ -172,13 +172,13 @@ def _memory(to: Writer, shape: Sequence[integers.Int], dtype: np.dtype[Any]) -> 
 # --- programs on a device -------------------------------------------------------------------------
 
 
-def _on_device(to: Writer, compiled: CompiledOnDevice) -> None:
+def _on_device(to: CallerText, compiled: CompiledOnDevice) -> None:
     """The start of the programs; what fails there is told where something waits for them."""
     device = to.entry.traced.device
     assert device is not None
     if "spent" in to.entry.traced.history:
         raise Unfit("a history that was gone through")
-    made: Placed = placed(to.entry.graph, device)
+    made: GraphOnDevice = placed(to.entry.graph, device)
     to.space.update(
         launch=compiled.launch,
         later=later,
@@ -213,7 +213,7 @@ def _wanted(values: Sequence[Any]) -> list[bool]:
     return [isinstance(x, Boxed) and x._requires_grad for x in values]
 
 
-def _recorded(entry: Entry, to: Writer) -> None:
+def _recorded(entry: Entry, to: CallerText) -> None:
     """What `interpret` does with the operation `call`: the forward graph is run, and the node keeps
     what the backward graph reads."""
     traced = entry.traced

@@ -13,7 +13,7 @@ from ..runtime.plan import Memory
 from ..runtime.standalone import numba_function
 from ..transforms.rewrite import optimize
 from .entry import Entry
-from .on_device import Placed, placed
+from .on_device import GraphOnDevice, placed
 from .signatures import Signatures
 
 Stage = TypeVar("Stage")
@@ -128,7 +128,7 @@ class Shown:
 
     def _executable(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Executable | Placed, list[Any]]:
+    ) -> tuple[Executable | GraphOnDevice, list[Any]]:
         """What runs this signature where its arguments lie, and the operands."""
         entry, leaves, *_ = self._entry(args, kwargs)
         device = entry.traced.device

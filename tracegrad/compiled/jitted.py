@@ -32,7 +32,7 @@ from .guards import MISS, Unfit
 from .inspection import Found, Shown
 from .kept import MOST_CALLERS, MOST_DERIVED, Kept
 from .signatures import Signature, Signatures
-from .steps import Call
+from .steps import PlainCall
 
 LOG = logging.getLogger("tracegrad")
 
@@ -148,7 +148,7 @@ class Jitted(Shown):
             captured = entry.captured() or entry.traced.captures
         if not entry.steps:
             self._choose_steps(entry, spec, len(leaves), static)
-        call = Call(entry, leaves, captured, given)
+        call = PlainCall(entry, leaves, captured, given)
         for step in entry.steps:
             step.do(call)
         self._remember(call, spec, static)
@@ -163,7 +163,7 @@ class Jitted(Shown):
             entry.given_up = tuple(k for k in found if k not in entry.traced.writes)
         entry.steps = steps_of(entry, found)
 
-    def _remember(self, call: Call, spec: Any, static: Any) -> None:
+    def _remember(self, call: PlainCall, spec: Any, static: Any) -> None:
         """Write the caller of a signature that was called for the first time."""
         entry, boxes = call.entry, any(isinstance(x, Boxed) for x in call.values)
         if STATE.traces or (boxes and (STATE.levels or self.donated)):

@@ -203,16 +203,16 @@ def run(graph: Graph, values: Sequence[Any], device: Device) -> Sequence[DeviceA
     return placed(graph, device)(values)
 
 
-def placed(graph: Graph, device: Device) -> Placed:
+def placed(graph: Graph, device: Device) -> GraphOnDevice:
     """A graph as something to call on a device, made once."""
     key = ("placed", device)
-    found: Placed | None = graph.derived.get(key)
+    found: GraphOnDevice | None = graph.derived.get(key)
     if found is None:
-        found = graph.derived[key] = Placed(graph, device)
+        found = graph.derived[key] = GraphOnDevice(graph, device)
     return found
 
 
-class Placed:
+class GraphOnDevice:
     """A graph to run on one device: compiled for each layout of its inputs, with the constants that
     it was given."""
 

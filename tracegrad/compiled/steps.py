@@ -37,10 +37,10 @@ from .guards import Unfit
 from .on_device import operands
 
 if TYPE_CHECKING:
-    from .callers import Writer
+    from .callers import CallerText
 
 
-class Call:
+class PlainCall:
     """One call on the plain way: what it was given, and what its steps have found so far."""
 
     def __init__(
@@ -62,25 +62,25 @@ class Step:
     def __init__(self, entry: Entry) -> None:
         self.entry, self.traced = entry, entry.traced
 
-    def do(self, call: Call) -> None:
+    def do(self, call: PlainCall) -> None:
         """Do it."""
         raise NotImplementedError
 
-    def write(self, to: Writer) -> None:
+    def write(self, to: CallerText) -> None:
         """Add the text that does it."""
         raise NotImplementedError
 
 
-class Operands(Step):
+class BringOperands(Step):
     """Bring together what the graph reads: the arguments, their gradients, what is captured."""
 
-    def do(self, call: Call) -> None:
+    def do(self, call: PlainCall) -> None:
         traced, leaves = self.traced, call.leaves
         call.values = [*leaves, *[leaves[k]._grad for k in traced.grads], *call.captured]
         if traced.device is not None and not STATE.traces:
             call.values = operands(self.entry.graph, call.values, len(leaves), traced.device)
 
-    def write(self, to: Writer) -> None:
+    def write(self, to: CallerText) -> None:
         if self.traced.grads:
             raise Unfit("gradients of arguments")
         given = [f"z{k}" if k in to.numbers else f"x{k}" for k in range(to.count)]
@@ -93,12 +93,12 @@ class Written(Step):
     """See that what is written to shares no memory with another operand: compiled code reads all of
     them before it writes."""
 
-    def do(self, call: Call) -> None:
+    def do(self, call: PlainCall) -> None:
         for k in self.traced.writes:
             name = self.entry.graph.inputs[k].name
             check_overlap(call.values, k, name or f"number {k}")
 
-    def write(self, to: Writer) -> None:
+    def write(self, to: CallerText) -> None:
         for k in self.traced.writes:
             to.apart(k)
 
@@ -110,10 +110,10 @@ class GivenUp(Step):
         super().__init__(entry)
         self.numbers = numbers
 
-    def do(self, call: Call) -> None:
+    def do(self, call: PlainCall) -> None:
         check_donated(call.values, self.numbers, [v.name for v in self.entry.graph.inputs])
 
-    def write(self, to: Writer) -> None:
+    def write(self, to: CallerText) -> None:
         for k in self.entry.given_up:
             to.wrong(f"not {to.name(owned)}(x{k})")
             to.apart(k)
@@ -123,21 +123,21 @@ class ChangedBoxes(Step):
     """Find the boxes that the call changes; a flag is set before the results, which depend on
     it."""
 
-    def do(self, call: Call) -> None:
+    def do(self, call: PlainCall) -> None:
         call.changes = self.entry.changed(call.leaves)
         set_flags(call.changes)
 
-    def write(self, to: Writer) -> None:
+    def write(self, to: CallerText) -> None:
         to.changed()
 
 
 class Holders(Step):
     """Find what holds the variables that the call stores into, each under its name h0 and so on."""
 
-    def do(self, call: Call) -> None:
+    def do(self, call: PlainCall) -> None:
         pass  # the places themselves know the way
 
-    def write(self, to: Writer) -> None:
+    def write(self, to: CallerText) -> None:
         read: dict[Place, str] = {}
         for j, stored in enumerate(self.entry.stored):
             if stored.into_argument(self.entry.holder):
@@ -158,11 +158,11 @@ class WriteBack(Step):
         super().__init__(entry)
         self.first = first
 
-    def do(self, call: Call) -> None:
+    def do(self, call: PlainCall) -> None:
         for k, new in zip(self.traced.writes, call.outs[self.first :], strict=False):
             write_back(call.leaves[k], new)
 
-    def write(self, to: Writer) -> None:
+    def write(self, to: CallerText) -> None:
         for j, k in enumerate(self.traced.writes, self.first):
             if k in to.boxes:
                 to.line(1, f"{to.name(write_back)}(b{k}, o{j})")
@@ -177,10 +177,10 @@ class Changes(Step):
         super().__init__(entry)
         self.first = first
 
-    def do(self, call: Call) -> None:
+    def do(self, call: PlainCall) -> None:
         carry_out(call.changes, call.outs[self.first :])
 
-    def write(self, to: Writer) -> None:
+    def write(self, to: CallerText) -> None:
         out = self.first
         for j, (change, _) in enumerate(self.entry.changes):
             if change.what != "grad":
@@ -190,7 +190,7 @@ class Changes(Step):
             out += bool(change.value)
 
 
-class Store(Step):
+class StoreInVariables(Step):
     """Store in Python's variables what the function stored there: results from number `first`
     on."""
 
@@ -198,10 +198,10 @@ class Store(Step):
         super().__init__(entry)
         self.first = first
 
-    def do(self, call: Call) -> None:
+    def do(self, call: PlainCall) -> None:
         self.entry.store(call.outs, call.given)
 
-    def write(self, to: Writer) -> None:
+    def write(self, to: CallerText) -> None:
         numbers = iter(range(self.first, len(self.traced.history)))
         for j, stored in enumerate(self.entry.stored):
             if not stored.simple:
@@ -214,7 +214,7 @@ class Store(Step):
             key = repr(key) if type(key) in (str, int) else to.name(key)
             to.line(1, f"{stored.place.code.format(it=f'h{j}', key=key)} = {value}")
 
-    def _leaf(self, to: Writer, x: Any, numbers: Iterator[int]) -> str:
+    def _leaf(self, to: CallerText, x: Any, numbers: Iterator[int]) -> str:
         """What is stored at one leaf: a fixed object, or the next result as it stood there."""
         if type(x) is not Output:
             return to.name(x)
@@ -235,21 +235,21 @@ class Draws(Step):
         super().__init__(entry)
         self.first = first
 
-    def do(self, call: Call) -> None:
+    def do(self, call: PlainCall) -> None:
         counters = call.outs[self.first :]
         for generator, counter in zip(self.traced.generators, counters, strict=True):
             generator.store(counter)
 
-    def write(self, to: Writer) -> None:
+    def write(self, to: CallerText) -> None:
         for j, generator in enumerate(self.traced.generators, self.first):
             to.line(1, f"{to.name(generator)}.store(o{j})")
 
 
-class Results(Step):
+class GiveResults(Step):
     """Put the results together as the function returned them: a Tensor where it gave one, else an
     array or a number."""
 
-    def do(self, call: Call) -> None:
+    def do(self, call: PlainCall) -> None:
         traced, leaves = self.traced, []
         for k, tensor in enumerate(traced.out_boxed):
             out = call.outs[k]
@@ -257,7 +257,7 @@ class Results(Step):
             leaves.append(spent(np.asarray(out)) if gone else result_of(out, tensor))
         call.result = unflatten(traced.out_spec, leaves)
 
-    def write(self, to: Writer) -> None:
+    def write(self, to: CallerText) -> None:
         traced, leaves = self.traced, []
         for k, tensor in enumerate(traced.out_boxed):
             if tensor and self.entry.mode and traced.history[k] == "spent":
@@ -275,7 +275,7 @@ def around(entry: Entry, given_up: Sequence[int] = ()) -> tuple[list[Step], list
     caller gave up."""
     traced = entry.traced
     count = len(traced.out_boxed)
-    before: list[Step] = [Operands(entry)]
+    before: list[Step] = [BringOperands(entry)]
     after: list[Step] = []
     if traced.writes:
         before.append(Written(entry))
@@ -288,11 +288,11 @@ def around(entry: Entry, given_up: Sequence[int] = ()) -> tuple[list[Step], list
     if entry.stored:
         before.append(Holders(entry))
         stored = sum(s.results for s in entry.stored)
-        after.append(Store(entry, len(traced.history) - stored))
+        after.append(StoreInVariables(entry, len(traced.history) - stored))
     if traced.generators:
         after.append(Draws(entry, len(traced.history)))
-    after.append(Results(entry))
+    after.append(GiveResults(entry))
     return before, after
 
 
-__all__ = ["Call", "Step", "around"]
+__all__ = ["PlainCall", "Step", "around"]
