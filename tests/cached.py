@@ -12,7 +12,7 @@ import pytest
 from tracegrad.codegen.disk import cache
 from tracegrad.codegen.disk import entry as cache_entry
 from tracegrad.codegen.disk import folder as cache_folder
-from tracegrad.codegen.disk.entry import Entry
+from tracegrad.codegen.disk.entry import DiskEntry
 
 
 def _gives_away() -> bool:
@@ -46,11 +46,11 @@ def sealed(header: bytes, rest: bytes = b"") -> bytes:
 def fetched(root: Path, key: str = KEY) -> str:
     """Fetch the stand-in for a kernel: whether it was built or loaded. It must be the right one."""
 
-    def build() -> tuple[bytes, Entry]:
+    def build() -> tuple[bytes, DiskEntry]:
         how.append("built")
-        return code_for(key), Entry({"name": key}, {"code": code_for(key)})
+        return code_for(key), DiskEntry({"name": key}, {"code": code_for(key)})
 
-    def load(entry: Entry) -> bytes:
+    def load(entry: DiskEntry) -> bytes:
         how.append("loaded")
         return entry.part("code")
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from .checks import OFTEN, publish
 from .devices import Device, driver, raise_failures, resolve
-from .devices.pool import Pool, pool_of
+from .devices.pool import DevicePool, pool_of
 
 
 def _number(device: Any) -> int:
@@ -21,7 +21,7 @@ def _number(device: Any) -> int:
     return found.number
 
 
-def _pool(device: Any) -> Pool:
+def _pool(device: Any) -> DevicePool:
     return pool_of(_number(device))
 
 

@@ -21,7 +21,7 @@ from numba.core import types
 from ..locks import lock
 from ..syntax import parse
 from . import driver
-from .kernels import PARTS, Kernel
+from .kernels import PARTS, DeviceKernel
 from .support import SIMULATED
 
 Start = Callable[[int, Sequence[int]], None]
@@ -38,7 +38,7 @@ def prepare() -> None:
             importlib.import_module(f".{name}", __package__).register()
 
 
-def functions(source: str, kernels: Sequence[Kernel]) -> dict[str, Callable[..., None]]:
+def functions(source: str, kernels: Sequence[DeviceKernel]) -> dict[str, Callable[..., None]]:
     """The kernels of a module as Python functions."""
     file = f"<tracegrad cuda {sha256(source.encode()).hexdigest()[:12]}>"
     # Numba's messages and the user's tracebacks show the lines.
@@ -75,7 +75,7 @@ class _Numbers(ast.NodeTransformer):
         )
 
 
-def ptx(function: Callable[..., None], kernel: Kernel, capability: tuple[int, int]) -> str:
+def ptx(function: Callable[..., None], kernel: DeviceKernel, capability: tuple[int, int]) -> str:
     """The kernel in PTX for a compute capability; needs no device."""
     prepare()
     with compiling_for(capability):
@@ -100,7 +100,7 @@ def compiling_for(capability: tuple[int, int]) -> Iterator[None]:
 
 
 def starters(
-    source: str, kernels: Sequence[Kernel], index: int, folder: Path | None
+    source: str, kernels: Sequence[DeviceKernel], index: int, folder: Path | None
 ) -> dict[str, Start]:
     """The kernels of a module by name, ready to be launched on a device; `folder` is where machine
     code is kept (None: nowhere)."""
@@ -112,7 +112,7 @@ def starters(
     return {k.name: _on_gpu(machine.starter(code[k.name], k, index, PARTS), k) for k in kernels}
 
 
-def _on_gpu(start: Start, kernel: Kernel) -> Start:
+def _on_gpu(start: Start, kernel: DeviceKernel) -> Start:
     if kernel.single:
         return lambda work, words: start(1, words)
     if kernel.per_block:
@@ -121,7 +121,7 @@ def _on_gpu(start: Start, kernel: Kernel) -> Start:
     return lambda work, words: start(-(-work // threads), words)
 
 
-def _on_simulator(function: Callable[..., None], kernel: Kernel) -> Start:
+def _on_simulator(function: Callable[..., None], kernel: DeviceKernel) -> Start:
     # The kernel's own module holds the `cuda` that the simulator exchanges.
     jitted = cuda.jit(function)
     threads = min(kernel.threads, SIMULATED_THREADS)

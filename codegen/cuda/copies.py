@@ -8,7 +8,7 @@ from ..disk import cache
 from . import driver
 from .compile import Start, starters
 from .driver import Layout
-from .kernels import Kernel
+from .kernels import DeviceKernel
 from .team import MOST_THREADS
 
 ELEMENTS = {1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64", 16: "complex128"}
@@ -30,7 +30,7 @@ def copy(index: int, destination: Layout, source: Layout) -> None:
 
 @functools.cache
 def _kernel(rank: int, itemsize: int, index: int) -> Start:
-    kernel = Kernel(name="copy", words=2 + 3 * rank, threads=MOST_THREADS)
+    kernel = DeviceKernel(name="copy", words=2 + 3 * rank, threads=MOST_THREADS)
     return starters(source(rank, itemsize), [kernel], index, cache.FOLDER[0])["copy"]
 
 

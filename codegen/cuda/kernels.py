@@ -14,7 +14,18 @@ from ..printer import dtype_name, integer
 from .dependence import statements, touched, used
 from .linear import linear
 from .private import private
-from .steps import Choose, Fetch, Group, Repeat, Reserve, Routine, Split, Step, Until, int_names
+from .steps import (
+    Choose,
+    Fetch,
+    HostSplit,
+    KernelGroup,
+    Repeat,
+    Reserve,
+    Routine,
+    Step,
+    Until,
+    int_names,
+)
 from .team import MOST_THREADS, PARTS, WARP, Team
 from .teams import Body
 
@@ -40,7 +51,7 @@ CELL = 16
 
 
 @dataclass(kw_only=True)
-class Kernel:
+class DeviceKernel:
     """A kernel as something to launch. All its arguments are words of 8 bytes: addresses, strides,
     sizes."""
 
@@ -57,7 +68,7 @@ class Kernel:
 
 
 @dataclass(kw_only=True)
-class Launch(Kernel):
+class Launch(DeviceKernel):
     """A kernel of a program: its arguments in order, and how much there is to do."""
 
     buffers: tuple[kernel.Buffer, ...]
@@ -70,7 +81,7 @@ class Launch(Kernel):
 
 
 @dataclass
-class Plan:
+class DevicePlan:
     """What the host does for one call, and the module that holds the kernels."""
 
     program: kernel.Program
@@ -134,11 +145,11 @@ def _told(steps: Sequence[Any]) -> Iterator[str]:
                     yield from inside(otherwise)
 
 
-def plan(program: kernel.Program, deterministic: bool = True) -> Plan:
+def plan(program: kernel.Program, deterministic: bool = True) -> DevicePlan:
     """The kernels and host steps of a program."""
     program = linear(private(program))
     owners = Owners.of_program(program)
-    split = Split(program, deterministic, owners)
+    split = HostSplit(program, deterministic, owners)
     tree = split.steps()
     cells = {
         name: replace(b, offset=program.arena + CELL * k)
@@ -146,7 +157,7 @@ def plan(program: kernel.Program, deterministic: bool = True) -> Plan:
     }
     writer = _Writer(program, owners, cells, deterministic)
     steps = writer.steps(tree)
-    return Plan(
+    return DevicePlan(
         program,
         steps,
         writer.module(),
@@ -195,7 +206,7 @@ class _Writer:
         found: list[Any] = []
         for step in tree:
             match step:
-                case Group():
+                case KernelGroup():
                     found.append(self.launch(step))
                 case Repeat(loop, steps):
                     found.append(Repeat(loop, self.steps(steps)))
@@ -209,7 +220,7 @@ class _Writer:
                     found.append(step)
         return found
 
-    def launch(self, group: Group) -> Launch:
+    def launch(self, group: KernelGroup) -> Launch:
         body = self.written(group, Team.GRID)
         single = False
         if body.waits and body.widest <= 4 * MOST_THREADS:
@@ -262,7 +273,7 @@ class _Writer:
         self.launches.append(made)
         return made
 
-    def written(self, group: Group, team: Team) -> Body:
+    def written(self, group: KernelGroup, team: Team) -> Body:
         body = Body(self.program, self.names, self.owners, team, self.deterministic)
         if group.trusted:
             (loop,) = group.body
@@ -275,7 +286,7 @@ class _Writer:
     def start_of(
         self,
         name: str,
-        group: Group,
+        group: KernelGroup,
         given: Any,
         scratch: Any,
         scalars: Any,
@@ -358,4 +369,4 @@ def _buffers(body: Sequence[kernel.Statement]) -> set[str]:
     return read | written
 
 
-__all__ = ["PARTS", "Kernel", "Launch", "Plan", "header", "plan"]
+__all__ = ["PARTS", "DeviceKernel", "DevicePlan", "Launch", "header", "plan"]

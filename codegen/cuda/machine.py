@@ -18,9 +18,9 @@ from cuda.core import Linker, LinkerOptions, ObjectCode
 from cuda.pathfinder import load_nvidia_dynamic_lib
 
 from ..disk import cache
-from ..disk.entry import DamagedError, Entry
+from ..disk.entry import DamagedError, DiskEntry
 from .compile import functions, ptx
-from .kernels import Kernel
+from .kernels import DeviceKernel
 
 Capability = tuple[int, int]
 
@@ -56,7 +56,7 @@ def _version(library: str) -> str:
 
 
 def machine_code(
-    source: str, kernels: Sequence[Kernel], capability: Capability, folder: Path | None
+    source: str, kernels: Sequence[DeviceKernel], capability: Capability, folder: Path | None
 ) -> dict[str, Machine]:
     """The kernels of a module for a compute capability, compiled or taken from the disk cache below
     `folder` (None: memory only)."""
@@ -72,15 +72,15 @@ def machine_code(
 
 
 def build(
-    source: str, kernels: Sequence[Kernel], capability: Capability
-) -> tuple[dict[str, Machine], Entry]:
+    source: str, kernels: Sequence[DeviceKernel], capability: Capability
+) -> tuple[dict[str, Machine], DiskEntry]:
     made = functions(source, kernels)
     found = {k.name: link(ptx(made[k.name], k, capability), capability) for k in kernels}
     data = {name: [m.entry, m.registers, m.spilled] for name, m in found.items()}
-    return found, Entry(data, {name: m.code for name, m in found.items()})
+    return found, DiskEntry(data, {name: m.code for name, m in found.items()})
 
 
-def load(entry: Entry) -> dict[str, Machine]:
+def load(entry: DiskEntry) -> dict[str, Machine]:
     found = {}
     for name, fields in entry.data.items():
         match fields:
@@ -115,7 +115,7 @@ def _number(pattern: str, text: str) -> int:
 
 
 def starter(
-    machine: Machine, kernel: Kernel, index: int, most: int
+    machine: Machine, kernel: DeviceKernel, index: int, most: int
 ) -> Callable[[int, Sequence[int]], None]:
     """Launches a kernel on a device, on its default stream, with so many blocks (at most `most`
     where they wait for each other) and these words as arguments, for a thread that has entered the

@@ -18,7 +18,7 @@ from ..disk import cache
 from ..printer import dtype_name
 from . import driver
 from .compile import Start, starters
-from .kernels import Kernel
+from .kernels import DeviceKernel
 from .support import SIMULATED
 
 SIDE, EACH = (2, 2) if SIMULATED else (16, 4)
@@ -64,7 +64,7 @@ def product(
 
 @functools.cache
 def _kernel(dtype: np.dtype[Any], scaled: bool, index: int) -> Start:
-    kernel = Kernel(name="product", words=len(ARGUMENTS), threads=SIDE * SIDE, per_block=True)
+    kernel = DeviceKernel(name="product", words=len(ARGUMENTS), threads=SIDE * SIDE, per_block=True)
     return starters(source(dtype, scaled, SIDE, EACH), [kernel], index, cache.FOLDER[0])["product"]
 
 

@@ -13,7 +13,7 @@ from .. import kernel
 from ..integers import Int, evaluate, symbols
 from . import driver
 from .compile import starters
-from .kernels import PARTS, Launch, Plan
+from .kernels import PARTS, DevicePlan, Launch
 from .routines import call_routine
 from .steps import Choose, Fetch, Repeat, Reserve, Routine, Until
 
@@ -30,7 +30,9 @@ NOTHING: Layout = np.empty(0, np.uint8)
 class Runner:
     """The kernels of one plan on one device."""
 
-    def __init__(self, plan: Plan, index: int, take: Take, folder: Path | None = None) -> None:
+    def __init__(
+        self, plan: DevicePlan, index: int, take: Take, folder: Path | None = None
+    ) -> None:
         self.plan, self.index, self.take = plan, index, take
         self.kernels = starters(plan.source, plan.launches, index, folder)
         self.checked = any("status" in launch.scratch for launch in plan.launches) or bool(

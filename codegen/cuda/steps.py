@@ -22,7 +22,7 @@ NARROW = 1024
 
 
 @dataclass
-class Group:
+class KernelGroup:
     """Statements of one kernel."""
 
     body: list[kernel.Statement]
@@ -71,11 +71,11 @@ class Choose:
     otherwise: list[Step]
 
 
-Step: TypeAlias = Group | Routine | Fetch | Reserve | Repeat | Until | Choose
+Step: TypeAlias = KernelGroup | Routine | Fetch | Reserve | Repeat | Until | Choose
 
 
 @dataclass
-class Split:
+class HostSplit:
     """The steps of a program, and the cells: numbers in memory that several steps know."""
 
     program: kernel.Program
@@ -101,7 +101,7 @@ class Split:
             if not any(
                 isinstance(s, (kernel.Call, kernel.Allocate)) for s in statements(phase.body)
             ):
-                return [Group([loop], trusted=True)]
+                return [KernelGroup([loop], trusted=True)]
         tree = self.split(phase.body)
         return self.spilled(tree)
 
@@ -133,13 +133,13 @@ class Split:
                     found.append(
                         Until(
                             name,
-                            [Group([kernel.Let(name, condition)]), Fetch(name, "")],
+                            [KernelGroup([kernel.Let(name, condition)]), Fetch(name, "")],
                             self.split(inner),
                         )
                     )
                 case kernel.If(condition, then, otherwise):
                     name = self.fresh("taken")
-                    test: list[Step] = [Group([kernel.Let(name, condition)]), Fetch(name, "")]
+                    test: list[Step] = [KernelGroup([kernel.Let(name, condition)]), Fetch(name, "")]
                     found.append(Choose(name, test, self.split(then), self.split(otherwise)))
         close()
         return found
@@ -156,13 +156,13 @@ class Split:
             )
             if how is not None and not how.accumulators:
                 if pending:
-                    yield Group(list(pending))
+                    yield KernelGroup(list(pending))
                     pending.clear()
-                yield Group([s])
+                yield KernelGroup([s])
             else:
                 pending.append(s)
         if pending:
-            yield Group(list(pending))
+            yield KernelGroup(list(pending))
 
     def fresh(self, hint: str) -> str:
         self.count += 1
@@ -204,7 +204,7 @@ class Split:
         found: list[Step] = []
         for step in tree:
             match step:
-                case Group(body, trusted):
+                case KernelGroup(body, trusted):
                     made = {
                         s.name
                         for s in statements(body)
@@ -217,7 +217,7 @@ class Split:
                         kernel.Let(name, loaded(name, fixed[name], name in indices))
                         for name in known
                     ]
-                    found.append(Group([*lets, *inside], trusted))
+                    found.append(KernelGroup([*lets, *inside], trusted))
                     found += [Fetch(name, f"{name}_cell") for name in sorted(made & fetched)]
                 case Fetch():
                     pass
@@ -261,10 +261,10 @@ def trips_of_nest(s: kernel.Loop) -> int:
     return max(trips(s), 0) * max(inner, 1)
 
 
-def all_groups(tree: Iterable[Step]) -> Iterator[Group]:
+def all_groups(tree: Iterable[Step]) -> Iterator[KernelGroup]:
     for step in tree:
         match step:
-            case Group():
+            case KernelGroup():
                 yield step
             case Repeat(_, steps):
                 yield from all_groups(steps)
@@ -342,11 +342,11 @@ def in_memory(body: Iterable[kernel.Statement], cells: set[str]) -> tuple[kernel
 __all__ = [
     "Choose",
     "Fetch",
-    "Group",
+    "HostSplit",
+    "KernelGroup",
     "Repeat",
     "Reserve",
     "Routine",
-    "Split",
     "Step",
     "Until",
     "all_groups",

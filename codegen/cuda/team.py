@@ -26,7 +26,7 @@ class Team(enum.Enum):
 
 
 @dataclass
-class Memory:
+class TeamMemory:
     """What a team's members have read and written since they last waited for each other."""
 
     read: set[str] = field(default_factory=set)
@@ -64,7 +64,7 @@ class Members(Printer):
         self.owners = owners
         self.team = team
         self.deterministic = deterministic
-        self.memory = Memory()
+        self.memory = TeamMemory()
         self.atomics: frozenset[str] = frozenset()
         self.shared: dict[str, str] = {}
         """Shared arrays by dtype."""
@@ -133,4 +133,4 @@ def plus(lo: Int, rank: str) -> str:
     return rank if lo == 0 else f"{integer(lo)} + {rank}"
 
 
-__all__ = ["MOST_THREADS", "PARTS", "WARP", "Members", "Memory", "Team", "atom", "plus"]
+__all__ = ["MOST_THREADS", "PARTS", "WARP", "Members", "Team", "TeamMemory", "atom", "plus"]

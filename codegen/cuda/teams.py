@@ -27,7 +27,7 @@ from .dependence import (
     touched,
     trips,
 )
-from .team import MOST_THREADS, WARP, Memory, Team, atom, plus
+from .team import MOST_THREADS, WARP, Team, TeamMemory, atom, plus
 from .totals import Totals, start
 from .vectors import vectors
 from .vectors import write as write_vectors
@@ -75,7 +75,7 @@ class Body(Totals):
                     depth, touched([kernel.Check(condition, 0, condition)], self.owners)[0], set()
                 )
                 self.line(depth, f"if {self.expression(condition)}:")
-                entry = Memory(set(self.memory.read), set(self.memory.written))
+                entry = TeamMemory(set(self.memory.read), set(self.memory.written))
                 self.body(depth + 1, then)
                 after, self.memory = self.memory, entry
                 if otherwise:
@@ -155,7 +155,7 @@ class Body(Totals):
         """The body of a loop that the whole team runs in order; its end meets its beginning, where
         `first` is read. What members may still be doing of earlier statements meets nothing in it,
         and they may go on with that: there may be no iteration in which they wait."""
-        earlier, self.memory = self.memory, Memory(set(first))
+        earlier, self.memory = self.memory, TeamMemory(set(first))
         self.outermost = False
         self.body(depth, body)
         if written:
@@ -198,7 +198,7 @@ class Body(Totals):
             )
         elif moved is None:
             self.flattened(depth, chain, rank, size)
-        memory, self.memory, self.team = self.memory, Memory(), inner
+        memory, self.memory, self.team = self.memory, TeamMemory(), inner
         outermost, self.outermost = self.outermost, False
         if moved is not None:
             write_vectors(self, depth, s, moved, rank, size, inside)

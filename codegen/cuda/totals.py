@@ -11,7 +11,7 @@ from .. import kernel, traversal
 from ..integers import add, mul
 from ..printer import dtype_name, integer, literal
 from .dependence import Accumulator, Running
-from .team import PARTS, Members, Memory, Team, plus
+from .team import PARTS, Members, Team, TeamMemory, plus
 
 
 class Totals(Members):
@@ -119,7 +119,7 @@ class Totals(Members):
 
     def by_thread(self, depth: int, body: Sequence[kernel.Statement]) -> None:
         memory, team, outermost = self.memory, self.team, self.outermost
-        self.memory, self.team, self.outermost = Memory(), Team.THREAD, False
+        self.memory, self.team, self.outermost = TeamMemory(), Team.THREAD, False
         self.body(depth, body)
         self.memory, self.team, self.outermost = memory, team, outermost
 

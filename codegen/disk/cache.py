@@ -29,7 +29,7 @@ from numba.core import config
 
 from ..loading import ASKED
 from ..scalars.value import outside
-from .entry import DamagedError, Entry, pack, unpack
+from .entry import DamagedError, DiskEntry, pack, unpack
 from .folder import opened
 
 SUFFIX = ".code"
@@ -110,8 +110,8 @@ def _content(code: CodeType) -> tuple[Any, ...]:
 def fetch(
     root: Path,
     key: str,
-    build: Callable[[], tuple[Any, Entry | None]],
-    load: Callable[[Entry], Any],
+    build: Callable[[], tuple[Any, DiskEntry | None]],
+    load: Callable[[DiskEntry], Any],
 ) -> Any:
     """`load(entry)` of what the disk has, or else what `build()` makes, which gives the entry to
     keep beside it (None: nothing)."""
@@ -132,7 +132,7 @@ def fetch(
     return made
 
 
-def _kept(root: Path, key: str) -> Entry | None:
+def _kept(root: Path, key: str) -> DiskEntry | None:
     try:
         with opened(root) as folder:
             return unpack(key, folder.read(key + SUFFIX))
@@ -144,7 +144,7 @@ def _kept(root: Path, key: str) -> Entry | None:
         return None
 
 
-def _keep(root: Path, key: str, entry: Entry) -> None:
+def _keep(root: Path, key: str, entry: DiskEntry) -> None:
     try:
         with opened(root, make=True) as folder:
             folder.write(key + SUFFIX, pack(key, entry))

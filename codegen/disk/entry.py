@@ -29,7 +29,7 @@ class DamagedError(ValueError):
 
 
 @dataclass(frozen=True)
-class Entry:
+class DiskEntry:
     """Data that JSON can hold, and named bytes; what reads a field says what it must be."""
 
     data: Mapping[str, Any]
@@ -53,7 +53,7 @@ class Entry:
         return self.parts[name]
 
 
-def pack(key: str, entry: Entry) -> bytes:
+def pack(key: str, entry: DiskEntry) -> bytes:
     """The content of a file."""
     sizes = [[name, len(part)] for name, part in entry.parts.items()]
     header = json.dumps({"key": key, "data": entry.data, "parts": sizes}).encode()
@@ -61,7 +61,7 @@ def pack(key: str, entry: Entry) -> bytes:
     return MAGIC + sha256(sealed).digest() + sealed
 
 
-def unpack(key: str, content: bytes) -> Entry:
+def unpack(key: str, content: bytes) -> DiskEntry:
     """The entry that was packed under this key; DamagedError for anything else."""
     start = len(MAGIC) + SEAL
     sealed = memoryview(content)[start:]
@@ -93,4 +93,4 @@ def unpack(key: str, content: bytes) -> Entry:
                 raise DamagedError("the header's list of parts")
     if end != len(sealed):
         raise DamagedError("the parts have other lengths")
-    return Entry(data, parts)
+    return DiskEntry(data, parts)

@@ -19,7 +19,7 @@ from numba.core import registry
 from numba.core.lowering import Environment
 
 from ..native import symbols
-from .entry import Entry
+from .entry import DiskEntry
 
 CODE = "object code"
 
@@ -32,7 +32,7 @@ class Loaded:
     address: Callable[[], int]
 
 
-def saved(result: Any) -> Entry | None:
+def saved(result: Any) -> DiskEntry | None:
     """The entry of a compile result of Numba's; None for what holds constants of Numba's, which
     each process makes again."""
     library, descriptor = result.library, result.fndesc
@@ -54,7 +54,7 @@ def saved(result: Any) -> Entry | None:
         "native": descriptor.llvm_func_name,
         "environments": list(environments),
     }
-    return Entry(data, {CODE: object_code(library)})
+    return DiskEntry(data, {CODE: object_code(library)})
 
 
 def object_code(library: Any) -> bytes:
@@ -89,7 +89,7 @@ def library_of(name: str, code: bytes, defined: Sequence[str]) -> Any:
     return library
 
 
-def load(entry: Entry) -> Loaded:
+def load(entry: DiskEntry) -> Loaded:
     """The function that an entry holds."""
     called, environments = entry.texts("called"), entry.texts("environments")
     wrapper, native = entry.text("wrapper"), entry.text("native")

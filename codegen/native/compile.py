@@ -17,7 +17,7 @@ from numba.core import config, types
 from numba.np import numpy_support
 
 from ..disk import cache, stored
-from ..disk.entry import Entry
+from ..disk.entry import DiskEntry
 from ..disk.sources import declared, generated
 from ..indices import typed
 from ..loading import uninterrupted
@@ -136,7 +136,7 @@ def compiled(
     def executable(entry: Callable[..., None], address: Callable[[], int]) -> Executable:
         return Executable(entry, source, address if available() else lambda: 0, available())
 
-    def build() -> tuple[Executable, Entry | None]:
+    def build() -> tuple[Executable, DiskEntry | None]:
         dispatcher = njit(**FLAGS, pipeline_class=KernelCompiler)(
             _function(f"<{key}>", name, source, key, functools.partial(declared, change=typed))
         )
@@ -150,7 +150,7 @@ def compiled(
         stored.forget(result.library)
         return executable(entry, lambda: int(native)), kept
 
-    def load(entry: Entry) -> Executable:
+    def load(entry: DiskEntry) -> Executable:
         loaded = stored.load(entry)
         return replace(executable(loaded.entry, loaded.address), at_hand=True)
 

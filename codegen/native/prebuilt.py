@@ -10,7 +10,7 @@ from typing import Any
 from numba import cfunc
 
 from ..disk import cache
-from ..disk.entry import Entry
+from ..disk.entry import DiskEntry
 from ..disk.stored import CODE, library_of, object_code
 from ..translation.direct import DirectCompiler
 from . import gemm, small, symbols
@@ -31,7 +31,7 @@ def address(name: str) -> int:
     entry, signature = _FAMILIES[family]
     loaded: list[Any] = []
 
-    def build() -> tuple[int, Entry]:
+    def build() -> tuple[int, DiskEntry]:
         compiled = cfunc(
             signature(dtype), error_model="numpy", _nrt=False, pipeline_class=DirectCompiler
         )(entry(dtype))
@@ -42,9 +42,9 @@ def address(name: str) -> int:
             "called": symbols.mentioned(library),
             "native": compiled.native_name,
         }
-        return int(compiled.address), Entry(data, {CODE: object_code(library)})
+        return int(compiled.address), DiskEntry(data, {CODE: object_code(library)})
 
-    def load(kept: Entry) -> int:
+    def load(kept: DiskEntry) -> int:
         native = kept.text("native")
         for mentioned in kept.texts("called"):
             symbols.register(mentioned)

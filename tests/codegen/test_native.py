@@ -16,7 +16,7 @@ import numba
 import numpy as np
 import pytest
 from tracegrad.codegen.disk import cache, stored
-from tracegrad.codegen.disk.entry import Entry, unpack
+from tracegrad.codegen.disk.entry import DiskEntry, unpack
 from tracegrad.codegen.native import borrowed, library, routines, scalar, support
 from tracegrad.codegen.native.compile import FLAGS, compile_source, signature
 from tracegrad.codegen.native.support import view
@@ -374,7 +374,7 @@ def test_unknown_symbols_are_seen_before_the_linker_meets_them(tmp_path: Path) -
     (file,) = tmp_path.iterdir()
     entry = unpack(file.stem, file.read_bytes())
     with pytest.raises(ImportError, match="no_such_routine_anywhere"):
-        stored.load(Entry({**entry.data, "called": ["no_such_routine_anywhere"]}, entry.parts))
+        stored.load(DiskEntry({**entry.data, "called": ["no_such_routine_anywhere"]}, entry.parts))
 
 
 @pytest.mark.parametrize(

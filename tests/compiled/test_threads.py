@@ -35,7 +35,7 @@ def eager_to_share(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def shared_calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The number of pieces of each call that was shared."""
     seen: list[int] = []
-    run = threads.Pool.run
+    run = threads.Workers.run
 
     def counted(
         self: Any, kernel: int, trampoline: int, operands: Any, table: threads.Table, statuses: Any
@@ -45,7 +45,7 @@ def shared_calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             seen.append(table.pieces)
         return done
 
-    monkeypatch.setattr(threads.Pool, "run", counted)
+    monkeypatch.setattr(threads.Workers, "run", counted)
     return seen
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tracegrad.codegen.disk.entry import DamagedError, Entry, pack, unpack
+from tracegrad.codegen.disk.entry import DamagedError, DiskEntry, pack, unpack
 
 from tests.cached import KEY, OTHER, sealed
 
-ENTRY = Entry(
+ENTRY = DiskEntry(
     {"text": "é", "texts": ["a", "b"], "number": 3}, {"code": bytes(range(256)), "empty": b""}
 )
 SEALED = pack(KEY, ENTRY)
@@ -62,7 +62,7 @@ def test_sealed_nonsense_is_refused(header: str) -> None:
 
 
 def test_fields_are_what_their_reader_asks_for() -> None:
-    wrong = Entry({"a": 1, "b": ["x", 2], "c": None})
+    wrong = DiskEntry({"a": 1, "b": ["x", 2], "c": None})
     for name in ("a", "b", "c", "missing"):
         for read in (wrong.text, wrong.texts, wrong.part):
             with pytest.raises(DamagedError):

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from tracegrad.codegen.disk import cache
 from tracegrad.codegen.disk import folder as cache_folder
-from tracegrad.codegen.disk.entry import Entry, pack
+from tracegrad.codegen.disk.entry import DiskEntry, pack
 from tracegrad.codegen.disk.folder import UntrustedError, opened
 
 from tests.cached import (
@@ -163,7 +163,7 @@ def test_an_entry_planted_by_another_user_is_not_used(where: str, public: Path) 
         "link to their folder": shared / "link",
     }
     root = places[where]
-    evil = pack(KEY, Entry({}, {"code": b"evil"}))
+    evil = pack(KEY, DiskEntry({}, {"code": b"evil"}))
 
     def plant() -> None:
         folder = shared if where == "sticky" else shared / "theirs"

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tracegrad.codegen.disk import cache
-from tracegrad.codegen.disk.entry import Entry
+from tracegrad.codegen.disk.entry import DiskEntry
 from tracegrad.codegen.loading import COMPILING, uninterrupted
 
 import tracegrad as tg
@@ -192,7 +192,7 @@ def test_writes_to_the_cache(tmp_path: Path, request: pytest.FixtureRequest) -> 
         found: bytes = cache.fetch(
             tmp_path,
             key,
-            lambda: (code, Entry({}, {"code": code})),
+            lambda: (code, DiskEntry({}, {"code": code})),
             lambda entry: entry.part("code"),
         )
         return found

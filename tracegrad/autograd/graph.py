@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ..ir.dispatch import STATE, Value
-from ..tape.engine import RUNNING, Task
+from ..tape.engine import RUNNING, SweepTask
 from ..tape.hooks import RemovableHandle
 from ..tape.saved import (
     allow_mutation_on_saved_tensors,
@@ -141,7 +141,7 @@ class _Together:
         if left == 1:
             self._finish()
 
-    def _expected(self, task: Task) -> int:
+    def _expected(self, task: SweepTask) -> int:
         reached = task.reached()
         return sum(
             p is not None and p._order in reached for p in [place() for place in self.places]

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from ..ir.recording import Entry
+from ..ir.recording import LogEntry
 
 UNITS = {"s": 1e6, "ms": 1e3, "us": 1.0}
 NUMBER_WIDTH = 12
@@ -94,7 +94,7 @@ class FunctionEvent(Timed):
     inside it.
     """
 
-    def __init__(self, id: int, entry: Entry, origin: int) -> None:
+    def __init__(self, id: int, entry: LogEntry, origin: int) -> None:
         self.id = id
         self.name = self.key = self.trace_name = entry.name
         self.sort = entry.sort
@@ -425,7 +425,7 @@ def cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: max(width - 3, 0)] + "..."
 
 
-def events_of(entries: Sequence[Entry]) -> list[FunctionEvent]:
+def events_of(entries: Sequence[LogEntry]) -> list[FunctionEvent]:
     """Events of log entries in order of their start, with parents, children and own times; backward
     nodes get their operation's stack."""
     origin = entries[0].start if entries else 0

@@ -22,7 +22,7 @@ from ..ir import upward
 from ..ir.dispatch import STATE, Value, bind
 from ..ir.graph import Graph
 from ..ir.op import op
-from ..tape.application import LEAF, Use, is_given, run_forward
+from ..tape.application import LEAF, Application, is_given, run_forward
 from ..tape.context import FunctionCtx, Left, among, check_dirty
 from ..tape.hooks import boxed
 from ..tape.mode import MODE
@@ -131,7 +131,7 @@ class Applied:
             (b.face for b in boxes if b.boxes_everything), boxes[0].face if boxes else Tensor
         )
         constant = [k for k, o in enumerate(outs) if among(o, left.constant)]
-        self.use = Use(
+        self.use = Application(
             self.cls,
             ctx,
             self.tensors,
@@ -156,7 +156,7 @@ class Applied:
 
     def context(
         self, inputs: Sequence[Any], outs: Sequence[Any], wanted: Sequence[bool], forward: bool
-    ) -> Use:
+    ) -> Application:
         """The use with a context that holds these values."""
         needs = [False] * len(self.args)
         for k, w in zip(self.tensors, wanted, strict=False):

@@ -32,7 +32,7 @@ class Block:
 
     __slots__ = ("__weakref__", "address", "nbytes", "owner", "pool")
 
-    def __init__(self, pool: Pool, nbytes: int, address: int, owner: Any) -> None:
+    def __init__(self, pool: DevicePool, nbytes: int, address: int, owner: Any) -> None:
         self.pool, self.nbytes, self.address, self.owner = pool, nbytes, address, owner
 
     @property
@@ -48,7 +48,7 @@ class Block:
         self.pool.give(self.nbytes, self.address, self.owner)
 
 
-class Pool:
+class DevicePool:
     """The memory of one device."""
 
     def __init__(self, index: int) -> None:
@@ -110,13 +110,13 @@ class Pool:
             self.free.clear()
 
 
-_POOLS: dict[int, Pool] = {}
+_POOLS: dict[int, DevicePool] = {}
 if hasattr(os, "register_at_fork"):
     # A context does not survive a fork, nor does what was allocated in it.
     os.register_at_fork(after_in_child=_POOLS.clear)
 
 
-def pool_of(index: int) -> Pool:
+def pool_of(index: int) -> DevicePool:
     """The pool of a device."""
     found = _POOLS.get(index)
-    return found if found is not None else _POOLS.setdefault(index, Pool(index))
+    return found if found is not None else _POOLS.setdefault(index, DevicePool(index))

@@ -27,7 +27,7 @@ DEEPEST = 64
 """As many frames of the user's program are kept with an entry."""
 
 
-class Entry:
+class LogEntry:
     """One thing that happened. Times are in nanoseconds; `parent` is the entry inside of which it
     happened."""
 
@@ -46,7 +46,7 @@ class Entry:
         "thread",
     )
 
-    def __init__(self, name: str, sort: str, parent: Entry | None, thread: int) -> None:
+    def __init__(self, name: str, sort: str, parent: LogEntry | None, thread: int) -> None:
         self.name, self.sort, self.parent, self.thread = name, sort, parent, thread
         self.number = 0
         self.start = self.end = 0
@@ -64,15 +64,15 @@ class Recorder:
 
     def __init__(self, thread: int) -> None:
         self.thread = thread
-        self.entries: list[Entry] = []
-        self.open: list[Entry] = []
+        self.entries: list[LogEntry] = []
+        self.open: list[LogEntry] = []
         self.shapes = self.stacks = self.memory = self.flops = False
         self.passing = False
         """Set while an operation that was logged is on its way to the interpreter, which would log
         it again."""
 
-    def enter(self, name: str, sort: str) -> Entry:
-        entry = Entry(name, sort, self.open[-1] if self.open else None, self.thread)
+    def enter(self, name: str, sort: str) -> LogEntry:
+        entry = LogEntry(name, sort, self.open[-1] if self.open else None, self.thread)
         if self.stacks:
             entry.stack = user_stack()
         self.entries.append(entry)
@@ -80,7 +80,7 @@ class Recorder:
         entry.start = time.perf_counter_ns()
         return entry
 
-    def leave(self, entry: Entry) -> None:
+    def leave(self, entry: LogEntry) -> None:
         """The entry ends, and with it what an exception left open inside."""
         now = time.perf_counter_ns()
         while self.open:

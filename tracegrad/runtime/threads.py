@@ -208,7 +208,7 @@ class _Helper(threading.Thread):
             self.go.release()
 
 
-class Pool:
+class Workers:
     """The calling thread and its helpers, which one call at a time has: a call that finds them
     taken runs alone."""
 
@@ -304,7 +304,7 @@ class Pool:
         return True
 
 
-POOL = Pool()
+POOL = Workers()
 atexit.register(POOL.close)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=POOL.reset)

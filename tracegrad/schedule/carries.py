@@ -23,7 +23,7 @@ from .bounds import at_most
 
 
 @dataclass
-class Plan:
+class CarryPlan:
     """The statements that write versions, in order, and what else has to happen when."""
 
     writes: list[Node] = field(default_factory=list)
@@ -39,7 +39,7 @@ class Plan:
         return self.levels.get(atom, 0)
 
 
-def in_place(body: Graph, carries: Sequence[Var], following: Sequence[Atom]) -> Plan:
+def in_place(body: Graph, carries: Sequence[Var], following: Sequence[Atom]) -> CarryPlan:
     """The plan for all carries that may be written in place."""
     chains: dict[int, list[Var]] = {}
     made = {v: node for node in body.nodes for v in node.outputs}
@@ -53,7 +53,7 @@ def in_place(body: Graph, carries: Sequence[Var], following: Sequence[Atom]) -> 
         if found.failed is None:
             return found.plan
         del chains[found.failed]
-    return Plan()
+    return CarryPlan()
 
 
 def chain_of(atom: Atom, made: Mapping[Var, Node]) -> list[Var]:
@@ -93,7 +93,7 @@ class _Planning:
         self, body: Graph, made: Mapping[Var, Node], chains: Mapping[int, Sequence[Var]]
     ) -> None:
         self.body, self.made = body, made
-        self.plan = Plan(versions={v: k for k, chain in chains.items() for v in chain})
+        self.plan = CarryPlan(versions={v: k for k, chain in chains.items() for v in chain})
         self.failed: int | None = None
         """A carry that cannot be written in place after all."""
         self.targets: dict[Node, list[Var]] = {}
@@ -205,4 +205,4 @@ class _Planning:
             self.plan.held[when].append(a)  # type: ignore[arg-type]
 
 
-__all__ = ["Plan", "in_place", "passed"]
+__all__ = ["CarryPlan", "in_place", "passed"]

@@ -10,7 +10,7 @@ from .._codegen import integers, kernel
 from ..ir.graph import Atom, Graph, Node, Var
 from ..ir.loops import Loop
 from ..types import Int
-from .carries import Plan, in_place, passed
+from .carries import CarryPlan, in_place, passed
 from .lower import Storage, is_small
 from .names import place_of
 from .passes.transpose_short_axes import is_narrow
@@ -59,7 +59,7 @@ def started(whole: Whole, loop: Loop) -> list[Storage]:
     return carry
 
 
-def next_of(whole: Whole, loop: Loop, carry: Sequence[Storage]) -> tuple[list[Storage], Plan]:
+def next_of(whole: Whole, loop: Loop, carry: Sequence[Storage]) -> tuple[list[Storage], CarryPlan]:
     """Where what follows on each carry is written, and the plan for it."""
     cs = loop.carries
     return where_next(
@@ -86,7 +86,7 @@ def where_next(
     carries: Sequence[Var],
     results: Sequence[Atom],
     places: Sequence[Storage],
-) -> tuple[list[Storage], Plan]:
+) -> tuple[list[Storage], CarryPlan]:
     """Where what follows on each carry is written: in its place, where the plan says how, or
     beside it."""
     plan = in_place(body, carries, results)

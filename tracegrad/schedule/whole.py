@@ -13,7 +13,7 @@ from ..ops.elementwise.derived import mul_op
 from ..types import Int, Shape, equal_types
 from . import regions
 from .analysis import Analysis
-from .carries import Plan
+from .carries import CarryPlan
 from .indices import aligned, is_empty, is_one
 from .lower import Emitter, Storage
 from .names import comment_of, place_of
@@ -308,7 +308,7 @@ class Whole:
         self,
         graph: Graph,
         outputs: Sequence[Storage],
-        plan: Plan | None = None,
+        plan: CarryPlan | None = None,
         places: Sequence[Storage] = (),
     ) -> None:
         """A sub-graph's statements in the innermost open scope; `plan` says what is written in the
@@ -335,7 +335,7 @@ class Whole:
             self.run(task)
         self.step(others, plan, len(plan.writes))
 
-    def step(self, tasks: Sequence[Task], plan: Plan, n: int) -> None:
+    def step(self, tasks: Sequence[Task], plan: CarryPlan, n: int) -> None:
         """What can be computed after n writes, and what must be before the next one."""
         e = self.emitter
         self.run_all([t for t in tasks if plan.level(t.var) == n])

@@ -27,7 +27,7 @@ from ..tensor import Boxed
 from .places import ATTRIBUTE, CELL, ENTRY, ITEM
 from .variables import (
     Contents,
-    Node,
+    Reached,
     Variables,
     attributes,
     cell_of,
@@ -103,23 +103,23 @@ class Reach:
     def __init__(self, function: Any, given: Sequence[tuple[Any, type, Any]] = ()) -> None:
         self.seen: dict[int, Any] = {}
         """By their ids the objects that were there before; holding them keeps the ids theirs."""
-        self.found: dict[int, Node] = {}
+        self.found: dict[int, Reached] = {}
         """By their ids the arrays and Tensors."""
         self.variables: list[Variables] = []
         self.contents: list[Contents] = []
-        self.arrays: list[Node] = []
+        self.arrays: list[Reached] = []
         self.codes: dict[types.CodeType, None] = {}
-        self.generators: list[Node] = []
+        self.generators: list[Reached] = []
         """Where random numbers may come from; their states are compared (outside.py)."""
         self.mentioned: set[str] = set()
         """The names in that code."""
-        self._modules: list[tuple[Node, set[str]]] = []
-        self._todo: list[Node] = [
-            Node(value, None, str(place) if isinstance(place, str) else f"argument {place}")
+        self._modules: list[tuple[Reached, set[str]]] = []
+        self._todo: list[Reached] = [
+            Reached(value, None, str(place) if isinstance(place, str) else f"argument {place}")
             for place, _, value in given
         ]
         self._todo.append(
-            Node(
+            Reached(
                 function,
                 None,
                 function.__name__ if isinstance(function, types.FunctionType) else "self",
@@ -133,7 +133,7 @@ class Reach:
                     taken |= names
                     self._variables(node, ENTRY, named(vars(node.value), tuple(names)))
 
-    def holding(self, node: Node) -> tuple[Variables, Any] | None:
+    def holding(self, node: Reached) -> tuple[Variables, Any] | None:
         """The variable that an object was found in; None where that cannot be bound anew."""
         for v in self.variables:
             if v.code == node.code and (
@@ -151,18 +151,18 @@ class Reach:
             or module.__name__ in self.mentioned
         )
 
-    def _push(self, node: Node) -> None:
+    def _push(self, node: Reached) -> None:
         if type(node.value) not in _ATOMS:
             self._todo.append(node)
 
-    def _variables(self, node: Node, code: str, read: Callable[[], Mapping[Any, Any]]) -> None:
+    def _variables(self, node: Reached, code: str, read: Callable[[], Mapping[Any, Any]]) -> None:
         found = Variables(node, code, read)
         self.variables.append(found)
         for key, value in found.before.items():
             if type(value) not in _ATOMS:
                 self._todo.append(found.child(key, value))
 
-    def _visit(self, node: Node) -> None:
+    def _visit(self, node: Reached) -> None:
         value = node.value
         kind = type(value)
         if kind in _ATOMS or id(value) in self.seen:
@@ -174,7 +174,7 @@ class Reach:
         elif isinstance(value, Boxed):
             self.found[id(value)] = node
             for hook in value._hooks.functions() if value._hooks is not None else ():
-                self._push(Node(hook, None, getattr(hook, "__name__", "hook")))
+                self._push(Reached(hook, None, getattr(hook, "__name__", "hook")))
         elif isinstance(value, np.ndarray):
             self._array(node)
         elif isinstance(value, type):
@@ -186,7 +186,7 @@ class Reach:
 
     # --- code -------------------------------------------------------------------------------------
 
-    def _function(self, node: Node) -> None:
+    def _function(self, node: Reached) -> None:
         function = node.value
         module = function.__globals__.get("__name__")
         code = function.__code__
@@ -196,13 +196,13 @@ class Reach:
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             if id(cell) not in self.seen:
                 self.seen[id(cell)] = cell
-                self._variables(Node(cell, None, name), CELL, cell_of(cell))
+                self._variables(Reached(cell, None, name), CELL, cell_of(cell))
         if library(module):
             return
         self._code(code)
         for defaults in (function.__defaults__, function.__kwdefaults__):
             if defaults:
-                self._push(Node(defaults, None, "default"))
+                self._push(Reached(defaults, None, "default"))
         if function.__dict__:
             self._variables(node, ENTRY, copied(function.__dict__))
         names = tuple(dict.fromkeys(_names(code)))
@@ -211,9 +211,9 @@ class Reach:
             # What is imported inside of a function is found by its name.
             for full in (name, f"{function.__globals__.get('__package__') or ''}.{name}"):
                 if name not in function.__globals__ and full in sys.modules and not library(full):
-                    self._push(Node(sys.modules[full], None, full))
+                    self._push(Reached(sys.modules[full], None, full))
         self._variables(
-            Node(function.__globals__, None, ""), ITEM, named(function.__globals__, names)
+            Reached(function.__globals__, None, ""), ITEM, named(function.__globals__, names)
         )
 
     def _code(self, code: types.CodeType) -> None:
@@ -222,24 +222,24 @@ class Reach:
             if isinstance(constant, types.CodeType):
                 self._code(constant)
 
-    def _method(self, node: Node) -> None:
+    def _method(self, node: Reached) -> None:
         self._push(
             node.then(node.value.__self__, "", ATTRIBUTE, "__self__")
             if node.before
-            else Node(node.value.__self__, None, "self")
+            else Reached(node.value.__self__, None, "self")
         )
         self._push(node.then(node.value.__func__, "", ATTRIBUTE, "__func__"))
 
-    def _builtin(self, node: Node) -> None:
+    def _builtin(self, node: Reached) -> None:
         owner = getattr(node.value, "__self__", None)
         if owner is not None and not isinstance(owner, (types.ModuleType, type)):
             self._push(node.then(owner, "", ATTRIBUTE, "__self__"))
 
-    def _partial(self, node: Node) -> None:
+    def _partial(self, node: Reached) -> None:
         for name in ("func", "args", "keywords"):
             self._push(node.then(getattr(node.value, name), "", ATTRIBUTE, name))
 
-    def _jitted(self, node: Node) -> None:
+    def _jitted(self, node: Reached) -> None:
         self._push(node.then(node.value.function, "", ATTRIBUTE, "function"))
         own = vars(node.value)
         hidden = _JITTED
@@ -249,16 +249,16 @@ class Reach:
 
         self._variables(node, ENTRY, read)
 
-    def _module(self, node: Node) -> None:
+    def _module(self, node: Reached) -> None:
         if not library(node.value.__name__):
             self._modules.append((node, set()))
 
-    def _class(self, node: Node) -> None:
+    def _class(self, node: Reached) -> None:
         for cls in node.value.__mro__:
             if library(cls.__module__) or (cls is not node.value and id(cls) in self.seen):
                 continue
             self.seen[id(cls)] = cls
-            here = node if cls is node.value else Node(cls, None, cls.__name__)
+            here = node if cls is node.value else Reached(cls, None, cls.__name__)
             for member in list(vars(cls).values()):
                 for function in (
                     member,
@@ -268,12 +268,12 @@ class Reach:
                     ],
                 ):
                     if isinstance(function, types.FunctionType):
-                        self._todo.append(Node(function, None, function.__name__))
+                        self._todo.append(Reached(function, None, function.__name__))
             self._variables(here, ATTRIBUTE, class_attributes(cls))
 
     # --- objects ----------------------------------------------------------------------------------
 
-    def _object(self, node: Node) -> None:
+    def _object(self, node: Reached) -> None:
         value = node.value
         kind = type(value)
         top = (kind.__module__ or "").split(".")[0]
@@ -321,17 +321,17 @@ class Reach:
         if own is None and not slots and hasattr(kind, "__next__"):
             self._iterator(node)
 
-    def _iterator(self, node: Node) -> None:
+    def _iterator(self, node: Reached) -> None:
         value = node.value
         self.contents.append(Contents(node, "advances", standing(value), None))
         for k, child in enumerate(gc.get_referents(value)):
             if not isinstance(child, (type, types.ModuleType, types.FrameType)):
-                self._push(Node(child, None, f"{node.path} ({k})"))
+                self._push(Reached(child, None, f"{node.path} ({k})"))
 
-    def _dict(self, node: Node) -> None:
+    def _dict(self, node: Reached) -> None:
         self._variables(node, ITEM, copied(node.value))
 
-    def _elements(self, node: Node) -> None:
+    def _elements(self, node: Reached) -> None:
         value = node.value
 
         def reset(before: list[Any]) -> None:
@@ -345,7 +345,7 @@ class Reach:
             for k, child in enumerate(value):
                 self._push(node.then(child, f"[{k}]", ITEM, k))
 
-    def _set(self, node: Node) -> None:
+    def _set(self, node: Reached) -> None:
         value = node.value
         if type(value) is not frozenset:
 
@@ -355,18 +355,18 @@ class Reach:
 
             self.contents.append(Contents(node, "changes", lambda: frozenset(value), reset))
         for child in value:
-            self._push(Node(child, None, node.path))
+            self._push(Reached(child, None, node.path))
 
-    def _tuple(self, node: Node) -> None:
+    def _tuple(self, node: Reached) -> None:
         for k, child in enumerate(node.value):
             self._push(node.then(child, f"[{k}]", ITEM, k))
 
-    def _array(self, node: Node) -> None:
+    def _array(self, node: Reached) -> None:
         value = node.value
         self.found[id(value)] = node
         if value.dtype.hasobject:
             for k, child in enumerate(value.ravel().tolist()):
-                self._push(Node(child, None, f"{node.path}[{k}]"))
+                self._push(Reached(child, None, f"{node.path}[{k}]"))
         elif value.flags.writeable:
             if value.nbytes <= SMALL:  # larger ones are locked while the function runs
 
@@ -379,7 +379,7 @@ class Reach:
             else:
                 self.arrays.append(node)
 
-    _KINDS: ClassVar[dict[type, Callable[[Reach, Node], None]]] = {
+    _KINDS: ClassVar[dict[type, Callable[[Reach, Reached], None]]] = {
         types.FunctionType: _function,
         types.MethodType: _method,
         types.BuiltinFunctionType: _builtin,

@@ -31,7 +31,7 @@ from .mutators import written_at
 from .places import ABSENT, ATTRIBUTE, CELL, ITEM, Fact, Place, leads_to
 from .reach import Reach, library
 from .stored import Log, Number, Output, Stored
-from .variables import MISSING, Contents, Node, Variables
+from .variables import MISSING, Contents, Reached, Variables
 
 _OUT = (
     "Make it a 0-d Tensor (tracegrad.tensor(0), which a compiled function reads and writes "
@@ -108,7 +108,7 @@ class Watch:
         trace.watch = self
         self.holder[:] = args, kwargs
         self.given = []
-        at = Node(self.holder, None, "")
+        at = Reached(self.holder, None, "")
         for k, tree in enumerate((args, kwargs)):
             self._take(at.then(tree, "args" if k == 0 else "", ITEM, k))
         self.stored, self.facts, self.places, self.boxes = [], [], {}, {}
@@ -126,7 +126,7 @@ class Watch:
             self.boxes[id(box)] = box
             slot.variables.put(slot.key, box)
 
-    def _take(self, node: Node) -> None:
+    def _take(self, node: Reached) -> None:
         """Look at the containers among the arguments, which stand for those of each call."""
         tree = node.value
         if isinstance(tree, (tuple, list)):

@@ -17,14 +17,14 @@ MISSING: Any = type("Missing", (), {"__repr__": lambda self: "nothing"})()
 """What stands for the value of a variable that does not exist."""
 
 
-class Node:
+class Reached:
     """An object that was found, and the way to it; written down as a Place only where that is asked
     for."""
 
     __slots__ = ("before", "code", "key", "made", "path", "value")
 
     def __init__(
-        self, value: Any, before: Node | None, path: str, code: str = "{key}", key: Any = None
+        self, value: Any, before: Reached | None, path: str, code: str = "{key}", key: Any = None
     ) -> None:
         self.value, self.before, self.path, self.code, self.key = value, before, path, code, key
         self.made: Place | None = None
@@ -42,8 +42,8 @@ class Node:
                 self.made = self.before.place().then(self.path, self.code, self.key)
         return self.made
 
-    def then(self, value: Any, path: str, code: str, key: Any) -> Node:
-        return Node(value, self, path, code, key)
+    def then(self, value: Any, path: str, code: str, key: Any) -> Reached:
+        return Reached(value, self, path, code, key)
 
 
 class Variables:
@@ -52,7 +52,7 @@ class Variables:
 
     __slots__ = ("before", "code", "node", "read")
 
-    def __init__(self, node: Node, code: str, read: Callable[[], Mapping[Any, Any]]) -> None:
+    def __init__(self, node: Reached, code: str, read: Callable[[], Mapping[Any, Any]]) -> None:
         self.node, self.code, self.read = node, code, read
         self.before = read()
 
@@ -60,10 +60,10 @@ class Variables:
         """Where one of them is found again."""
         return self.child(key, None).place()
 
-    def child(self, key: Any, value: Any) -> Node:
+    def child(self, key: Any, value: Any) -> Reached:
         """The value that one of them has, as what is visited next."""
         if self.code == CELL:
-            return Node(value, None, self.node.path, CELL, self.node.value)
+            return Reached(value, None, self.node.path, CELL, self.node.value)
         shown = (
             f".{key}"
             if self.code in (ENTRY, ATTRIBUTE)
@@ -126,7 +126,7 @@ class Contents:
     __slots__ = ("before", "node", "read", "reset", "what")
 
     def __init__(
-        self, node: Node, what: str, read: Callable[[], Any], reset: Callable[[Any], None] | None
+        self, node: Reached, what: str, read: Callable[[], Any], reset: Callable[[Any], None] | None
     ) -> None:
         self.node, self.what, self.read, self.reset = node, what, read, reset
         self.before = read()

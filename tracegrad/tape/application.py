@@ -32,7 +32,7 @@ LEAF = "a leaf Variable that requires grad has been used in an in-place operatio
 # --- one application ------------------------------------------------------------------------------
 
 
-class Use(NamedTuple):
+class Application(NamedTuple):
     """An application of a Function, for its derivatives: which class, on what, and what came
     out."""
 
@@ -189,7 +189,7 @@ def run_forward(cls: Any, ctx: FunctionCtx, args: Sequence[Any]) -> Any:
 # --- on the tape ----------------------------------------------------------------------------------
 
 
-def _vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, use: Use) -> list[Any]:
+def _vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, use: Application) -> list[Any]:
     return by_rule(lambda: use.backward(cts))
 
 
@@ -216,7 +216,7 @@ class FunctionNode(Node):
 
     __slots__ = ("_use",)
 
-    def __init__(self, use: Use, edges: Sequence[Edge | None], outs: Sequence[Any]) -> None:
+    def __init__(self, use: Application, edges: Sequence[Edge | None], outs: Sequence[Any]) -> None:
         super().__init__(applied_op, {"use": use}, edges, Plan((), (), ()), [], outs)
         self._use = use
 
@@ -240,7 +240,7 @@ def _freed() -> tuple[Any, ...]:
     raise RuntimeError(FREED)
 
 
-def _recorded(cls: Any, args: Sequence[Any]) -> tuple[Any, Use | None, Any]:
+def _recorded(cls: Any, args: Sequence[Any]) -> tuple[Any, Application | None, Any]:
     """Run a Function on values of running code: the result, and where it is on the tape its use and
     node."""
     tensors = tuple(k for k, a in enumerate(args) if isinstance(a, Value))
@@ -265,7 +265,7 @@ def _recorded(cls: Any, args: Sequence[Any]) -> tuple[Any, Use | None, Any]:
         left.saved = tuple([boxes.get(id(s), s) for s in left.saved])
         left.constant = tuple([boxes.get(id(s), s) for s in left.constant])
         outs = [boxes.get(id(o), o) for o in outs]
-    use = Use(
+    use = Application(
         cls,
         ctx,
         tensors,
@@ -321,7 +321,7 @@ def _level(args: Sequence[Any]) -> int:
     )
 
 
-def applied(cls: Any, args: Sequence[Any]) -> tuple[Any, Use | None]:
+def applied(cls: Any, args: Sequence[Any]) -> tuple[Any, Application | None]:
     current(*args)
     level = _level(args)
     if not level:
@@ -365,7 +365,7 @@ def _with_tangent(
     args: Sequence[Any],
     primals: Sequence[Any],
     tangents: Sequence[Any],
-    use: Use,
+    use: Application,
     level: int,
 ) -> Any:
     """A saved input or output as the dual value it was: a reverse sweep at a deeper level must see
@@ -385,8 +385,8 @@ def _with_tangent(
 
 
 __all__ = [
+    "Application",
     "FunctionNode",
-    "Use",
     "applied",
     "is_given",
     "missing",

@@ -28,7 +28,7 @@ from .saved import FREED, unpack, unpack_result
 from .tape import AccumulateGrad, Edge, End, Node, Producer
 
 
-class Task:
+class SweepTask:
     """What is known about a sweep while it runs."""
 
     __slots__ = ("callbacks", "depth", "needed", "notes", "roots")
@@ -52,7 +52,7 @@ class Task:
 class _Running(threading.local):
     """The innermost sweep of this thread."""
 
-    task: Task | None = None
+    task: SweepTask | None = None
     fresh = False
     """Whether this thread was made for the sweep that comes next."""
 
@@ -128,7 +128,7 @@ def sweep(
     if special and ANOMALY.enabled:
         apply = watched(apply)
     quick = not (create_graph or special or PROFILES or IN_USE)
-    task = Task(roots, needed, 1 if outer is None else outer.depth + 1)
+    task = SweepTask(roots, needed, 1 if outer is None else outer.depth + 1)
     previous = RECORDS()
     try:
         RUNNING.task, RUNNING.fresh = task, False
@@ -211,7 +211,7 @@ def sweep(
     return results
 
 
-def _inside(outer: Task, *given: Any) -> dict[Place, Any]:
+def _inside(outer: SweepTask, *given: Any) -> dict[Place, Any]:
     """A sweep inside of one that waits in another thread."""
     RUNNING.task, RUNNING.fresh = outer, True
     return sweep(*given)

@@ -19,7 +19,7 @@ from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import where
 from ..elementwise.derived import add, convert
 from .gathering import MOST, Placed, Places, add_at, gather_at, put_at
-from .keys import Plan, check_mask, concrete, hashable, known_plan, make_plan, only_new_axes
+from .keys import ReadingPlan, check_mask, concrete, hashable, known_plan, make_plan, only_new_axes
 from .positions import result_shape
 
 # --- writing a box --------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ def slice_put(x: Any, y: Any, start: Sequence[Int], step: Sequence[int]) -> Any:
     return where(written, embed(y, shape_of(x), start, step), x)
 
 
-def _basic(x: Any, plan: Plan) -> Any:
+def _basic(x: Any, plan: ReadingPlan) -> Any:
     if plan.shape != plan.size and not only_new_axes(shape_of(x), plan):
         return bind(
             select_op,

@@ -23,7 +23,7 @@ from .positions import Window, Windows
 from .spans import has_traced_ends, slice_part, span
 
 
-class Plan(NamedTuple):
+class ReadingPlan(NamedTuple):
     """A key in three steps: a slice of x, its `shape` without the axes of integers and with new
     axes, index arrays into that."""
 
@@ -155,7 +155,7 @@ def _axes_used(entry: Any) -> int:
     return ndim_of(entry) if hasattr(entry, "dtype") and entry.dtype.kind == "b" else 1
 
 
-def make_plan(shape: Shape, key: Any) -> Plan:
+def make_plan(shape: Shape, key: Any) -> ReadingPlan:
     """What the key means for an array of this shape."""
     entries = [_entry(item) for item in (key if isinstance(key, tuple) else (key,))]
     used = sum(map(_axes_used, entries))
@@ -245,7 +245,7 @@ def make_plan(shape: Shape, key: Any) -> Plan:
     )
     unique = single_mask or all(ndim_of(i) == 0 for i in indices)
     first = at if adjacent and at >= 0 else 0
-    return Plan(
+    return ReadingPlan(
         tuple(start),
         tuple(size),
         tuple(step),
@@ -277,13 +277,13 @@ _PLAIN = frozenset((int, type(None)))
 
 
 @lru_cache(maxsize=4096)
-def known_plan(shape: Shape, known: Any) -> Plan:
+def known_plan(shape: Shape, known: Any) -> ReadingPlan:
     """The plan for a key as `hashable` gives it: running code asks for the same few again and
     again."""
     return make_plan(shape, key_of(known))
 
 
-def only_new_axes(shape: Shape, plan: Plan) -> bool:
+def only_new_axes(shape: Shape, plan: ReadingPlan) -> bool:
     """Whether the key takes all of x as it is, or under a shape with new axes."""
     whole = plan.size == shape and all(s == 1 for s in plan.step)
     return whole and (plan.shape == shape or len(plan.shape) > len(shape))

@@ -15,7 +15,7 @@ SHORT = 16
 
 
 @dataclass
-class Use:
+class CopyUse:
     """How some statements use a buffer."""
 
     places: set[int] | None = None
@@ -26,14 +26,14 @@ class Use:
     own: bool = True
     """Whether all accesses are those of a lane to a temporary of its own pass."""
 
-    def merged(self, other: Use) -> Use:
+    def merged(self, other: CopyUse) -> CopyUse:
         if other.places is None:
             places = self.places
         elif self.places is None:
             places = other.places
         else:
             places = self.places & other.places
-        return Use(
+        return CopyUse(
             places,
             self.written or other.written,
             self.shared or other.shared,
@@ -45,14 +45,14 @@ class Use:
 class Survey:
     """What statements do, seen with loops over `extent` lanes in mind."""
 
-    uses: dict[str, Use] = field(default_factory=dict)
+    uses: dict[str, CopyUse] = field(default_factory=dict)
     possible: bool = True
     lanes: bool = False
     """Whether there is a loop over lanes at all."""
     handed: set[str] = field(default_factory=set)
     """The buffers that routines get."""
 
-    def add(self, buffer: str, use: Use) -> None:
+    def add(self, buffer: str, use: CopyUse) -> None:
         self.uses[buffer] = self.uses[buffer].merged(use) if buffer in self.uses else use
 
     def merged(self, other: Survey) -> Survey:
@@ -80,7 +80,7 @@ def survey(statement: kernel.Statement, extent: Int, owner: owners.Owners) -> Su
             if lane is not None and i == integers.symbol(lane.index)
         }
         mine = lane is not None and lane.own is not None and root in lane.own
-        found.add(root, Use(places, written, written and lane is not None and not mine, mine))
+        found.add(root, CopyUse(places, written, written and lane is not None and not mine, mine))
 
     def visit(s: kernel.Statement, lane: kernel.Loop | None, made: set[str]) -> None:
         for e in traversal.loads(s):
