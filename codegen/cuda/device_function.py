@@ -14,7 +14,7 @@ from ..printer import dtype_name, literal
 from .compile import prepare
 from .dependence import statements
 from .kernels import header
-from .team import Team
+from .team import ThreadTeam
 from .teams import Body
 
 THREAD_ROUTINES = frozenset({"library.matmul"})
@@ -44,7 +44,7 @@ def source_of(program: kernel.Program) -> str:
     inputs = [b for b in program.buffers if b.role == "in"]
     outputs = [b for b in program.buffers if b.role == "out"]
     scalars = {b.name for b in program.buffers if b.role in ("in", "out") and not b.shape}
-    body = Body(program, {}, Owners.of_program(program), Team.THREAD, deterministic=True)
+    body = Body(program, {}, Owners.of_program(program), ThreadTeam.THREAD, deterministic=True)
     parameters = [b.name for b in inputs] + [b.name for b in outputs if b.shape]
     lines = [f"def {program.name}({', '.join(parameters)}):"]
     lines += [f"    {b.name} = {literal(0, b.dtype)}" for b in outputs if not b.shape]

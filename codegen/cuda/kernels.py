@@ -26,7 +26,7 @@ from .steps import (
     Until,
     int_names,
 )
-from .team import MOST_THREADS, PARTS, WARP, Team
+from .team import MOST_THREADS, PARTS, WARP, ThreadTeam
 from .teams import Body
 
 OWN = (
@@ -221,10 +221,10 @@ class _Writer:
         return found
 
     def launch(self, group: KernelGroup) -> Launch:
-        body = self.written(group, Team.GRID)
+        body = self.written(group, ThreadTeam.GRID)
         single = False
         if body.waits and body.widest <= 4 * MOST_THREADS:
-            body, single = self.written(group, Team.BLOCK), True
+            body, single = self.written(group, ThreadTeam.BLOCK), True
         number = len(self.launches)
         name = f"{self.program.name}_{number}"
         mentioned = {n for s in group.body for n in _buffers([s])}
@@ -247,7 +247,7 @@ class _Writer:
         for module, names in body.used.items():
             self.imports.setdefault(module, set()).update(names)
         threads = MOST_THREADS
-        if body.per_block or body.team is Team.BLOCK:
+        if body.per_block or body.team is ThreadTeam.BLOCK:
             # A few things at a time are done sooner by one thread than by threads that wait for
             # each other.
             threads = (
@@ -273,7 +273,7 @@ class _Writer:
         self.launches.append(made)
         return made
 
-    def written(self, group: KernelGroup, team: Team) -> Body:
+    def written(self, group: KernelGroup, team: ThreadTeam) -> Body:
         body = Body(self.program, self.names, self.owners, team, self.deterministic)
         if group.trusted:
             (loop,) = group.body

@@ -19,7 +19,7 @@ PARTS = 1024
 """The most blocks of a grid whose members wait for each other."""
 
 
-class Team(enum.Enum):
+class ThreadTeam(enum.Enum):
     THREAD = "thread"
     BLOCK = "block"
     GRID = "grid"
@@ -55,7 +55,7 @@ class Members(Printer):
         program: kernel.Program,
         names: Mapping[str, str],
         owners: Owners,
-        team: Team,
+        team: ThreadTeam,
         deterministic: bool,
     ) -> None:
         super().__init__(program)
@@ -82,10 +82,10 @@ class Members(Printer):
         return f"{self.names[word]}{self.count}"
 
     def rank(self) -> str:
-        return self.names["member"] if self.team is Team.GRID else self.names["thread"]
+        return self.names["member"] if self.team is ThreadTeam.GRID else self.names["thread"]
 
     def size(self) -> str:
-        return self.names["members"] if self.team is Team.GRID else self.names["threads"]
+        return self.names["members"] if self.team is ThreadTeam.GRID else self.names["threads"]
 
     # --- waiting ----------------------------------------------------------------------------------
 
@@ -97,7 +97,7 @@ class Members(Printer):
         self.memory.note(read, written)
 
     def wait(self, depth: int) -> None:
-        if self.team is Team.GRID:
+        if self.team is ThreadTeam.GRID:
             self.used["cuda"].add("wait_for_grid")
             self.waits = True
             round_ = self.names["round"]
@@ -110,9 +110,9 @@ class Members(Printer):
     def measure(self, chain: Sequence[kernel.Loop], by_block: bool) -> None:
         """What the launch must know of a loop that is dealt out."""
         extent = product([add(c.hi, mul(-1, c.lo)) for c in chain])
-        if self.team is Team.BLOCK or not by_block:
+        if self.team is ThreadTeam.BLOCK or not by_block:
             self.widest = max(self.widest, extent if isinstance(extent, int) else MOST_THREADS)
-        if self.team is Team.GRID:
+        if self.team is ThreadTeam.GRID:
             self.per_block = by_block
             self.work = extent if self.outermost else larger(self.work, extent)
 
@@ -133,4 +133,4 @@ def plus(lo: Int, rank: str) -> str:
     return rank if lo == 0 else f"{integer(lo)} + {rank}"
 
 
-__all__ = ["MOST_THREADS", "PARTS", "WARP", "Members", "Team", "TeamMemory", "atom", "plus"]
+__all__ = ["MOST_THREADS", "PARTS", "WARP", "Members", "TeamMemory", "ThreadTeam", "atom", "plus"]

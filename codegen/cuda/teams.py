@@ -27,7 +27,7 @@ from .dependence import (
     touched,
     trips,
 )
-from .team import MOST_THREADS, WARP, Team, TeamMemory, atom, plus
+from .team import MOST_THREADS, WARP, TeamMemory, ThreadTeam, atom, plus
 from .totals import Totals, start
 from .vectors import vectors
 from .vectors import write as write_vectors
@@ -50,7 +50,7 @@ class Body(Totals):
     # --- statements -------------------------------------------------------------------------------
 
     def statement(self, depth: int, s: kernel.Statement) -> None:
-        if self.team is Team.THREAD:
+        if self.team is ThreadTeam.THREAD:
             self.alone(depth, s)
             return
         match s:
@@ -173,16 +173,16 @@ class Body(Totals):
         s = chain[0] if len(chain) == 1 else s
         outer_team, outer_atomics = self.team, self.atomics
         by_block = (
-            self.team is Team.GRID
+            self.team is ThreadTeam.GRID
             and not how.accumulators
             and not how.atomics
             and self.suits_block(chain, body)
         )
         self.atomics = self.atomics | how.atomics
         if by_block:
-            rank, size, inner = self.names["block"], self.names["blocks"], Team.BLOCK
+            rank, size, inner = self.names["block"], self.names["blocks"], ThreadTeam.BLOCK
         else:
-            rank, size, inner = self.rank(), self.size(), Team.THREAD
+            rank, size, inner = self.rank(), self.size(), ThreadTeam.THREAD
         self.measure(chain, by_block)
         for a in how.accumulators:
             self.line(depth, f"{self.partial(a)} = {literal(start(a), a.dtype)}")
@@ -258,9 +258,11 @@ class Body(Totals):
     def thin(self, s: kernel.Loop, how: Parallel) -> bool:
         """Whether a loop has too few iterations for the team, and loops inside it have plenty: then
         the team goes through it in order."""
-        if how.accumulators or how.atomics or self.team is Team.THREAD:
+        if how.accumulators or how.atomics or self.team is ThreadTeam.THREAD:
             return False
-        few, plenty = (FEW_OF_BLOCK, WARP) if self.team is Team.BLOCK else (FEW_OF_GRID, 1 << 16)
+        few, plenty = (
+            (FEW_OF_BLOCK, WARP) if self.team is ThreadTeam.BLOCK else (FEW_OF_GRID, 1 << 16)
+        )
         return extent_of(self.collapsed(s, how)) <= few and any(
             trips(x) >= plenty and parallel(x, self.owners, self.deterministic)
             for x in statements(self.in_registers(s.body, how))

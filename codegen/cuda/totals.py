@@ -11,7 +11,7 @@ from .. import kernel, traversal
 from ..integers import add, mul
 from ..printer import dtype_name, integer, literal
 from .dependence import Accumulator, Running
-from .team import PARTS, Members, Team, TeamMemory, plus
+from .team import PARTS, Members, TeamMemory, ThreadTeam, plus
 
 
 class Totals(Members):
@@ -36,7 +36,7 @@ class Totals(Members):
         function = f"total_{a.combine}"
         self.used["cuda"].add(function)
         self.line(depth, f"{own} = {function}({own}, {shared})")
-        if self.team is Team.GRID:
+        if self.team is ThreadTeam.GRID:
             self.gathered(depth, a, own, self.published(depth, a), self.names["blocks"])
         super().statement(depth, kernel.Update(a.name, kernel.Name(own, a.dtype), a.combine))
 
@@ -83,7 +83,7 @@ class Totals(Members):
         self.measure([s], False)
         first, last = integer(s.lo), integer(s.hi)
         carries = {a.name: a.name for a in how.accumulators}
-        if self.team is Team.GRID:
+        if self.team is ThreadTeam.GRID:
             each, first, last, carries = self.ranges(depth, s, how)
         tile, i = self.fresh("tile"), s.index
         self.line(depth, f"for {tile} in range({first}, {last}, {self.names['threads']}):")
@@ -104,7 +104,7 @@ class Totals(Members):
         for old, new in before.items():
             body = traversal.renamed(body, old, new)
         self.by_thread(depth + 2, body)
-        if self.team is Team.GRID:
+        if self.team is ThreadTeam.GRID:
             for a in how.accumulators:
                 super().statement(
                     depth, kernel.Update(a.name, kernel.Name(each[a.name], a.dtype), a.combine)
@@ -119,7 +119,7 @@ class Totals(Members):
 
     def by_thread(self, depth: int, body: Sequence[kernel.Statement]) -> None:
         memory, team, outermost = self.memory, self.team, self.outermost
-        self.memory, self.team, self.outermost = TeamMemory(), Team.THREAD, False
+        self.memory, self.team, self.outermost = TeamMemory(), ThreadTeam.THREAD, False
         self.body(depth, body)
         self.memory, self.team, self.outermost = memory, team, outermost
 

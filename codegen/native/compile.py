@@ -29,7 +29,7 @@ FLAGS = {"nogil": True, "error_model": "numpy", "boundscheck": False}
 
 
 @dataclass(frozen=True)
-class Executable:
+class NativeKernel:
     """`call(inputs..., outputs..., arena, status, phase, lo, hi)` with exactly the array types it
     was compiled for."""
 
@@ -93,15 +93,15 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-KERNELS: dict[tuple[str, Path | None], Executable] = {}
+KERNELS: dict[tuple[str, Path | None], NativeKernel] = {}
 """What this process has compiled or loaded. LLVM keeps machine code as long as the process lives,
 so what is made anew of the same text, as by `jit` in a loop, must be the same code."""
 
 
-def kernel(*given: Any) -> Executable:
+def kernel(*given: Any) -> NativeKernel:
     """`compile_source`, where this process does not have the kernel."""
 
-    def made() -> Executable:
+    def made() -> NativeKernel:
         *_, cache_dir = given
         key = _key(*given[:-1])[0], cache_dir
         if key in KERNELS:
@@ -112,7 +112,7 @@ def kernel(*given: Any) -> Executable:
     return uninterrupted(made)
 
 
-def compile_source(*given: Any) -> Executable:
+def compile_source(*given: Any) -> NativeKernel:
     """`compiled` in a thread of its own, while no other one compiles."""
     return uninterrupted(lambda: compiled(*given))
 
@@ -124,19 +124,19 @@ def compiled(
     inputs: Sequence[tuple[np.dtype[Any], int, str]],
     outputs: Sequence[tuple[np.dtype[Any], int]],
     cache_dir: Path | None,
-) -> Executable:
+) -> NativeKernel:
     """Compile function `name` of `source` for these array types, or take it from the disk cache
     below `cache_dir` (None: memory only)."""
     cache.FOLDER[0] = cache_dir
     key, sig = _key(source, name, inputs, outputs)
     if config.DISABLE_JIT:
         cache.COUNTERS.compiled += 1
-        return Executable(_function(f"<{key}>", name, source, key, generated), source)
+        return NativeKernel(_function(f"<{key}>", name, source, key, generated), source)
 
-    def executable(entry: Callable[..., None], address: Callable[[], int]) -> Executable:
-        return Executable(entry, source, address if available() else lambda: 0, available())
+    def executable(entry: Callable[..., None], address: Callable[[], int]) -> NativeKernel:
+        return NativeKernel(entry, source, address if available() else lambda: 0, available())
 
-    def build() -> tuple[Executable, DiskEntry | None]:
+    def build() -> tuple[NativeKernel, DiskEntry | None]:
         dispatcher = njit(**FLAGS, pipeline_class=KernelCompiler)(
             _function(f"<{key}>", name, source, key, functools.partial(declared, change=typed))
         )
@@ -150,12 +150,12 @@ def compiled(
         stored.forget(result.library)
         return executable(entry, lambda: int(native)), kept
 
-    def load(entry: DiskEntry) -> Executable:
+    def load(entry: DiskEntry) -> NativeKernel:
         loaded = stored.load(entry)
         return replace(executable(loaded.entry, loaded.address), at_hand=True)
 
     if cache_dir is None:
         cache.COUNTERS.compiled += 1
         return build()[0]
-    made: Executable = cache.fetch(cache_dir, key, build, load)
+    made: NativeKernel = cache.fetch(cache_dir, key, build, load)
     return made

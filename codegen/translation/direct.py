@@ -50,7 +50,7 @@ class Alone(codegen.JITCodeLibrary):  # type: ignore[misc]
         super()._optimize_final_module()
 
 
-class Library(Alone):
+class WholeLibrary(Alone):
     """A code library that is optimized once, as a whole: what is translated here counts no
     references, and is lean from the start."""
 
@@ -172,7 +172,7 @@ class DirectLowering(typed_passes.BaseNativeLowering):  # type: ignore[misc]
         state.calltypes = {}
         state.return_type = types.none
         try:
-            state.library = Library(state.targetctx.codegen(), state.func_id.func_qualname)
+            state.library = WholeLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
             state.library.enable_object_caching()
             super().run_pass(state)
         except Exception as error:

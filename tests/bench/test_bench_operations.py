@@ -12,7 +12,7 @@ import pytest
 
 import tracegrad as tg
 from tracegrad.bench import machine, operations
-from tracegrad.bench.operations import Cost, Findings
+from tracegrad.bench.operations import Cost, OperationTimes
 from tracegrad.bench.small import ITEMS, OPERATIONS, RECORDING, SIZES, Item, Operands
 
 
@@ -66,7 +66,7 @@ def test_tables_beside_torch(head: dict[str, Any], tmp_path: Path) -> None:
     costs = [
         Cost(i.name, i.size, i.kind, 4e-6 if i.kind == "recorded" else 1e-6, 2e-6) for i in ITEMS
     ]
-    findings = Findings(head, costs)
+    findings = OperationTimes(head, costs)
     assert findings.mean("recorded") == pytest.approx(2.0)
     assert findings.mean("untracked") == pytest.approx(0.5)
     (_, (headings, rows)), _, (_, (_, means)) = findings.tables()

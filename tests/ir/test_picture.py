@@ -14,7 +14,7 @@ import pytest
 
 import tracegrad as tg
 from tracegrad.picture import layout
-from tracegrad.picture.model import Arrow, Box, Diagram, shortened
+from tracegrad.picture.model import Arrow, Diagram, DrawnBox, shortened
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -165,7 +165,9 @@ def test_large_graphs_are_cut_with_a_count() -> None:
 def random_diagram(seed: int) -> Diagram:
     """Boxes of random sizes, each reading some before it."""
     draw = random.Random(seed)
-    boxes = [Box("operation", ("w" * draw.randint(1, 30),)) for _ in range(draw.randint(1, 40))]
+    boxes = [
+        DrawnBox("operation", ("w" * draw.randint(1, 30),)) for _ in range(draw.randint(1, 40))
+    ]
     arrows = [
         Arrow(boxes[draw.randrange(k)], boxes[k])
         for k in range(1, len(boxes))
@@ -202,7 +204,7 @@ def test_layout_holds_on_random_graphs(seed: int) -> None:
 
 def test_order_takes_crossings_out() -> None:
     """Two chains that were given crossed come out side by side."""
-    a, b, c, d = (Box("operation", (name,)) for name in "abcd")
+    a, b, c, d = (DrawnBox("operation", (name,)) for name in "abcd")
     diagram = Diagram([a, b, c, d], [Arrow(a, d), Arrow(b, c)])
     layout.lay_out(diagram)
     assert (a.x < b.x) == (d.x < c.x)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numba.core.bytecode import FunctionIdentity
-from tracegrad.codegen.native.compile import Executable, compile_source
+from tracegrad.codegen.native.compile import NativeKernel, compile_source
 from tracegrad.codegen.translation import direct, operands, unit
 
 import tracegrad
@@ -32,13 +32,13 @@ def kernel(x, out0, arena, status, phase, lo, hi):
 """
 
 
-def made(factor: float, folder: Path | None, monkeypatch: pytest.MonkeyPatch) -> Executable:
+def made(factor: float, folder: Path | None, monkeypatch: pytest.MonkeyPatch) -> NativeKernel:
     """One of several kernels of equal names and types, made or read as in a process of its own."""
     monkeypatch.setattr(FunctionIdentity, "_unique_ids", itertools.count(10**6))
     return compile_source(SOURCE.format(factor=factor), "kernel", [(F8, 1, "C")], [(F8, 1)], folder)
 
 
-def multiplies(kernel: Executable, factor: float) -> bool:
+def multiplies(kernel: NativeKernel, factor: float) -> bool:
     out = np.empty(3)
     kernel.call(np.array([2.0, 1.0, 3.0]), out, *REST)
     return out.tolist() == [factor * 2.0, factor * 3.0, factor * 12.0]
@@ -88,7 +88,7 @@ def test_what_a_kernel_calls_is_its_own(pipeline: str, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(direct.Alone, "_optimize_final_module", watched)
     assert multiplies(made(2.0, None, monkeypatch), 2.0)
-    assert kinds == [direct.Library if pipeline == "direct" else direct.Alone]
+    assert kinds == [direct.WholeLibrary if pipeline == "direct" else direct.Alone]
     assert len(shared) == 2
     assert all("kernel_" in name for name in shared), "the entry for Python and the native function"
 

@@ -83,7 +83,7 @@ class Cost:
 
 
 @dataclass
-class Findings:
+class OperationTimes:
     """What a run measured. `head` says with which version, machine and settings."""
 
     head: dict[str, Any]
@@ -162,7 +162,7 @@ class Findings:
 
 def measure(
     head: dict[str, Any], peer_python: str | None, repeat: int, progress: Callable[[Item], None]
-) -> Findings:
+) -> OperationTimes:
     """Time every item, `repeat` samples of each; torch too where an interpreter is given that has
     it."""
     ours = Process("tracegrad", sys.executable)
@@ -194,4 +194,4 @@ def measure(
         for started in (ours, theirs):
             if started is not None:
                 started.close()
-    return Findings(head, costs, remarks)
+    return OperationTimes(head, costs, remarks)

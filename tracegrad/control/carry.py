@@ -31,7 +31,7 @@ _LEAVES = frozenset((*(PLAIN - {bool, int, float, complex}), Array, Tensor))
 """Arrays, by their class: to look one up costs less than asking what it is an instance of."""
 
 
-class Carry:
+class GivenCarry:
     """The leaves of an initial carry, their structure, and their types as far as the steps that
     were taken tell."""
 
@@ -191,4 +191,4 @@ def arrays_of(column: Sequence[Any]) -> list[Any]:
     return [_exact(x, ArrayType(dtype)) if isinstance(x, NUMBERS) else x for x in column]
 
 
-__all__ = ["Carry", "arrays_of"]
+__all__ = ["GivenCarry", "arrays_of"]

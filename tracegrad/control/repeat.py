@@ -27,7 +27,7 @@ from ..tensor import Boxed
 from ..transforms.derive import adjoint, batched, captures_of, tangent
 from ..transforms.tracing import leaf_type, plain
 from ..tree import flatten, map_leaves
-from .carry import Carry
+from .carry import GivenCarry
 from .region import (
     VALUES,
     Region,
@@ -314,7 +314,7 @@ def loop_while(
 ) -> Any:
     """`while_loop`, with an error that says `failure` where there are more than `max_steps`
     steps."""
-    carried = Carry("while_loop", init)
+    carried = GivenCarry("while_loop", init)
     if not STATE.traces:
 
         def run(carry: Any, steps: int, most: float) -> tuple[Any, int]:
@@ -405,7 +405,7 @@ def fori_loop(
     """
     check_functions("fori_loop", body=body)
     ends = [_integer(x) for x in (lower, upper)]
-    carried = Carry("fori_loop", init)
+    carried = GivenCarry("fori_loop", init)
     if not STATE.traces:
         first, last = map(int, ends)
 

@@ -26,7 +26,7 @@ from ..tensor import Boxed
 from ..transforms.tracing import check_leaf, leaf_type, plain
 from ..tree import flatten, unflatten
 from ..types import Int, equal_types
-from .carry import Carry, arrays_of
+from .carry import GivenCarry, arrays_of
 from .region import ARRAYS, check_functions, closed, copied, region
 from .scan_rules import NUMBER, part, segmented, step_type
 
@@ -104,7 +104,7 @@ def scan(
             f"{user_line()}: scan: the leading sizes of xs differ: {sizes}"
             + (f" (length={length})" if length is not None else "")
         )
-    carried = Carry("scan", init)
+    carried = GivenCarry("scan", init)
     if not STATE.traces and count:
         return _loop(f, carried, x_leaves, x_spec, int(count), reverse, tuple(map(int, spans)))
     slices = list(map(step_type, x_leaves))
@@ -176,7 +176,7 @@ def in_segments(
 
 def _loop(
     f: Callable[..., Any],
-    carried: Carry,
+    carried: GivenCarry,
     x_leaves: Sequence[Any],
     x_spec: Any,
     count: int,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from html import escape
 
 from .layout import CHAR, GAP_X, LINE, PAD_X, PAD_Y, TITLE, lay_out
-from .model import Arrow, Box, Diagram
+from .model import Arrow, Diagram, DrawnBox
 
 LOOKS = {
     "leaf": ("#dbeafe", "#2563eb", "leaf or input"),
@@ -77,7 +77,7 @@ def _arrow(arrow: Arrow, left: float, top: float) -> str:
     return f'<path d="{path}" fill="none" stroke="#4b5563"{dash} marker-end="url(#tg-head)"/>'
 
 
-def _box(box: Box, x: float, y: float) -> Iterator[str]:
+def _box(box: DrawnBox, x: float, y: float) -> Iterator[str]:
     fill, line, _ = LOOKS[box.kind]
     left, top = x - box.width / 2, y - box.height / 2
     round_ = 3 if box.kind in ("leaf", "saved", "result") else 9
@@ -126,12 +126,12 @@ def to_dot(diagram: Diagram) -> str:
     lines = ["digraph {", '    node [fontname="monospace", fontsize=10, style=filled];']
     if diagram.title:
         lines.append(f"    label={_quoted(diagram.title)}; labelloc=t;")
-    names: dict[Box, str] = {}
+    names: dict[DrawnBox, str] = {}
     _dot(diagram, lines, names, 1)
     return "\n".join([*lines, "}", ""])
 
 
-def _dot(diagram: Diagram, lines: list[str], names: dict[Box, str], depth: int) -> None:
+def _dot(diagram: Diagram, lines: list[str], names: dict[DrawnBox, str], depth: int) -> None:
     pad = "    " * depth
     for box in diagram.boxes:
         name = names[box] = f"n{len(names)}"

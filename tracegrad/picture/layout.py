@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from .model import Arrow, Box, Diagram
+from .model import Arrow, Diagram, DrawnBox
 
 CHAR, LINE = 7.25, 15.0
 """Width of a character and height of a line, in pixels, of the 12-pixel fixed-width type of
@@ -31,16 +31,16 @@ def lay_out(diagram: Diagram) -> None:
     if not diagram.boxes:
         return
     rank = ranks(diagram)
-    rows: list[list[Box]] = [[] for _ in range(max(rank.values()) + 1)]
+    rows: list[list[DrawnBox]] = [[] for _ in range(max(rank.values()) + 1)]
     for box in diagram.boxes:
         rows[rank[box]].append(box)
-    chains: list[tuple[Arrow, list[Box]]] = []
-    above: dict[Box, list[Box]] = {}
-    below: dict[Box, list[Box]] = {}
+    chains: list[tuple[Arrow, list[DrawnBox]]] = []
+    above: dict[DrawnBox, list[DrawnBox]] = {}
+    below: dict[DrawnBox, list[DrawnBox]] = {}
     for arrow in diagram.arrows:
         chain = [arrow.source]
         for level in range(rank[arrow.source] + 1, rank[arrow.target]):
-            place = Box("way", (), width=SLOT)
+            place = DrawnBox("way", (), width=SLOT)
             rows[level].append(place)
             chain.append(place)
         chain.append(arrow.target)
@@ -67,7 +67,7 @@ def lay_out(diagram: Diagram) -> None:
     route(chains, rank, tops)
 
 
-def measure(box: Box) -> None:
+def measure(box: DrawnBox) -> None:
     """The size of a box: its text, and below it the regions side by side."""
     width = max([0.0, *[len(line) * CHAR for line in box.lines]]) + 2 * PAD_X
     height = len(box.lines) * LINE + 2 * PAD_Y
@@ -80,14 +80,14 @@ def measure(box: Box) -> None:
     box.width, box.height = width, height
 
 
-def ranks(diagram: Diagram) -> dict[Box, int]:
+def ranks(diagram: Diagram) -> dict[DrawnBox, int]:
     """The row of each box: after all it reads; a source stands just above its first reader."""
-    makers: dict[Box, list[Box]] = {}
-    readers: dict[Box, list[Box]] = {}
+    makers: dict[DrawnBox, list[DrawnBox]] = {}
+    readers: dict[DrawnBox, list[DrawnBox]] = {}
     for arrow in diagram.arrows:
         makers.setdefault(arrow.target, []).append(arrow.source)
         readers.setdefault(arrow.source, []).append(arrow.target)
-    rank: dict[Box, int] = {}
+    rank: dict[DrawnBox, int] = {}
     for box in diagram.boxes:
         rank[box] = max([rank[m] + 1 for m in makers.get(box, ())], default=0)
     for box in reversed(diagram.boxes):
@@ -97,7 +97,11 @@ def ranks(diagram: Diagram) -> dict[Box, int]:
     return {box: r - lowest for box, r in rank.items()}
 
 
-def order(rows: list[list[Box]], above: dict[Box, list[Box]], below: dict[Box, list[Box]]) -> None:
+def order(
+    rows: list[list[DrawnBox]],
+    above: dict[DrawnBox, list[DrawnBox]],
+    below: dict[DrawnBox, list[DrawnBox]],
+) -> None:
     """Sort each row by the mean place of its neighbours in the row before, downwards and upwards in
     turn, and keep the best."""
     best, best_rows = crossings(rows, below), [list(row) for row in rows]
@@ -120,7 +124,7 @@ def order(rows: list[list[Box]], above: dict[Box, list[Box]], below: dict[Box, l
         row[:] = kept
 
 
-def crossings(rows: Sequence[Sequence[Box]], below: dict[Box, list[Box]]) -> int:
+def crossings(rows: Sequence[Sequence[DrawnBox]], below: dict[DrawnBox, list[DrawnBox]]) -> int:
     """How many pairs of arrows between neighbouring rows cross, counted with a binary indexed
     tree."""
     total = 0
@@ -146,7 +150,9 @@ def crossings(rows: Sequence[Sequence[Box]], below: dict[Box, list[Box]]) -> int
 
 
 def positions(
-    rows: list[list[Box]], above: dict[Box, list[Box]], below: dict[Box, list[Box]]
+    rows: list[list[DrawnBox]],
+    above: dict[DrawnBox, list[DrawnBox]],
+    below: dict[DrawnBox, list[DrawnBox]],
 ) -> None:
     """Each row as near to the mean of its neighbours as the widths of its boxes allow, downwards
     and upwards in turn."""
@@ -177,7 +183,7 @@ def positions(
             straighten(row, wanted)
 
 
-def straighten(row: Sequence[Box], wanted: Sequence[tuple[float, float]]) -> None:
+def straighten(row: Sequence[DrawnBox], wanted: Sequence[tuple[float, float]]) -> None:
     """The positions nearest to the wanted ones (in the weighted square sense) in this order and
     without overlap."""
     offset = 0.0
@@ -201,13 +207,13 @@ def straighten(row: Sequence[Box], wanted: Sequence[tuple[float, float]]) -> Non
 
 
 def route(
-    chains: Sequence[tuple[Arrow, list[Box]]],
-    rank: dict[Box, int],
+    chains: Sequence[tuple[Arrow, list[DrawnBox]]],
+    rank: dict[DrawnBox, int],
     tops: Sequence[tuple[float, float]],
 ) -> None:
     """The points of each arrow; several that end in one box come in side by side, from the left
     those from the left."""
-    ends: dict[Box, list[tuple[float, int]]] = {}
+    ends: dict[DrawnBox, list[tuple[float, int]]] = {}
     for k, (_, chain) in enumerate(chains):
         ends.setdefault(chain[-1], []).append((chain[-2].x, k))
     into: dict[int, float] = {}

@@ -9,7 +9,7 @@ from typing import Any
 
 
 @dataclass(eq=False)
-class Box:
+class DrawnBox:
     """One vertex. The first line is its title; `kind` decides its look; `inside` is a region drawn
     within it."""
 
@@ -29,8 +29,8 @@ class Box:
 class Arrow:
     """From a value's maker to its reader."""
 
-    source: Box
-    target: Box
+    source: DrawnBox
+    target: DrawnBox
     dashed: bool = False
     points: list[tuple[float, float]] = field(default_factory=list)
     """The way that was laid out: start, a point in each row it crosses, end."""
@@ -40,7 +40,7 @@ class Arrow:
 class Diagram:
     """Boxes in an order in which makers come before readers, and their arrows."""
 
-    boxes: list[Box]
+    boxes: list[DrawnBox]
     arrows: list[Arrow]
     title: str = ""
     left_out: int = 0
@@ -70,7 +70,7 @@ def shortened(diagram: Diagram, limit: int) -> Diagram:
     first = max(1, (limit - 1) // 2)
     last = max(1, limit - 1 - first)
     gone = set(diagram.boxes[first : count - last])
-    rest = Box(
+    rest = DrawnBox(
         "rest",
         (f"… {len(gone):,} more …",),
         tip=f"{len(gone):,} of {count:,} boxes are left out (limit={limit})",

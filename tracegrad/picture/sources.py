@@ -10,7 +10,7 @@ from ..dtypes import SHORT
 from ..ir.graph import Graph, Literal, Var, assign_names, print_atom, print_param
 from ..tape.tape import AccumulateGrad, Node, Producer
 from ..tensor import Tensor
-from .model import Arrow, Box, Diagram, lines_of
+from .model import Arrow, Diagram, DrawnBox, lines_of
 
 WIDEST = 46
 """As many characters of a line are drawn; the whole line is in the tip."""
@@ -58,12 +58,12 @@ def of_tape(results: Sequence[Any], names: Mapping[str, Any], saved: bool, insid
         for name, t in names.items()
         if t.grad_fn is not None and id(t) not in ends
     }
-    boxes: dict[Producer, Box] = {}
-    every: list[Box] = []
+    boxes: dict[Producer, DrawnBox] = {}
+    every: list[DrawnBox] = []
     arrows: list[Arrow] = []
-    known: dict[int, Box] = {}
+    known: dict[int, DrawnBox] = {}
 
-    def add(box: Box) -> Box:
+    def add(box: DrawnBox) -> DrawnBox:
         every.append(box)
         return box
 
@@ -73,7 +73,9 @@ def of_tape(results: Sequence[Any], names: Mapping[str, Any], saved: bool, insid
             tensor = node.variable
             title = called.get(id(tensor), "leaf")
             boxes[node] = known[id(tensor)] = add(
-                Box("leaf", (title, type_text(tensor.dtype, tensor.shape)), f"leaf, {node.name()}")
+                DrawnBox(
+                    "leaf", (title, type_text(tensor.dtype, tensor.shape)), f"leaf, {node.name()}"
+                )
             )
             continue
         types = (
@@ -89,7 +91,7 @@ def of_tape(results: Sequence[Any], names: Mapping[str, Any], saved: bool, insid
             if len(types) == 1
             else f"{len(types)} results, {type_text(*types[0])}, …"
         )
-        box = Box(
+        box = DrawnBox(
             "operation", (*lines_of(title, WIDEST), shown), f"{node.name()}, node {node._order}"
         )
         graph = node.params.get("graph") if inside and isinstance(node, Node) else None
@@ -99,7 +101,7 @@ def of_tape(results: Sequence[Any], names: Mapping[str, Any], saved: bool, insid
             source = known.get(id(value)) or boxes.get(value.grad_fn)
             if source is None:
                 source = add(
-                    Box(
+                    DrawnBox(
                         "saved",
                         (name, type_text(value.dtype, value.shape)),
                         f"{name}, saved by {node.name()}",
@@ -112,7 +114,7 @@ def of_tape(results: Sequence[Any], names: Mapping[str, Any], saved: bool, insid
         ]
     for k, result in enumerate(results):
         title = called.get(id(result), "result" if len(results) == 1 else f"result {k}")
-        box = add(Box("result", (title, type_text(result.dtype, result.shape)), "result"))
+        box = add(DrawnBox("result", (title, type_text(result.dtype, result.shape)), "result"))
         if result.requires_grad:
             arrows.append(Arrow(boxes[result._edge()[0]], box))
     return Diagram(every, arrows)
@@ -139,11 +141,13 @@ def of_graph(graph: Graph, title: str = "") -> Diagram:
     """A graph's inputs, operations and results as boxes; the graphs of regions (loops, branches,
     calls) inside their operation."""
     names = assign_names(graph)
-    makers: dict[Any, Box] = {}
-    boxes: list[Box] = []
+    makers: dict[Any, DrawnBox] = {}
+    boxes: list[DrawnBox] = []
     arrows: list[Arrow] = []
     for var in graph.inputs:
-        makers[var] = Box("leaf", (names[var], str(var.type)), f"input {names[var]}: {var.type}")
+        makers[var] = DrawnBox(
+            "leaf", (names[var], str(var.type)), f"input {names[var]}: {var.type}"
+        )
         boxes.append(makers[var])
     for node in graph.nodes:
         inside: list[Diagram] = []
@@ -160,14 +164,14 @@ def of_graph(graph: Graph, title: str = "") -> Diagram:
         kind = "region" if inside else "adjoint" if node.note.startswith("adjoint") else "operation"
         type_ = str(node.outputs[0].type) + (", …" if len(node.outputs) > 1 else "")
         tip = "\n".join(x for x in (text, node.where, node.note) if x)
-        box = Box(kind, (*lines_of(text, WIDEST), type_), tip, tuple(inside))
+        box = DrawnBox(kind, (*lines_of(text, WIDEST), type_), tip, tuple(inside))
         arrows += [Arrow(makers[a], box) for a in node.inputs if isinstance(a, Var)]
         makers.update(dict.fromkeys(node.outputs, box))
         boxes.append(box)
     for k, atom in enumerate(graph.outputs):
         label = "result" if len(graph.outputs) == 1 else f"result {k}"
         value = str(atom.type) if not isinstance(atom, Literal) else print_atom(atom, names)
-        box = Box("result", (label, value), f"{label}: {print_atom(atom, names)}")
+        box = DrawnBox("result", (label, value), f"{label}: {print_atom(atom, names)}")
         if isinstance(atom, Var):
             arrows.append(Arrow(makers[atom], box))
         boxes.append(box)

@@ -117,7 +117,7 @@ def check_dirty(left: Left, args: Sequence[Any], outputs: Sequence[Any]) -> None
             raise RuntimeError(NOT_RETURNED)
 
 
-class Kept(NamedTuple):
+class SavedByUser(NamedTuple):
     """A saved tensor. An output is kept without its node, which would be a cycle: `nr` is its
     number, else -1."""
 
@@ -129,12 +129,12 @@ class Kept(NamedTuple):
 
 def keep(ctx: FunctionCtx, node: Node, outputs: Sequence[Any]) -> None:
     """Turn what the context was told to save into what it will read, noting versions."""
-    kept: list[Kept | None] = []
+    kept: list[SavedByUser | None] = []
     for x in ctx._left.saved:
         if x is None:
             kept.append(None)
         elif not isinstance(x, Value):
-            kept.append(Kept((None, x, 0), -1, None, None))
+            kept.append(SavedByUser((None, x, 0), -1, None, None))
         else:
             box: Any = x
             nr = next((k for k, o in enumerate(outputs) if o is x and box._grad_fn is node), -1)
@@ -143,7 +143,7 @@ def keep(ctx: FunctionCtx, node: Node, outputs: Sequence[Any]) -> None:
                 mark(box)
             saved: Saved = (box if nr < 0 else None, box._data, counter[0])
             kept.append(
-                Kept(
+                SavedByUser(
                     packed(saved, SAVING.pairs[-1]) if SAVING.pairs else saved,
                     nr,
                     counter,
@@ -155,7 +155,7 @@ def keep(ctx: FunctionCtx, node: Node, outputs: Sequence[Any]) -> None:
     ctx._left.read = lambda: tuple([None if k is None else read(k, reference) for k in kept])
 
 
-def read(kept: Kept, reference: Any) -> Any:
+def read(kept: SavedByUser, reference: Any) -> Any:
     """A saved tensor, with its place on the tape."""
     box, data, version = kept.saved
     if kept.nr < 0:

@@ -39,8 +39,8 @@ class Versions(list[int]):
         """An ndarray on this memory for the user. Until it and all arrays made of it are gone, its
         writes are looked for."""
         loan = Loan(self, memory)
-        if type(self) is not Lent:
-            self.__class__ = Lent
+        if type(self) is not OfLentMemory:
+            self.__class__ = OfLentMemory
             self.loans = []
         self.loans = [reference for reference in self.loans if reference() is not None]
         self.loans.append(weakref.ref(loan))
@@ -49,7 +49,7 @@ class Versions(list[int]):
         return np.asarray(loan)
 
 
-class Lent(Versions):
+class OfLentMemory(Versions):
     """Of memory that NumPy arrays of the user show: a change of its content since the last look
     counts as a write."""
 
