@@ -141,7 +141,8 @@ def text_of(e: kernel.Expression) -> str:
             return f"<{value}>"
         case kernel.Apply(code, arguments, dtype):
             given = dict(arguments)
-            text = _PLACE.sub(lambda m: _part(given[m[1]]), code)
+            name = dtype.name
+            text = _PLACE.sub(lambda m: name if m[1] == "dtype" else _part(given[m[1]]), code)
             if code == "{x}" or any(
                 isinstance(a, kernel.Apply) and a.dtype != dtype for a in given.values()
             ):

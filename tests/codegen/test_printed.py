@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
+from tests.ops.test_ops import CASES
 
 TEXTS = sorted((Path(__file__).parents[1] / "golden" / "texts").glob("*.txt"))
 
@@ -61,3 +63,15 @@ def test_the_docstring_is_the_graph() -> None:
         *[line.strip() for line in graph.splitlines()],
         "",
     ]
+
+
+def test_programs_of_every_operation_have_a_text() -> None:
+    """Whatever stands in an operation's formula (`{dtype}` among it) is shown after each pass."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for case in CASES:
+            if case.jit:
+                arrays = case.inputs(np.random.default_rng(0))
+                shown = str(tg.jit(case.function).programs(*arrays))
+                # Messages have a place for the value that is found.
+                assert "{" not in shown.replace("{value}", ""), case.name
