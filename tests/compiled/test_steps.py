@@ -222,3 +222,24 @@ def test_kinds_under_transforms(name: str) -> None:
         found, expected = TRANSFORMS[name](jitted), TRANSFORMS[name](both_faces)
         kinds = [[type(x) for x in tg.tree.flatten(t)[0]] for t in (found, expected)]
         assert kinds[0] == kinds[1]
+
+
+def test_a_swept_history_is_written_to_an_argument_at_each_call() -> None:
+    """What a sweep inside has gone through: the argument is tracked after the first call and after
+    later ones, and who goes on from there is refused."""
+
+    def squares(t: Any, x: Any) -> Any:
+        w = x.detach().clone().requires_grad_()
+        y = w * w
+        y.sum().backward()
+        t.copy_(y)
+        return t.sum()
+
+    f = tg.jit(squares)
+    for function in (squares, f, f, f):
+        t = tg.zeros(3)
+        function(t, tg.ones(3))
+        assert t.requires_grad
+        assert t.grad_fn is not None
+        with pytest.raises(RuntimeError, match="second time"):
+            t.sum().backward()

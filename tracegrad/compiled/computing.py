@@ -59,6 +59,8 @@ def compiled_for(entry: Entry, values: Sequence[Any]) -> Compiled | CompiledOnDe
 class Compute(Step):
     """Compute the results of the graph from its operands."""
 
+    computes = True
+
     def do(self, call: PlainCall) -> None:
         entry, traced, values = self.entry, self.traced, call.values
         if STATE.traces or any(isinstance(x, Boxed) for x in values):

@@ -151,7 +151,10 @@ class Jitted(Shown):
         call = PlainCall(entry, leaves, captured, given)
         for step in entry.steps:
             step.do(call)
-        self._remember(call, spec, static)
+            if step.computes:
+                # While everything still stands where the signature says: the steps that follow
+                # change arguments.
+                self._remember(call, spec, static)
         return call.result
 
     def _choose_steps(self, entry: Entry, spec: Any, count: int, static: Any) -> None:

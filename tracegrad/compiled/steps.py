@@ -59,6 +59,9 @@ class PlainCall:
 class Step:
     """One thing that a call does, for one signature."""
 
+    computes = False
+    """Whether the steps behind it may change what the call was given."""
+
     def __init__(self, entry: Entry) -> None:
         self.entry, self.traced = entry, entry.traced
 
@@ -163,6 +166,8 @@ class WriteBack(Step):
             write_back(call.leaves[k], new)
 
     def write(self, to: CallerText) -> None:
+        if "spent" in self.traced.history[self.first : self.first + len(self.traced.writes)]:
+            raise Unfit("an argument that gets a history, though one that was swept")
         for j, k in enumerate(self.traced.writes, self.first):
             if k in to.boxes:
                 to.line(1, f"{to.name(write_back)}(b{k}, o{j})")
@@ -182,6 +187,9 @@ class Changes(Step):
 
     def write(self, to: CallerText) -> None:
         out = self.first
+        valued = sum(bool(change.value) for change, _ in self.entry.changes)
+        if "spent" in self.traced.history[out : out + valued]:
+            raise Unfit("a box that gets a history, though one that was swept")
         for j, (change, _) in enumerate(self.entry.changes):
             if change.what != "grad":
                 to.line(1, f"{to.name(store)}(t{j}, {to.data(out)})")
