@@ -324,14 +324,14 @@ CROWD = """
 import os, random, signal, sys, time
 from pathlib import Path
 from tracegrad.codegen.disk import cache
-from tracegrad.codegen.disk.entry import Entry
+from tracegrad.codegen.disk.entry import DiskEntry
 
 root, rounds, kills = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 keys = [format(k, "040x") for k in range(3)]
 codes = {key: os.urandom(1 << 16) for key in keys}
 
 def fetch(key):
-    build = lambda: (codes[key], Entry({}, {"code": codes[key]}))
+    build = lambda: (codes[key], DiskEntry({}, {"code": codes[key]}))
     assert cache.fetch(root, key, build, lambda entry: entry.part("code")) == codes[key]
 
 def crowd(work, count):
@@ -373,7 +373,7 @@ for child in crowd(fetch_and_damage, 8):
 def write_on():
     while True:
         for key in keys:
-            cache._keep(root, key, Entry({}, {"code": codes[key]}))
+            cache._keep(root, key, DiskEntry({}, {"code": codes[key]}))
 
 for _ in range(kills):
     children = crowd(write_on, 2)
@@ -388,7 +388,7 @@ before = time.time() - 2 * 3600
 for name in left:
     os.utime(root / name, (before, before))
 cache._CLEANED.clear()
-cache._keep(root, keys[0], Entry({}, {"code": codes[keys[0]]}))
+cache._keep(root, keys[0], DiskEntry({}, {"code": codes[keys[0]]}))
 assert not [p.name for p in root.iterdir() if p.name.startswith("building-")]
 print("killed in the middle:", len(left))
 """
