@@ -392,10 +392,11 @@ class Emitter:
             if known is None:
                 raw = converted((yield node.inputs[run.which], run.position), INT64)
                 low, high, from_end = run.low, run.high, run.from_end
-                if isinstance(raw, kernel.Index) and all(
-                    nonnegative(n, self.ranges) for n in (raw.value + low, size - raw.value - high)
-                ):
-                    return raw.value
+                if isinstance(raw, kernel.Index | kernel.Literal):
+                    start: Int = raw.value  # type: ignore[assignment]
+                    around = start + low, size - start - high
+                    if all(nonnegative(n, self.ranges) for n in around):
+                        return start
                 apart = "" if high - low == 1 else f" of a slice with ends {high - low} apart"
                 what = f"index {{value}}{apart}"
                 message = (

@@ -12,7 +12,7 @@ from collections import Counter
 
 from .._codegen import integers, lowering
 from ..ir.graph import Atom, Graph, Literal, Node, Var
-from ..ir.loops import Loop
+from ..ir.loops import Loop, is_loop
 from ..ops.arrays.shape import broadcast_to_op
 from ..ops.elementwise.derived import add_op
 from ..ops.places.gathering import ADDING
@@ -20,40 +20,34 @@ from ..types import equal_types
 
 
 def collect(graph: Graph) -> Graph:
-    """The graph in which loops and branches begin with the total that their result would be added
-    to."""
+    """The graph in which what collects begins with the total that its result would be added to."""
     while (found := _next(graph)) is not None:
         graph = found
     return graph
 
 
 def _next(graph: Graph) -> Graph | None:
-    made = {v: node for node in graph.nodes for v in node.outputs}
-    uses = Counter([a for node in graph.nodes for a in node.inputs] + [*graph.outputs])
-    place = {v: k for k, node in enumerate(graph.nodes) for v in node.outputs}
+    chains = _Chains(graph)
     for k, node in enumerate(graph.nodes):
         if node.op is not add_op:
             continue
         for part, total in (node.inputs, node.inputs[::-1]):
             if (
                 not isinstance(part, Var)
-                or part not in made
-                or uses[part] != 1
+                or chains.uses[part] != 1
                 or not equal_types(total.type, part.type)
             ):
                 continue
-            inner = made[part]
-            new = _beginning(inner, part, total, made)
-            # The total must be known where the loop or branch stands.
-            if new is None or (isinstance(total, Var) and place.get(total, -1) >= place[part]):
+            first, new = _beginning(chains, part, total)
+            # The total must be known where the first that adds to it stands.
+            if new is None or chains.place.get(total, -1) >= chains.place[new.outputs[0]]:
                 continue
-            nodes = [new if n is inner else n for n in graph.nodes[:k]]
-            renamed = {node.outputs[0]: part}
+            nodes = [new if n is first else n for n in graph.nodes[:k]]
+            renamed: dict[Atom, Atom] = {node.outputs[0]: part}
             rest = [
-                _with_inputs(n, [renamed.get(a, a) if isinstance(a, Var) else a for a in n.inputs])
-                for n in graph.nodes[k + 1 :]
+                _with_inputs(n, [renamed.get(a, a) for a in n.inputs]) for n in graph.nodes[k + 1 :]
             ]
-            outputs = tuple([renamed.get(a, a) if isinstance(a, Var) else a for a in graph.outputs])
+            outputs = tuple([renamed.get(a, a) for a in graph.outputs])
             return graph.replace(nodes=(*nodes, *rest), outputs=outputs)
     return None
 
@@ -64,67 +58,105 @@ def _with_inputs(node: Node, inputs: list[Atom]) -> Node:
     return node.replace(inputs=tuple(inputs))
 
 
-def _beginning(node: Node, part: Var, total: Atom, made: dict[Var, Node]) -> Node | None:
-    """The loop or branch whose result `part` has the total in it; None where it does not collect in
-    zeros."""
-    if node.op.lowering is lowering.SCAN:
+class _Chains:
+    """A graph's arrays by the writes that add to places of them, one after the other."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.made = {v: node for node in graph.nodes for v in node.outputs}
+        self.place: dict[Atom, int] = {
+            v: k for k, node in enumerate(graph.nodes) for v in node.outputs
+        }
+        self.uses = Counter([a for node in graph.nodes for a in node.inputs] + [*graph.outputs])
+
+    def begin(self, atom: Atom) -> tuple[Atom, Node | None, int]:
+        """What `atom` was before anything was added to it, and the first node that adds, with the
+        number of the operand to which it does; nothing else reads what comes between."""
+        first, slot = None, -1
+        while isinstance(atom, Var) and atom in self.made:
+            found = _added_to(self.made[atom], atom)
+            if found is None or self.uses[atom] != 1:
+                break
+            first, slot = self.made[atom], found
+            atom = first.inputs[slot]
+        return atom, first, slot
+
+
+def _added_to(node: Node, result: Var) -> int | None:
+    """The operand that becomes this result by additions at places, if one does."""
+    rule = node.op.lowering
+    if node.op in ADDING:
+        return 0
+    if is_loop(node):
         loop = Loop.of(node)
-        carry = next((c for c in loop.carries if c.last is part), None)
-        if carry is None or not _is_zeros(carry.first, made) or carry.next is carry.inside:
-            return None
-        if _root(loop.body, carry.next) is not carry.inside:
-            return None
-        return loop.replace(
-            carries=tuple([c._replace(first=total) if c is carry else c for c in loop.carries])
-        ).node()
-    if node.op.lowering is lowering.SWITCH:
-        at = node.outputs.index(part)
-        branches = [_collecting(branch, at, total) for branch in node.params["branches"]]
-        known = [b for b in branches if b is not None]
-        # Where no branch has places there is nothing to gain.
-        if len(known) < len(branches) or not any(_links(b, b.outputs[at]) for b in known):
-            return None
-        params = {**node.params, "branches": tuple(known)}
-        return node.replace(inputs=(*node.inputs, total), params=params)
+        for k, c in enumerate(loop.carries, len(loop.constants)):
+            if c.last is result and not (loop.test and c.asked in _read(loop.test)):
+                return k if _is_begun(loop.body, c.next, c.inside) else None
+    elif rule in (lowering.SWITCH, lowering.SIZED):
+        at = node.outputs.index(result)
+        begun = {_begun_in(graph, graph.outputs[at]) for graph in node.subgraphs()}
+        if len(begun) == 1 and (only := begun.pop()) is not None:
+            return 1 + only
     return None
+
+
+def _is_begun(graph: Graph, atom: Atom, start: Var) -> bool:
+    """Whether a graph makes `atom` of an input by additions at places, and does nothing else with
+    that input."""
+    chains = _Chains(graph)
+    return atom is not start and chains.begin(atom)[0] is start and chains.uses[start] == 1
+
+
+def _begun_in(graph: Graph, atom: Atom) -> int | None:
+    """Which input a graph makes `atom` of by additions at places."""
+    for k, v in enumerate(graph.inputs):
+        if (atom is v and _Chains(graph).uses[v] == 1) or _is_begun(graph, atom, v):
+            return k
+    return None
+
+
+def _read(graph: Graph) -> set[Atom]:
+    return {a for node in graph.nodes for a in node.inputs} | {*graph.outputs}
+
+
+def _beginning(chains: _Chains, part: Var, total: Atom) -> tuple[Node | None, Node | None]:
+    """The node that begins to collect `part`, and the same with the total in place of zeros; None
+    where nothing does, or not in zeros."""
+    root, first, slot = chains.begin(part)
+    if first is not None and _is_zeros(root, chains.made):
+        inputs = [total if k == slot else a for k, a in enumerate(first.inputs)]
+        return first, first.replace(inputs=tuple(inputs))
+    # A branch may fill the zeros itself.
+    node = chains.made.get(root) if isinstance(root, Var) else None
+    if node is None or node.op.lowering is not lowering.SWITCH or chains.uses[root] != 1:
+        return None, None
+    at = node.outputs.index(root)
+    branches = [_collecting(branch, at, total) for branch in node.params["branches"]]
+    known = [b for b in branches if b is not None]
+    # Where no branch has places there is nothing to gain.
+    if len(known) < len(branches) or not any(
+        _Chains(b).begin(b.outputs[at])[1] is not None for b in node.params["branches"]
+    ):
+        return None, None
+    params = {**node.params, "branches": tuple(known)}
+    return node, node.replace(inputs=(*node.inputs, total), params=params)
 
 
 def _collecting(branch: Graph, at: int, total: Atom) -> Graph | None:
     """The branch with one more input, in which its result collects."""
-    made = {v: node for node in branch.nodes for v in node.outputs}
-    root, links = _root(branch, branch.outputs[at]), _links(branch, branch.outputs[at])
-    if root is None or not _is_zeros(root, made):
+    chains = _Chains(branch)
+    root, first, slot = chains.begin(branch.outputs[at])
+    if not _is_zeros(root, chains.made):
         return None
     begin = Var(total.type)
     inputs = (*branch.inputs, begin)
-    if not links:
+    if first is None:
         return branch.replace(
             inputs=inputs, outputs=(*branch.outputs[:at], begin, *branch.outputs[at + 1 :])
         )
-    first = links[0]
-    nodes = [_with_inputs(n, [begin, *n.inputs[1:]]) if n is first else n for n in branch.nodes]
-    return branch.replace(inputs=inputs, nodes=tuple(nodes))
-
-
-def _links(graph: Graph, atom: Atom) -> list[Node]:
-    """The nodes that add to places of an array until it is `atom`, the first one first."""
-    made = {v: node for node in graph.nodes for v in node.outputs}
-    links: list[Node] = []
-    while isinstance(atom, Var) and atom in made and made[atom].op in ADDING:
-        links.insert(0, made[atom])
-        atom = links[0].inputs[0]
-    return links
-
-
-def _root(graph: Graph, atom: Atom) -> Atom | None:
-    """The array to whose places something is added until it is `atom`, if nothing else reads it or
-    what comes between."""
-    links = _links(graph, atom)
-    uses = Counter([a for node in graph.nodes for a in node.inputs] + [*graph.outputs])
-    root = links[0].inputs[0] if links else atom
-    between = [n.outputs[0] for n in links]
-    alone = all(uses[v] == 1 for v in between)
-    return root if alone and (root not in graph.inputs or uses[root] == 1) else None
+    begun = _with_inputs(first, [begin if k == slot else a for k, a in enumerate(first.inputs)])
+    return branch.replace(
+        inputs=inputs, nodes=tuple([begun if n is first else n for n in branch.nodes])
+    )
 
 
 def _is_zeros(atom: Atom, made: dict[Var, Node]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from ...types import Int, Shape
 from ..arrays.shape import reshape_op
 from ..arrays.slices import select_op, slice_op
 from ..define import as_array, ndim_of, shape_of
+from .gathering import MOST
 from .positions import Window, Windows
 from .spans import has_traced_ends, slice_part, span
 
@@ -155,6 +157,35 @@ def _axes_used(entry: Any) -> int:
     return ndim_of(entry) if hasattr(entry, "dtype") and entry.dtype.kind == "b" else 1
 
 
+def _is_one_place(entries: Sequence[Any]) -> bool:
+    """Whether a key with traced integers names one element or window, which its other integers and
+    slices then help to name: a write is one write, not that of a slice into which is written."""
+    traced = [
+        e
+        for e in entries
+        if (isinstance(e, Value) and ndim_of(e) == 0 and e.dtype.kind != "b")
+        or (isinstance(e, slice) and has_traced_ends(e))
+    ]
+    named = [e for e in entries if not (e is Ellipsis or _is_whole(e))]
+    return (
+        bool(traced)
+        and len(named) <= MOST
+        and all(isinstance(e, (int, slice, *SYMBOLIC)) for e in named if not _among(e, traced))
+    )
+
+
+def _is_whole(entry: Any) -> bool:
+    return isinstance(entry, slice) and entry.start is entry.stop is entry.step is None
+
+
+def _number(place: Any) -> Any:
+    return place if isinstance(place, SYMBOLIC) else np.int64(place)
+
+
+def _among(entry: Any, entries: Sequence[Any]) -> bool:
+    return any(entry is e for e in entries)
+
+
 def make_plan(shape: Shape, key: Any) -> ReadingPlan:
     """What the key means for an array of this shape."""
     entries = [_entry(item) for item in (key if isinstance(key, tuple) else (key,))]
@@ -180,6 +211,7 @@ def make_plan(shape: Shape, key: Any) -> ReadingPlan:
     windows: list[Window | None] = []
     at = -1
     masks = 0
+    together = _is_one_place(entries)
 
     def whole(n: Int) -> None:
         start.append(0)
@@ -198,11 +230,14 @@ def make_plan(shape: Shape, key: Any) -> ReadingPlan:
             found = span(e) if has_traced_ends(e) else e
             if isinstance(found, slice):
                 b, n, s = _slice_range(found, shape[axis])
-                start.append(b)
-                size.append(n)
-                step.append(s)
-                result.append(n)
-            else:
+                if together and s > 0 and n >= 1 and not same(n, shape[axis]):
+                    found = _number(b), (n, s, (n - 1) * s + 1)
+                else:
+                    start.append(b)
+                    size.append(n)
+                    step.append(s)
+                    result.append(n)
+            if not isinstance(found, slice):
                 axes.append(len(result))
                 indices.append(found[0])
                 windows.append(found[1])
@@ -210,7 +245,12 @@ def make_plan(shape: Shape, key: Any) -> ReadingPlan:
         else:
             at = len(result) - windows.count(None) if at < 0 else at
             runs.append(place)
-            if not hasattr(e, "dtype"):
+            if not hasattr(e, "dtype") and together:
+                axes.append(len(result))
+                indices.append(_number(_integer_place(e, shape[axis], axis)))
+                windows.append(None)
+                whole(shape[axis])
+            elif not hasattr(e, "dtype"):
                 start.append(_integer_place(e, shape[axis], axis))
                 size.append(1)
                 step.append(1)
