@@ -224,22 +224,76 @@ def test_kinds_under_transforms(name: str) -> None:
         assert kinds[0] == kinds[1]
 
 
-def test_a_swept_history_is_written_to_an_argument_at_each_call() -> None:
-    """What a sweep inside has gone through: the argument is tracked after the first call and after
+class Held:
+    """What a function stores into."""
+
+    def __init__(self) -> None:
+        self.new, self.buffer = tg.zeros(3), tg.zeros(3)
+        self.list = [tg.zeros(3)]
+
+
+def rebound(held: Held, t: Any, y: Any) -> Any:
+    held.new = y
+
+
+def stored_below(held: Held, t: Any, y: Any) -> Any:
+    held.list[0] = y
+
+
+PLACES: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "an argument": (lambda held, t, y: t.copy_(y), lambda held, t, r: t),
+    "a box around it": (lambda held, t, y: held.buffer.copy_(y), lambda held, t, r: held.buffer),
+    "an attribute": (rebound, lambda held, t, r: held.new),
+    "an item": (stored_below, lambda held, t, r: held.list[0]),
+    "a result": (lambda held, t, y: y, lambda held, t, r: r),
+    "a result below others": (lambda held, t, y: {"y": [y, 1]}, lambda held, t, r: r["y"][0]),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_swept_history_stands_there_at_each_call(place: str) -> None:
+    """What a sweep inside has gone through: the Tensor is tracked after the first call and after
     later ones, and who goes on from there is refused."""
+    put, found_in = PLACES[place]
+    held = Held()
 
     def squares(t: Any, x: Any) -> Any:
         w = x.detach().clone().requires_grad_()
         y = w * w
         y.sum().backward()
-        t.copy_(y)
-        return t.sum()
+        return put(held, t, y)
 
     f = tg.jit(squares)
     for function in (squares, f, f, f):
+        held.new, held.buffer, held.list[0] = tg.zeros(3), tg.zeros(3), tg.zeros(3)
         t = tg.zeros(3)
-        function(t, tg.ones(3))
-        assert t.requires_grad
-        assert t.grad_fn is not None
+        found = found_in(held, t, function(t, tg.ones(3)))
+        assert found.requires_grad
+        assert found.grad_fn is not None
         with pytest.raises(RuntimeError, match="second time"):
-            t.sum().backward()
+            found.sum().backward()
+
+
+def test_code_is_looked_up_once_where_no_caller_is_written(monkeypatch: Any) -> None:
+    """A recorded call that changes something gets no caller: that is found out once."""
+    from tracegrad.compiled import computing
+
+    asked: list[Any] = []
+    original = computing.Recorded.code
+
+    def counted(self: Any, values: Any) -> Any:
+        asked.append(values)
+        return original(self, values)
+
+    monkeypatch.setattr(computing.Recorded, "code", counted)
+    buffer = tg.zeros(4)
+
+    def step(w: Any) -> Any:
+        buffer.add_(w.detach())
+        return (w * 2.0).sum()
+
+    f = tg.jit(step)
+    for k in range(1, 5):
+        f(leaf())
+        assert buffer.tolist() == [k * x for x in X]
+        assert len(asked) == 1

@@ -9,7 +9,7 @@ classes and dtypes of arrays are left to the kernel's entry, which raises TypeEr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..devices import IN_USE
@@ -21,7 +21,7 @@ from ..tape.eager_text import fresh
 from ..tensor import Tensor
 from ..transforms.tracing import Traced, device_of
 from ..tree import flatten
-from .computing import Compute
+from .computing import Results, computing
 from .entry import Entry
 from .guards import MISS, Guards, Unfit
 from .on_device import apply, run
@@ -34,7 +34,7 @@ def steps_of(entry: Entry, given_up: Sequence[int] = ()) -> tuple[Step, ...]:
     """The steps of a call of an entry; `given_up` are the leaves whose memory the caller gave
     up."""
     before, after = around(entry, given_up)
-    return (*before, Compute(entry), *after)
+    return (*before, computing(entry), *after)
 
 
 def make_caller(
@@ -57,18 +57,10 @@ def make_caller(
 
 
 class CallerText(Guards):
-    """Writes the text of a caller. What the steps tell each other:
+    """Writes the text of a caller."""
 
-    data        data(k): the expression of result k as what a Tensor holds
-    plain       plain(k): the same as NumPy would give it
-    finished    the results that are Tensors already
-    done        writes what is left to do when all results are put together
-    """
-
-    plain: Callable[[int], str]
-    data: Callable[[int], str]
-    finished: Collection[int] = ()
-    done: Callable[[], None] = staticmethod(lambda: None)
+    results: Results
+    """Where the results are, behind the step that computes."""
 
     def write(
         self, steps: Sequence[Step], tree: Any, static: Sequence[tuple[Any, type, Any]]
@@ -95,9 +87,11 @@ class CallerText(Guards):
 
     def tensor(self, k: int) -> str:
         """The expression of result k as a Tensor."""
-        if k in self.finished:
-            return f"o{k}"
-        return f"{self.name(fresh)}({self.name(Tensor)}, {self.data(k)})"
+        return f"o{k}" if k in self.results.finished else self.boxed(self.results.data[k])
+
+    def boxed(self, data: str) -> str:
+        """The expression of a new Tensor."""
+        return f"{self.name(fresh)}({self.name(Tensor)}, {data})"
 
     def together(self, part: Any, leaves: Sequence[str]) -> str:
         """The expression of a tree with these expressions at its leaves."""
@@ -143,10 +137,7 @@ def run_graph(graph: Graph, arrays: Sequence[Any]) -> Sequence[Any]:
     outs = executable(arrays)
     if len(callers) < MOST:
         count = len(graph.outputs)
-        traced = Traced(graph, [], flatten((0,) * count)[1], (False,) * count)
-        entry = Entry(
-            traced, graph, [], [], tuple(t.shape for t in graph.input_types), lambda: entry
-        )
+        entry = Entry.alone(Traced(graph, [], flatten((0,) * count)[1], (False,) * count))
         kernel = executable.kernel_for(arrays)
         tree: Any = tuple(range(len(arrays))), {}
         try:

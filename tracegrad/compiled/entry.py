@@ -58,6 +58,22 @@ class Entry:
 
     steps: tuple[Any, ...] = ()
     """What a call does once its signature is found (`steps.Step`)."""
+    unfit: set[tuple[type, ...]] = field(default_factory=set)
+    """The classes of leaves for which no caller can be written."""
+
+    @classmethod
+    def alone(cls, traced: Traced) -> Entry:
+        """What was traced for one call or one graph: nothing around it is found again."""
+        entry: Entry = cls(
+            traced,
+            traced.graph,
+            [None] * len(traced.captures),
+            [],
+            tuple([t.shape for t in traced.graph.input_types]),
+            lambda: entry,
+            changes=tuple([(change, None) for change in traced.changes]),
+        )
+        return entry
 
     def store(self, outs: Sequence[Any], given: Sequence[Any]) -> None:
         """Store in Python's variables what a call computed, whose arguments are `given` as (args,

@@ -24,7 +24,7 @@ from ..tree import flatten, input_names, unflatten
 from ..types import ArrayType
 from .alone import alone, nested
 from .callers import Caller, make_caller, steps_of
-from .computing import compiled_for
+from .computing import Compute
 from .effects import CHANGING, Waited, given_up, one_at_a_time
 from .entries import make_entry, split_static
 from .entry import Entry
@@ -80,7 +80,7 @@ class Jitted(Shown):
             raise TypeError(f"jit: {sorted(fixed)} cannot be both static and donated")
         self._signatures = Signatures(function, self._trace, self._drop_callers)
         self._callers: tuple[Caller, ...] = ()
-        self._known: dict[Any, Caller | None] = Kept()
+        self._known: dict[Any, Caller] = Kept()
         self._derived: dict[Any, Jitted] = Kept(MOST_DERIVED)
         self._changes = False
         """Whether calls change what is around the function, so that one at a time may run."""
@@ -151,10 +151,10 @@ class Jitted(Shown):
         call = PlainCall(entry, leaves, captured, given)
         for step in entry.steps:
             step.do(call)
-            if step.computes:
+            if isinstance(step, Compute):
                 # While everything still stands where the signature says: the steps that follow
                 # change arguments.
-                self._remember(call, spec, static)
+                self._remember(call, step, spec, static)
         return call.result
 
     def _choose_steps(self, entry: Entry, spec: Any, count: int, static: Any) -> None:
@@ -166,14 +166,17 @@ class Jitted(Shown):
             entry.given_up = tuple(k for k in found if k not in entry.traced.writes)
         entry.steps = steps_of(entry, found)
 
-    def _remember(self, call: PlainCall, spec: Any, static: Any) -> None:
+    def _remember(self, call: PlainCall, step: Compute, spec: Any, static: Any) -> None:
         """Write the caller of a signature that was called for the first time."""
         entry, boxes = call.entry, any(isinstance(x, Boxed) for x in call.values)
-        if STATE.traces or (boxes and (STATE.levels or self.donated)):
-            return
-        compiled = compiled_for(entry, call.values)
-        if compiled is None or len(self._callers) >= (
-            4 * MOST_CALLERS if compiled.symbols else MOST_CALLERS
+        most = 4 * MOST_CALLERS if entry.graph.sizes.hints else MOST_CALLERS
+        kinds = tuple(map(type, call.leaves))
+        if (
+            STATE.traces
+            or (boxes and (STATE.levels or self.donated))
+            or len(self._callers) >= most
+            or kinds in entry.unfit
+            or (compiled := step.code(call.values)) is None
         ):
             return
         key = (entry, compiled.layouts, tuple(entry.contents))
@@ -184,7 +187,7 @@ class Jitted(Shown):
             made = make_caller(entry, entry.steps, compiled, tree, static, call.leaves, call.values)
             made = one_at_a_time(made) if entry.changes or entry.stored else made
         except Unfit:
-            self._known[key] = None
+            entry.unfit.add(kinds)
             return
         with alone():
             self._known[key] = made

@@ -22,19 +22,11 @@ from ..tape.mode import MODE
 from ..tensor import Boxed, Tensor
 from ..transforms.tracing import Change
 from ..tree import unflatten
-from .effects import (
-    carry_out,
-    check_donated,
-    check_overlap,
-    owned,
-    result_of,
-    set_flags,
-    store,
-    write_back,
-)
+from .effects import carry_out, result_of, set_flags, store, write_back
 from .entry import Entry
 from .guards import Unfit
 from .on_device import operands
+from .overlaps import check_donated, check_overlap, owned
 
 if TYPE_CHECKING:
     from .callers import CallerText
@@ -58,9 +50,6 @@ class PlainCall:
 
 class Step:
     """One thing that a call does, for one signature."""
-
-    computes = False
-    """Whether the steps behind it may change what the call was given."""
 
     def __init__(self, entry: Entry) -> None:
         self.entry, self.traced = entry, entry.traced
@@ -166,8 +155,6 @@ class WriteBack(Step):
             write_back(call.leaves[k], new)
 
     def write(self, to: CallerText) -> None:
-        if "spent" in self.traced.history[self.first : self.first + len(self.traced.writes)]:
-            raise Unfit("an argument that gets a history, though one that was swept")
         for j, k in enumerate(self.traced.writes, self.first):
             if k in to.boxes:
                 to.line(1, f"{to.name(write_back)}(b{k}, o{j})")
@@ -187,12 +174,9 @@ class Changes(Step):
 
     def write(self, to: CallerText) -> None:
         out = self.first
-        valued = sum(bool(change.value) for change, _ in self.entry.changes)
-        if "spent" in self.traced.history[out : out + valued]:
-            raise Unfit("a box that gets a history, though one that was swept")
         for j, (change, _) in enumerate(self.entry.changes):
             if change.what != "grad":
-                to.line(1, f"{to.name(store)}(t{j}, {to.data(out)})")
+                to.line(1, f"{to.name(store)}(t{j}, {to.results.data[out]})")
             else:
                 to.line(1, f"t{j}._grad = {to.tensor(out) if change.value else None}")
             out += bool(change.value)
@@ -232,7 +216,7 @@ class StoreInVariables(Step):
         if x.kind is None:
             if self.traced.device is not None:
                 raise Unfit("an array of NumPy that is stored by a call on a device")
-            return to.plain(out)
+            return to.results.plain[out]
         return f"{to.name(x.kind)}(o{out})"
 
 
@@ -269,12 +253,14 @@ class GiveResults(Step):
         traced, leaves = self.traced, []
         for k, tensor in enumerate(traced.out_boxed):
             if tensor and self.entry.mode and traced.history[k] == "spent":
-                leaves.append(f"{to.name(spent)}({to.data(k)})")
+                leaves.append(f"{to.name(spent)}({to.results.data[k]})")
             else:
-                leaves.append(to.tensor(k) if tensor or k in to.finished else to.plain(k))
+                boxed = tensor or k in to.results.finished
+                leaves.append(to.tensor(k) if boxed else to.results.plain[k])
         together = to.together(unflatten(traced.out_spec, range(len(leaves))), leaves)
         to.line(1, f"r = {together}")
-        to.done()
+        if to.results.last:
+            to.line(1, to.results.last)
         to.line(1, "return r")
 
 

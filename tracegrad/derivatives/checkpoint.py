@@ -7,15 +7,15 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ..autograd.grad_mode import set_grad_enabled
-from ..compiled.effects import carry_out, set_flags, write_back
-from ..control.block import checkpointed
-from ..control.call import with_history
+from ..compiled.computing import bound
+from ..compiled.entry import Entry
+from ..compiled.steps import PlainCall, Step, around
+from ..control.block import checkpoint_op
 from ..ir.dispatch import STATE
 from ..tape.mode import MODE
 from ..tape.rerun import rerun
 from ..tensor import Boxed
-from ..transforms.tracing import face_of, leaf_type, plain, standing_of, trace_function
+from ..transforms.tracing import face_of, leaf_type, standing_of, trace_function
 from ..tree import flatten, unflatten
 
 _REPEATED = (
@@ -95,26 +95,21 @@ def traced_again(
         changing=True,
         repeated=_REPEATED,
     )
-    changed = [
-        (c, boxes[c.target] if isinstance(c.target, int) else c.target) for c in traced.changes
-    ]
-    changes = [(c, box._grad if c.what == "grad data" else box) for c, box in changed]
-    set_flags(changes)
-    with set_grad_enabled(MODE.enabled and "live" in traced.history):
-        outs = checkpointed(traced.graph, [*boxes, *traced.captures])
-    results = [*map(with_history, outs, traced.history), *outs[len(traced.history) :]]
-    count = len(traced.out_boxed)
-    for k, new in zip(traced.writes, results[count:], strict=False):
-        write_back(boxes[k], new)
-    if changes:
-        carry_out(changes, results[count + len(traced.writes) :])
-    for generator, counter in zip(traced.generators, outs[len(traced.history) :], strict=True):
-        generator.store(counter)
+    entry = Entry.alone(traced)
+    before, after = around(entry)
+    done = PlainCall(entry, boxes, traced.captures, ())
+    for step in (*before, ComputeAgain(entry), *after):
+        step.do(done)
     out_leaves, out_spec = found
-    values = iter(results[:count])
-    return unflatten(
-        out_spec, [plain(next(values)) if isinstance(x, Boxed) else x for x in out_leaves]
-    )
+    values = iter(done.result)
+    return unflatten(out_spec, [next(values) if isinstance(x, Boxed) else x for x in out_leaves])
+
+
+class ComputeAgain(Step):
+    """Compute the results now, and for the adjoint again."""
+
+    def do(self, call: PlainCall) -> None:
+        call.outs = bound(checkpoint_op, self.entry, call.values)
 
 
 __all__ = ["checkpoint", "traced_again"]
