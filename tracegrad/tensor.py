@@ -136,11 +136,6 @@ class Boxed(Operators, Writes, NumpyDispatch):
         value._tangents = {k: t for k, t in (self._tangents or {}).items() if k != level} or None
         return value
 
-    def _bare(self) -> Self:
-        """The data alone, without history."""
-        value: Self = self.face(self._data)
-        return value
-
     def _on_tape(self) -> bool:
         """Whether something asks for the gradient of this value or of a tangent of it."""
         return self.requires_grad or (

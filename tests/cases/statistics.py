@@ -157,6 +157,19 @@ CASES: tuple[Case, ...] = (
         special=((CUBE[:, :2],), (HOLES,)),
     ),
     Case("median all", ops.median, cube, np.median),
+    Case(
+        "nanmedian",
+        lambda x: ops.nanmedian(x, 1),
+        cube,
+        lambda x: np.nanmedian(x, 1),
+        special=((HOLES,),),
+    ),
+    Case(
+        "nanquantile",
+        lambda x: ops.nanquantile(x, [0.3, 0.6], 0, method="hazen"),
+        cube,
+        lambda x: np.nanquantile(x, [0.3, 0.6], 0, method="hazen"),
+    ),
     *(
         Case(
             f"quantile {m}",

@@ -40,7 +40,7 @@ def as_tuple(x: Any, what: str, who: str) -> tuple[tuple[Tensor, ...], bool]:
 
 def cut_off(x: Any) -> Any:
     """The value without its history; tangents of an enclosing forward mode stay."""
-    value = x._bare()
+    value = x.face(x._data)
     value._tangents = x._tangents
     return value
 

@@ -81,8 +81,11 @@ from .arrays.shape import (
     broadcast_to, expand_dims, moveaxis, reshape, squeeze, sum_axes, sum_to, swapaxes, transpose,
 )
 from .arrays.slices import embed, flip, slice_array
+from .totals.quantiles import (
+    median, nanmedian, nanpercentile, nanquantile, percentile, quantile,
+)
 from .totals.sorting import (
-    argsort, interp, median, percentile, quantile, searchsorted, sort, topk,
+    argsort, interp, searchsorted, sort, topk,
 )
 from .places.spans import (
     dynamic_slice, dynamic_update_slice,
@@ -138,15 +141,15 @@ __all__ = [
     "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor", "logit",
     "logspace", "logsumexp", "manual_seed", "matmul", "matrix_transpose", "max", "maximum", "mean",
     "median", "meshgrid", "min", "minimum", "mm", "mod", "moveaxis", "mul", "multi_dot", "mv",
-    "nan_to_num", "nanmax", "nanmean", "nanmin", "nansum", "ndtr", "ndtri", "neg", "nonzero",
-    "norm", "not_equal", "one_hot", "ones", "ones_like", "outer", "pad", "percentile", "permute",
-    "polygamma", "positive", "pow", "power", "prod", "psi", "ptp", "put_along_axis", "quantile",
-    "rad2deg", "radians", "ravel", "real", "reciprocal", "relu", "remainder", "repeat", "reshape",
-    "right_shift", "rint", "roll", "rot90", "round", "scatter", "scatter_add", "searchsorted",
-    "sigmoid", "sign", "signbit", "sin", "sinc", "sinh", "slice_array", "slice_put", "softmax",
-    "softplus", "sort", "split", "sqrt", "square", "squeeze", "stack", "std", "strong_mul", "sub",
-    "sum", "sum_axes", "sum_to", "swapaxes", "take", "take_along_axis", "tan", "tanh", "tensordot",
-    "tile", "topk", "trace", "transpose", "trapezoid", "tri", "tril", "triu", "trunc", "unbind",
-    "var", "vdot", "vecdot", "vector_norm", "vsplit", "vstack", "where", "xlog1py", "xlogy",
-    "zeros", "zeros_like",
+    "nan_to_num", "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanquantile",
+    "nansum", "ndtr", "ndtri", "neg", "nonzero", "norm", "not_equal", "one_hot", "ones",
+    "ones_like", "outer", "pad", "percentile", "permute", "polygamma", "positive", "pow", "power",
+    "prod", "psi", "ptp", "put_along_axis", "quantile", "rad2deg", "radians", "ravel", "real",
+    "reciprocal", "relu", "remainder", "repeat", "reshape", "right_shift", "rint", "roll", "rot90",
+    "round", "scatter", "scatter_add", "searchsorted", "sigmoid", "sign", "signbit", "sin", "sinc",
+    "sinh", "slice_array", "slice_put", "softmax", "softplus", "sort", "split", "sqrt", "square",
+    "squeeze", "stack", "std", "strong_mul", "sub", "sum", "sum_axes", "sum_to", "swapaxes", "take",
+    "take_along_axis", "tan", "tanh", "tensordot", "tile", "topk", "trace", "transpose",
+    "trapezoid", "tri", "tril", "triu", "trunc", "unbind", "var", "vdot", "vecdot", "vector_norm",
+    "vsplit", "vstack", "where", "xlog1py", "xlogy", "zeros", "zeros_like",
 ]

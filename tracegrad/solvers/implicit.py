@@ -209,11 +209,7 @@ class Rule:
 
 def _untracked(x: Any) -> Any:
     """The value without its place on the tape; so are its tangents."""
-    if not isinstance(x, Boxed):
-        return x
-    bare = x.face(x._data)
-    bare._tangents = x._tangents and {level: _untracked(t) for level, t in x._tangents.items()}
-    return bare
+    return x._untracked() if isinstance(x, Boxed) else x
 
 
 def linear_solve(

@@ -11,6 +11,7 @@ from ... import ops
 from ...errors import ShapeError
 from ...ir.dispatch import Value
 from ...ops.arrays.transfer import place_of, transfer
+from ...ops.totals.quantiles import known, quantiles
 from ...ops.totals.statistics import stop_gradient
 from ...sizes import same
 from ...types import normalize_axis, show
@@ -244,7 +245,9 @@ class TensorOrders(Value):
         interpolation: str = "linear",
     ) -> Any:
         """The values below which the fractions `q` of the elements lie."""
-        return ops.quantile(self, q, axis=dim, keepdims=keepdim, method=interpolation)
+        # At a whole place torch takes the element there alone, NumPy adds 0 times the next one.
+        weak = type(q) in (int, float)
+        return quantiles(self, known(q), weak, dim, keepdim, interpolation, above=np.ceil)
 
     def nanquantile(
         self: Any,

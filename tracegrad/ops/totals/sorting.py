@@ -3,21 +3,19 @@ where each came from."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..._codegen import lowering as lower
-from ...checks import describe, explained_here, flag
+from ...checks import flag
 from ...dtypes import INT64
 from ...errors import DTypeError, ShapeError
 from ...ir.dispatch import bind
 from ...ir.op import Op, Types, op
 from ...sizes import same
 from ...types import ArrayType, Int, normalize_axis, show
-from ..arrays.concatenation import stack
-from ..arrays.shape import expand_dims, front, reshape, sum_axes, transpose
+from ..arrays.shape import expand_dims, front, reshape, sum_axes
 from ..arrays.slices import flip, slice_array
 from ..define import as_array, ndim_of, of_list, shape_of
 from ..elementwise.arithmetic import div, equal, less, less_equal, sub, where
@@ -26,10 +24,10 @@ from ..elementwise.derived import add, convert, mul
 from ..elementwise.logic import isnan, logical_and, logical_not, logical_or
 from ..places.along import take_along_axis
 from ..places.gathering import gather_at
-from .axes import count, kept, moved_axes, normalize_axes
 
 
-def _check_order(dtype: np.dtype[Any]) -> None:
+def check_order(dtype: np.dtype[Any]) -> None:
+    """A DTypeError for complex numbers."""
     if dtype.kind == "c":
         raise DTypeError(
             "complex numbers have no order; sort by their absolute value, "
@@ -38,7 +36,7 @@ def _check_order(dtype: np.dtype[Any]) -> None:
 
 
 def _argsort_infer(x: Any, *, axis: int) -> Types:
-    _check_order(x.type.dtype)
+    check_order(x.type.dtype)
     return (ArrayType(INT64, x.type.shape),)
 
 
@@ -81,7 +79,7 @@ def argsort(x: Any, axis: int | None = -1, descending: bool = False, stable: boo
     # As NumPy's: of an array of 0 dimensions there is one index.
     x = of_list(x)
     x, place = _flat(x, None if ndim_of(x) == 0 and axis in (0, -1) else axis)
-    _check_order(x.dtype)
+    check_order(x.dtype)
     if not descending:
         return bind(argsort_op, [x], {"axis": place})
     # Equal elements keep their order when the reversed array is sorted and the result is reversed
@@ -236,138 +234,6 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any
     # The end point itself is a value, not an end of a piece: exactly `fp[-1]`.
     result = where(equal(x, high), last, result)
     return where(less(high, x), last if right is None else right, result)
-
-
-# --- order statistics -----------------------------------------------------------------------------
-
-
-PICKED = frozenset({"lower", "higher", "nearest"})
-"""The methods whose result is one of the elements."""
-
-
-def quantile(
-    x: Any,
-    q: Any,
-    axis: int | Sequence[int] | None = None,
-    keepdims: bool = False,
-    method: str = "linear",
-) -> Any:
-    """The q-th quantiles (0 to 1, known numbers) over axes; a list of them gives a leading axis.
-    NaN where there is one.
-
-    `method` is "linear", "lower", "higher", "nearest" or "midpoint". As in NumPy the dtype of a q
-    that has one, or of a list of floats, takes part in that of an interpolated result; a Python
-    number does not.
-
-    >>> import tracegrad as tg
-    >>> float(tg.quantile([1.0, 2.0, 4.0], 0.25))
-    1.5
-    """
-    places = _places(q)
-    if places.dtype.kind in "iu" and method == "linear":
-        # The ends themselves.
-        method = "nearest"
-    return _quantile(x, places, _dtype_beside(q, places), axis, keepdims, method)
-
-
-def percentile(
-    x: Any,
-    q: Any,
-    axis: int | Sequence[int] | None = None,
-    keepdims: bool = False,
-    method: str = "linear",
-) -> Any:
-    """The q-th percentiles (0 to 100) over axes; see `quantile`.
-
-    >>> import tracegrad as tg
-    >>> float(tg.percentile([1.0, 2.0, 4.0], 50))
-    2.0
-    """
-    places = _places(q) / 100
-    return _quantile(x, places, _dtype_beside(q, places), axis, keepdims, method)
-
-
-def _places(q: Any) -> Any:
-    """Which part of the elements lies below, as an array of real numbers."""
-    places = np.asarray(q)
-    if places.dtype.kind not in "biuf":
-        raise explained_here(TypeError(f"q is {describe(q)}; it must be a real number, or several"))
-    return places
-
-
-def _dtype_beside(q: Any, places: Any) -> Any:
-    """The dtype that `q` contributes to the result; None for Python's numbers."""
-    return None if isinstance(q, (int, float)) and not isinstance(q, np.generic) else places.dtype
-
-
-def median(x: Any, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
-    """The median over axes: the mean of the two middle elements where their number is even. NaN
-    where there is one.
-
-    >>> import tracegrad as tg
-    >>> float(tg.median([5.0, 1.0, 2.0, 3.0]))
-    2.5
-    """
-    return _quantile(x, np.asarray(0.5), None, axis, keepdims, "midpoint")
-
-
-def _quantile(
-    x: Any, q: Any, beside: Any, axis: int | Sequence[int] | None, keepdims: bool, method: str
-) -> Any:
-    x, q = as_array(x), q.astype(np.float64)
-    _check_order(x.dtype)
-    if np.any((q < 0) | (q > 1)):
-        raise ValueError("quantiles must lie between 0 and 1 (percentiles between 0 and 100)")
-    if method not in PICKED:
-        if method not in ("linear", "midpoint"):
-            raise ValueError(
-                'method must be "linear", "lower", "higher", "nearest" or '
-                f'"midpoint", not {method!r}'
-            )
-        x = x if x.dtype.kind == "f" else convert(x, np.float64)
-    dtype = x.dtype if method in PICKED or beside is None else np.result_type(x.dtype, beside)
-    shape = shape_of(x)
-    axes = normalize_axes(axis, len(shape))
-    lead = tuple(s for k, s in enumerate(shape) if k not in axes)
-    flat = reshape(transpose(x, moved_axes(axes, len(shape))), (*lead, count(shape, axes)))
-    last = int(shape_of(flat)[-1]) - 1
-    if last < 0:
-        raise ShapeError(
-            f"a quantile of no elements: axes {axes} of an array of shape {show(shape)} are empty"
-        )
-    ordered = sort(flat, -1)
-    worst = pick(ordered, last)
-
-    def one(at: float) -> Any:
-        low, high = int(np.floor(at)), int(np.ceil(at))
-        weight = at - low
-        if method == "nearest":
-            low = high = int(np.rint(at))
-        elif method in PICKED:
-            low = high = low if method == "lower" else high
-        elif method == "midpoint":
-            weight = 0.5
-        value = pick(ordered, low)
-        if high != low:
-            value = add(value, mul(sub(pick(ordered, high), value), dtype.type(weight)))
-        value = where(isnan(worst), worst, value) if x.dtype.kind == "f" else value
-        return reshape(convert(value, dtype), kept(shape, axes) if keepdims else lead)
-
-    if q.ndim == 0:
-        return one(float(q) * last)
-    return reshape(
-        stack([one(float(v) * last) for v in q.ravel()]),
-        (*q.shape, *(kept(shape, axes) if keepdims else lead)),
-    )
-
-
-def pick(x: Any, index: int) -> Any:
-    """`x[..., index]`."""
-    shape = shape_of(x)
-    return reshape(
-        slice_array(x, (*[0] * (len(shape) - 1), index), (*shape[:-1], 1), (1,) * len(shape)),
-        shape[:-1],
-    )
 
 
 OPS = (argsort_op, searchsorted_op)

@@ -1,0 +1,288 @@
+"""Quantiles and medians over axes, with NumPy's methods, of all elements or of those that are not
+NaN.
+
+The elements are sorted, which puts NaN last. A quantile lies at a place among them that is no
+whole number, between the elements below and above it. How many elements count is known, or, where
+NaN are passed over, an array: the rules for places are written for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...checks import describe, explained_here
+from ...dtypes import inexact
+from ...errors import ShapeError
+from ...ir.dispatch import Value
+from ...types import show
+from ..arrays.concatenation import stack
+from ..arrays.shape import expand_dims, reshape, squeeze, transpose
+from ..arrays.slices import slice_array
+from ..define import as_array, shape_of
+from ..elementwise.arithmetic import div, sub, where
+from ..elementwise.comparison import maximum
+from ..elementwise.derived import add, convert, mul
+from ..elementwise.logic import isnan, logical_not
+from ..places.along import take_along_axis
+from .axes import count, kept, moved_axes, normalize_axes
+from .reductions import sum as total
+from .sorting import check_order, sort
+
+Axis = int | Sequence[int] | None
+Place = Callable[[Any, Any], Any]
+
+
+class Method(NamedTuple):
+    """How a quantile is found among n sorted elements (Hyndman and Fan 1996)."""
+
+    place: Place
+    """Where the quantile q of n elements lies, counted from 0."""
+    weight: Callable[[Any, Any], Any] | None = lambda part, place: part
+    """The weight of the element above, of the part of a step that the place lies above the one
+    below; None where the place is one of the elements."""
+
+
+def _between(alpha: float, beta: float) -> Place:
+    return lambda n, q: n * q + (alpha + q * (1 - alpha - beta)) - 1
+
+
+def _next(stays: Callable[[Any], Any]) -> Place:
+    """The element above, but where `stays` says so of the place the one below."""
+
+    def rounded(place: Any) -> Any:
+        return np.maximum(np.floor(place) + np.where(stays(place), 0, 1), 0)
+
+    return lambda n, q: rounded(n * q - 1)
+
+
+def _closest(n: Any, q: Any) -> Any:
+    place = n * q - 1 - 0.5
+    low = np.floor(place)
+    return np.maximum(low + np.where((place == low) & (low % 2 == 1), 0, 1), 0)
+
+
+METHODS: dict[str, Method] = {
+    "linear": Method(lambda n, q: (n - 1) * q),
+    "lower": Method(lambda n, q: np.floor((n - 1) * q), None),
+    "higher": Method(lambda n, q: np.ceil((n - 1) * q), None),
+    "nearest": Method(lambda n, q: np.round((n - 1) * q), None),
+    "midpoint": Method(
+        lambda n, q: 0.5 * (np.floor((n - 1) * q) + np.ceil((n - 1) * q)),
+        lambda part, place: np.where(place % 1 == 0, 0.0, 0.5),
+    ),
+    "inverted_cdf": Method(_next(lambda place: place == np.floor(place)), None),
+    "averaged_inverted_cdf": Method(
+        lambda n, q: n * q - 1, lambda part, place: np.where(part == 0, 0.5, 1.0)
+    ),
+    "closest_observation": Method(_closest, None),
+    "interpolated_inverted_cdf": Method(_between(0, 1)),
+    "hazen": Method(_between(0.5, 0.5)),
+    "weibull": Method(_between(0, 0)),
+    "median_unbiased": Method(_between(1 / 3, 1 / 3)),
+    "normal_unbiased": Method(_between(3 / 8, 3 / 8)),
+}
+
+
+def quantile(
+    x: Any, q: Any, axis: Axis = None, keepdims: bool = False, method: str = "linear"
+) -> Any:
+    """The q-th quantiles (0 to 1, known numbers) over axes; a list of them gives a leading axis.
+    NaN where there is one.
+
+    `method` is one of NumPy's 13. As in NumPy the dtype of a q that has one, or of a list of
+    floats, takes part in that of an interpolated result; a Python number does not.
+
+    >>> import tracegrad as tg
+    >>> float(tg.quantile([1.0, 2.0, 4.0], 0.25))
+    1.5
+    """
+    return quantiles(x, known(q), type(q) in (int, float), axis, keepdims, method)
+
+
+def percentile(
+    x: Any, q: Any, axis: Axis = None, keepdims: bool = False, method: str = "linear"
+) -> Any:
+    """The q-th percentiles (0 to 100) over axes; see `quantile`.
+
+    >>> import tracegrad as tg
+    >>> float(tg.percentile([1.0, 2.0, 4.0], 50))
+    2.0
+    """
+    return quantiles(x, known(q) / 100, type(q) in (int, float), axis, keepdims, method)
+
+
+def nanquantile(
+    x: Any, q: Any, axis: Axis = None, keepdims: bool = False, method: str = "linear"
+) -> Any:
+    """The q-th quantiles of the elements that are not NaN; NaN where there is none. See
+    `quantile`.
+
+    >>> import tracegrad as tg
+    >>> float(tg.nanquantile([1.0, float("nan"), 2.0, 4.0], 0.25))
+    1.5
+    """
+    return quantiles(x, known(q), type(q) in (int, float), axis, keepdims, method, skip=True)
+
+
+def nanpercentile(
+    x: Any, q: Any, axis: Axis = None, keepdims: bool = False, method: str = "linear"
+) -> Any:
+    """The q-th percentiles (0 to 100) of the elements that are not NaN; see `nanquantile`.
+
+    >>> import tracegrad as tg
+    >>> float(tg.nanpercentile([1.0, float("nan"), 2.0, 4.0], 50))
+    2.0
+    """
+    q, weak = known(q) / 100, type(q) in (int, float)
+    return quantiles(x, q, weak, axis, keepdims, method, skip=True)
+
+
+def median(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+    """The median over axes: the mean of the two middle elements where their number is even. NaN
+    where there is one.
+
+    >>> import tracegrad as tg
+    >>> float(tg.median([5.0, 1.0, 2.0, 3.0]))
+    2.5
+    """
+    return _median(x, axis, keepdims, skip=False)
+
+
+def nanmedian(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+    """The median of the elements that are not NaN; NaN where there is none.
+
+    >>> import tracegrad as tg
+    >>> float(tg.nanmedian([5.0, float("nan"), 1.0, 2.0]))
+    2.0
+    """
+    return _median(x, axis, keepdims, skip=True)
+
+
+def _median(x: Any, axis: Axis, keepdims: bool, skip: bool) -> Any:
+    given = _Sorted(x, axis, keepdims, skip)
+    n = given.count
+    low, high = given.pick((n - 1) // 2), given.pick(n // 2)
+    if given.x.dtype.kind != "f":
+        low, high = convert(low, np.float64), convert(high, np.float64)
+    odd = n % 2 == 1
+    # One element is itself: twice the largest number is infinite.
+    return given.result(_chosen(odd, lambda: low, lambda: div(add(low, high), 2)))
+
+
+def known(q: Any) -> Any:
+    """Which part of the elements lies below, as an array of real numbers."""
+    places = np.asarray(q)
+    if places.dtype.kind not in "biuf":
+        raise explained_here(TypeError(f"q is {describe(q)}; it must be a real number, or several"))
+    return places.astype(np.int64) if places.dtype.kind == "b" else places
+
+
+def quantiles(
+    x: Any,
+    q: Any,
+    weak: bool,
+    axis: Axis,
+    keepdims: bool,
+    method: str,
+    *,
+    skip: bool = False,
+    above: Callable[[Any], Any] = lambda place: np.floor(place) + 1,
+) -> Any:
+    """The quantiles, of which `weak` says whether they are given as Python's number, which raises
+    no dtype. `above` gives the place of the element above a place."""
+    if method not in METHODS:
+        raise ValueError(f"method is {method!r}; it must be one of {', '.join(METHODS)}")
+    if np.any((q < 0) | (q > 1) | np.isnan(q)):
+        raise ValueError("quantiles must lie between 0 and 1 (percentiles between 0 and 100)")
+    given, rule = _Sorted(x, axis, keepdims, skip), METHODS[method]
+
+    def one(q: Any) -> Any:
+        n = given.count if isinstance(given.count, int) else convert(given.count, q.dtype)
+        place = rule.place(n, q)
+        if rule.weight is None or (method == "linear" and q.dtype.kind in "iu"):
+            return given.result(given.pick(place))
+        low = np.clip(np.floor(place), 0, n - 1)
+        # At an end both are its element.
+        high = np.where(place < 0, 0, np.clip(above(place), 0, n - 1))
+        part = _as(rule.weight(place - np.floor(place), place), place.dtype)
+        return given.result(_lerp(given.pick(low), given.pick(high), part, weak))
+
+    if q.ndim == 0:
+        return one(q[()])
+    shape = given.shape
+    return reshape(stack([one(v) for v in q.ravel()]), (*q.shape, *shape))
+
+
+def _lerp(a: Any, b: Any, part: Any, weak: bool) -> Any:
+    """What lies so far between two elements, computed from the nearer one, as NumPy does it."""
+    gap = sub(b, a)
+
+    def times(w: Any) -> Any:
+        if weak:
+            w = float(w) if isinstance(w, np.generic) else convert(w, inexact(gap.dtype))
+        return mul(gap, w)
+
+    return _chosen(part >= 0.5, lambda: sub(b, times(1 - part)), lambda: add(a, times(part)))
+
+
+def _chosen(condition: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
+    """One of two values by a condition that is known, or by element."""
+    if isinstance(condition, (bool, np.bool_)):
+        return yes() if condition else no()
+    return where(condition, yes(), no())
+
+
+def _as(x: Any, dtype: Any) -> Any:
+    """A place, known or not, as another dtype."""
+    return convert(x, dtype) if isinstance(x, Value) else np.asarray(x).astype(dtype)[()]
+
+
+class _Sorted:
+    """The elements over some axes in their order, and what a result over these axes looks like."""
+
+    def __init__(self, x: Any, axis: Axis, keepdims: bool, skip: bool) -> None:
+        self.x = as_array(x)
+        check_order(self.x.dtype)
+        shape = shape_of(self.x)
+        axes = normalize_axes(axis, len(shape))
+        lead = tuple(s for k, s in enumerate(shape) if k not in axes)
+        self.shape = kept(shape, axes) if keepdims else lead
+        flat = reshape(transpose(self.x, moved_axes(axes, len(shape))), (*lead, count(shape, axes)))
+        n = int(shape_of(flat)[-1])
+        if not n:
+            raise ShapeError(
+                f"a quantile of no elements: axes {axes} of an array of shape {show(shape)} "
+                "are empty"
+            )
+        self.ordered = sort(flat, -1)
+        self.last = n - 1
+        skip = skip and self.x.dtype.kind == "f"
+        self.count: Any = maximum(total(logical_not(isnan(flat)), -1), 1) if skip else n
+        """How many elements count, at least one."""
+        self.worst = None if skip or self.x.dtype.kind != "f" else self.pick(n - 1)
+        """NaN where there is one."""
+
+    def pick(self, index: Any) -> Any:
+        """The element at a place, of which there is one for all or one for each."""
+        if isinstance(self.count, int):
+            return pick(self.ordered, int(index))
+        found = take_along_axis(self.ordered, expand_dims(convert(index, np.int64), -1), -1)
+        return squeeze(found, -1)
+
+    def result(self, value: Any) -> Any:
+        """The value, or the NaN among the elements, in the shape of the result."""
+        if self.worst is not None:
+            value = where(isnan(self.worst), convert(self.worst, value.dtype), value)
+        return reshape(value, self.shape)
+
+
+def pick(x: Any, index: int) -> Any:
+    """`x[..., index]`."""
+    shape = shape_of(x)
+    return reshape(
+        slice_array(x, (*[0] * (len(shape) - 1), index), (*shape[:-1], 1), (1,) * len(shape)),
+        shape[:-1],
+    )
