@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import codegen as codegen
+    from codegen import addresses as addresses
     from codegen import inplace as inplace
     from codegen import integers as integers
     from codegen import kernel as kernel
@@ -26,7 +27,16 @@ if TYPE_CHECKING:
     from codegen import work as work
 else:
     from tracegrad import codegen
-    from tracegrad.codegen import integers, loading, locks, lowering, records, scalars, syntax
+    from tracegrad.codegen import (
+        addresses,
+        integers,
+        loading,
+        locks,
+        lowering,
+        records,
+        scalars,
+        syntax,
+    )
 
     inplace = loading.Late("tracegrad.codegen.inplace")
     kernel = loading.Late("tracegrad.codegen.kernel")
@@ -37,6 +47,7 @@ else:
     work = loading.Late("tracegrad.codegen.work")
 
 __all__ = [
+    "addresses",
     "codegen",
     "inplace",
     "integers",

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..addresses import address_of
 from . import driver
 
 Layout = np.ndarray[Any, Any]
@@ -49,7 +50,7 @@ def arrays() -> Arrays | None:
 
     def on(index: int, layout: Layout) -> Any:
         # A layout is the owner of its memory. (`asarray` takes ten times as long.)
-        address = layout.__array_interface__["data"][0] if layout.size else 0
+        address = address_of(layout) if layout.size else 0
         place = pointer(memory(address, layout.nbytes, layout, index), 0)
         return cupy.ndarray(layout.shape, layout.dtype, place, strides=layout.strides)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 
+from ..addresses import address_of
 from ..disk import cache
 from . import driver
 from .compile import Start, starters
@@ -22,7 +23,7 @@ def copy(index: int, destination: Layout, source: Layout) -> None:
     if destination.flags.forc and destination.strides == source.strides:
         driver.move(index, destination, source)
         return
-    words = [x.__array_interface__["data"][0] for x in (destination, source)]
+    words = [address_of(x) for x in (destination, source)]
     words += [*destination.shape, *destination.strides, *source.strides]
     driver.enter(index)
     _kernel(destination.ndim, destination.itemsize, index)(destination.size, words)

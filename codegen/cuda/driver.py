@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from ..addresses import address_of
+
 Layout = np.ndarray[Any, Any]
 APART = 1 << 52
 """What simulated addresses lie above the memory that they mean; no process has memory there."""
@@ -148,7 +150,7 @@ def allocate(index: int, nbytes: int) -> tuple[int, Any]:
                 raise MemoryError(f"cuda:{index} has no {nbytes} bytes left") from error
             raise
     return (
-        owner._ary.ctypes.data + APART
+        address_of(owner._ary) + APART
         if simulated()
         else int(owner.__cuda_array_interface__["data"][0])
     ), owner
@@ -157,17 +159,16 @@ def allocate(index: int, nbytes: int) -> tuple[int, Any]:
 def native(index: int, layout: Layout) -> Any:
     """The memory of a layout as numba-cuda's array, which kernels take; it keeps the memory
     alive."""
-    interface = layout.__array_interface__
     if simulated():
-        address = interface["data"][0] - APART * bool(layout.size)
+        address = address_of(layout) - APART * bool(layout.size)
         return _simulated_array()(
             array_at(address, layout.shape, layout.dtype, layout.strides, layout)
         )
     description = {
         "shape": layout.shape,
         "strides": layout.strides,
-        "typestr": interface["typestr"],
-        "data": (interface["data"][0] if layout.size else 0, False),
+        "typestr": layout.dtype.str,
+        "data": (address_of(layout) if layout.size else 0, False),
         "version": 3,
     }
     with target().gpus[index]:
@@ -262,12 +263,6 @@ def clear(index: int, destination: Layout) -> None:
     """Zero gapless memory, after what the device was told before."""
     if destination.size:
         _order(index, "cuMemsetD8Async", address_of(destination), 0, destination.nbytes, 0)
-
-
-def address_of(x: np.ndarray[Any, Any]) -> int:
-    """Where the first element lies, there or in the host's memory."""
-    address: int = x.__array_interface__["data"][0]
-    return address
 
 
 def _order(index: int, what: str, *given: int) -> None:

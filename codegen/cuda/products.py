@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..addresses import address_of
 from ..disk import cache
 from ..printer import dtype_name
 from . import driver
@@ -51,7 +52,7 @@ def product(
     k = a.shape[1] if turned_a else a.shape[2]
     if out.size == 0:
         return
-    words = [x.__array_interface__["data"][0] for x in (a, b, a if scale is None else scale, out)]
+    words = [address_of(x) for x in (a, b, a if scale is None else scale, out)]
     words += [m, n, k, batches]
     for x, turned in ((a, turned_a), (b, turned_b)):
         row, column = (1, x.shape[2]) if turned else (x.shape[2], 1)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import kernel
+from ..addresses import address_of
 from ..integers import Int, evaluate, symbols
 from . import driver
 from .compile import starters
@@ -155,7 +156,7 @@ class _Call:
         arguments: list[int] = []
         for b in launch.buffers:
             x = self.found[b.name]
-            arguments.append(x.__array_interface__["data"][0])
+            arguments.append(address_of(x))
             if b.layout == "A":
                 arguments += x.strides
         for word in launch.scratch:
@@ -163,7 +164,7 @@ class _Call:
                 self.found[word] = self.runner.take(16 * PARTS)
             if word == "arrivals":
                 self.found[word] = self.cleared(8)
-            arguments.append(self.found[word].__array_interface__["data"][0])
+            arguments.append(address_of(self.found[word]))
         arguments += [int(self.numbers[name]) for name in launch.scalars]
         work = self.work(launch.work)
         if work <= 0 and not launch.single and not launch.waits:

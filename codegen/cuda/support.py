@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numba import config, cuda
 
+from ..addresses import address_of
 from .driver import APART, array_at
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
@@ -22,7 +23,7 @@ SIMULATED = bool(config.ENABLE_CUDASIM)
 def view(base: Any, offset: Any, shape: tuple[Any, ...], dtype: Any) -> Any:
     """`shape` elements of `dtype` in C order, `offset` bytes after an address (or after the start
     of an array)."""
-    start = base.__array_interface__["data"][0] if isinstance(base, np.ndarray) else base - APART
+    start = address_of(base) if isinstance(base, np.ndarray) else base - APART
     return array_at(start + offset, shape, dtype) if 0 not in shape else np.empty(shape, dtype)
 
 
@@ -35,7 +36,7 @@ def strided(base: Any, shape: tuple[Any, ...], strides: tuple[Any, ...], dtype: 
 
 def aligned(x: Any, width: Any) -> Any:
     """Whether the first element lies where vectors of so many elements may begin."""
-    return x.ctypes.data % (width * x.itemsize) == 0
+    return address_of(x) % (width * x.itemsize) == 0
 
 
 def load_2(x: Any, i: Any) -> Any:

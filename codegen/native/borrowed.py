@@ -20,6 +20,8 @@ from numba.core.pythonapi import NativeValue
 from numba.extending import register_model, unbox
 from numba.np import arrayobj, numpy_support
 
+from ..addresses import address_of
+
 HEAD = object.__basicsize__
 """Bytes of an object's header; the fields below follow it and are part of NumPy's stable ABI."""
 POINTER = 8
@@ -41,7 +43,7 @@ def available() -> bool:
     strides = ctypes.c_void_p.from_address(at + STRIDES).value or 0
     descr = ctypes.c_void_p.from_address(at + DESCR).value or 0
     return (
-        ctypes.c_void_p.from_address(at + DATA).value == probe.ctypes.data
+        ctypes.c_void_p.from_address(at + DATA).value == address_of(probe)
         and ctypes.c_int.from_address(at + NDIM).value == 2
         and (ctypes.c_ssize_t * 2).from_address(dims)[:] == [2, 3]
         and (ctypes.c_ssize_t * 2).from_address(strides)[:] == [12, 4]

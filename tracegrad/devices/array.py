@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .._codegen import loading
+from .._codegen import addresses, loading
 from .device import CPU, Device, driver, resolve
 from .pool import pool_of
 
@@ -93,7 +93,7 @@ class DeviceArray:
     @property
     def pointer(self) -> int:
         """The address of the first element in the device's memory."""
-        address: int = self.layout.__array_interface__["data"][0]
+        address: int = addresses.address_of(self.layout)
         return address
 
     # --- views ------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._codegen import addresses
 from ..checks import REFUSED, explained_here
 from ..devices import DeviceArray, exchange
 from ..ir.dispatch import Value
@@ -57,7 +58,8 @@ class Interchange(Value):
         self._refresh()
         if type(self._data) is DeviceArray:
             return self._data.pointer
-        return int(self._concrete("data_ptr()", "A traced value has no memory.").ctypes.data)
+        data = self._concrete("data_ptr()", "A traced value has no memory.")
+        return addresses.address_of(data)
 
     def __dlpack_device__(self: Any) -> tuple[int, int]:
         """The device, as DLPack numbers it."""
@@ -136,7 +138,8 @@ class Interchange(Value):
         """How many elements of the base's memory lie before the first."""
         data = self._layout("storage_offset()")
         base = data if self._base is None else self._base._layout("storage_offset()")
-        return int(data.ctypes.data - base.ctypes.data) // int(data.itemsize)
+        distance = addresses.address_of(data) - addresses.address_of(base)
+        return distance // int(data.itemsize)
 
     def _layout(self: Any, asked: str) -> np.ndarray[Any, Any]:
         """Where the elements lie, not to be read."""

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .._codegen import locks
+from .._codegen import addresses, locks
 
 LARGE = 1 << 20
 """Smaller results (in bytes) are left to NumPy, whose allocator reuses them well."""
@@ -53,7 +53,7 @@ class Pool:
         if nbytes < LARGE or nbytes > self.limit:
             return np.empty(shape, dtype)
         block = self.take(nbytes + ALIGNMENT)
-        return np.ndarray(shape, dtype, block, -block.ctypes.data % ALIGNMENT)
+        return np.ndarray(shape, dtype, block, -addresses.address_of(block) % ALIGNMENT)
 
     def take(self, nbytes: int) -> Block:
         """A free block of at least this size, not much larger; else a new one."""

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from .._codegen import addresses
 from ..autograd.anomaly_mode import ANOMALY
 from ..devices import DeviceArray, to_host
 from ..ir import upward
@@ -352,7 +353,8 @@ class Mutations:
         data = tensor._data
         known = self.handles.setdefault(id(_owner(data)), weakref.WeakValueDictionary())
         plain = isinstance(data, np.ndarray)
-        part = (data.ctypes.data, data.shape, data.strides, data.dtype) if plain else id(data)
+        where = addresses.address_of(data) if plain else id(data)
+        part = (where, data.shape, data.strides, data.dtype) if plain else where
         handle = known.get(part)
         if handle is None:
             handle = known[part] = _Handle()
