@@ -295,9 +295,9 @@ class Printer:
                 text = ", ".join(self.argument(a) for a in arguments)
                 self.line(depth, f"{name}({text})" + (f"  # {comment}" if comment else ""))
             case kernel.Check(condition, code, value):
-                self.line(depth, f"if not ({self.expression(condition)}) and status[0] == 0:")
-                self.line(depth + 1, f"status[0] = {code}")
-                self.line(depth + 1, f"status[1] = {self.expression(value)}")
+                self.failed(
+                    depth, f"not ({self.expression(condition)})", code, self.expression(value)
+                )
 
     def counted(self, depth: int, loop: kernel.Loop, ends: str) -> None:
         """A loop; what it checks of indices is the largest of them, asked behind the loop: so the
@@ -330,12 +330,15 @@ class Printer:
         self.body(depth + 1, body)
         for name, code, size in checks:
             limit = size if size.isdigit() and self.word == "{}" else f"index({size})"
-            self.line(depth, f"if {name} >= {limit} and status[0] == 0:")
-            self.line(depth + 1, f"status[0] = {code}")
-            self.line(
-                depth + 1,
-                f"status[1] = signed({name}) - {size} if signed({name}) < 0 else signed({name})",
-            )
+            value = f"signed({name}) - {size} if signed({name}) < 0 else signed({name})"
+            self.failed(depth, f"{name} >= {limit}", code, value)
+
+    def failed(self, depth: int, condition: str, code: int, value: str) -> None:
+        """Record the first failure: its code, and the value that was wrong."""
+        first, second = self.integer(0), self.integer(1)
+        self.line(depth, f"if {condition} and status[{first}] == 0:")
+        self.line(depth + 1, f"status[{first}] = {code}")
+        self.line(depth + 1, f"status[{second}] = {value}")
 
     def argument(self, value: Any) -> str:
         if isinstance(value, str):

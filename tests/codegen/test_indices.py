@@ -50,8 +50,11 @@ def written(body: str) -> str:
         ("x = np.empty((3, n + 1), np.int64)", "x = np.empty((index(3), n + index(1)), np.int64)"),
         ("f(x, signed(3), True, 4)", "f(x, signed(index(3)), True, 4)"),
         ("first = 2 if phase < 0 else index(lo)", "first = index(2) if phase < 0 else index(lo)"),
-        ("if farthest_0 >= 6 and status[0] == 0:\n    status[0] = 1\n    status[1] = 6",
-         "if farthest_0 >= index(6) and status[0] == 0:\n    status[0] = 1\n    status[1] = 6"),
+        ("k = 0 if phase < 0 else index(hi)", "k = index(0) if phase < 0 else index(hi)"),
+        ("k = 0 if phase < 0 else hi", "k = 0 if phase < 0 else hi"),
+        ("k = index(0)\nif k >= 6 and j >= 6:\n    status[0] = 1\n    status[1] = 6",
+         "k = index(0)\nif k >= index(6) and j >= 6:\n"
+         "    status[index(0)] = 1\n    status[index(1)] = 6"),
         ("if n > 1:\n    y = x[1]\nelse:\n    y = x[2]",
          "if n > 1:\n    y = x[index(1)]\nelse:\n    y = x[index(2)]"),
         ("for i in range(0, n - 1):\n    x[i + 1] += 1",
