@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -83,6 +84,9 @@ def make_entry(
         undisturbed()
         traced = _with_state(watch, trace)
     check_drawn(name, watch, drawn)
+    if not around.not_loaded.isdisjoint(sys.modules):
+        # A module was loaded by the function while it was traced.
+        around = Surroundings(function, static)
     arrays = {**around.arrays, **watch.places}
     if any(not isinstance(c.target, int) and id(c.target) not in arrays for c in traced.changes):
         # What the function made and kept while it was traced, as optimizers do with their state, is

@@ -18,7 +18,9 @@ from ..autograd.function import Function
 from ..holders import GroupHolder, ModuleHolder, OptimizerHolder, RuleHolder
 from ..ops.random import Generator
 from ..tensor import Boxed
-from .places import ATTRIBUTE, Fact, Place, root
+from .names import IN_OWN_MODULE, modules_of, names_of, not_loaded, texts_of, variables_of
+from .places import ABSENT, ATTRIBUTE, ENTRY, ITEM, Fact, Place, root
+from .reach import library
 
 _SCALARS = (bool, int, float, complex, str, type(None), np.generic)
 _LIMIT = 5000
@@ -30,7 +32,6 @@ _MOST_CODE = 300
 _CONSTRUCTORS = frozenset(
     ("__init__", "__new__", "__post_init__", "__repr__", "__init_subclass__", "__class_getitem__")
 )
-_LIBRARIES = ("numpy", "scipy", "tracegrad")
 STATEFUL = (ModuleHolder, OptimizerHolder)
 """Arguments that are passed as they are, and whose arrays are read and written by reference."""
 
@@ -47,6 +48,8 @@ class Surroundings:
     def __init__(self, function: Any, given: Sequence[tuple[Any, type, Any]] = ()) -> None:
         self.arrays: dict[int, Place] = {}
         self.facts: list[Fact] = []
+        self.not_loaded: set[str] = set()
+        """What the functions import that is no module yet."""
         self._whole: set[Place | None] = set()
         """Dataclasses: as trees they are read field by field."""
         self._seen: set[int] = set()
@@ -133,7 +136,7 @@ class Surroundings:
                 self._value(function, root("self", function), 0, _names(kind.__call__))
                 self._function(kind.__call__)
             return
-        names = tuple(dict.fromkeys(_names(function)))
+        names = _names(function)
         self._mentioned.update(names)
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             try:
@@ -147,10 +150,29 @@ class Surroundings:
         space = function.__globals__
         if not _foreign(space.get("__name__")):
             return
+        texts = texts_of(function)
+        asked = () if IN_OWN_MODULE.isdisjoint(names) else texts
+        self._space(space, names, (*variables_of(code), *texts), asked)
+        self.not_loaded |= not_loaded(function)
+        for name, module in modules_of(function, names):
+            if _foreign(name):
+                self._value(module, root(name, module), 0, names)
+
+    def _space(
+        self,
+        space: dict[str, Any],
+        names: tuple[str, ...],
+        read: tuple[str, ...],
+        asked: tuple[str, ...] = (),
+    ) -> None:
+        """The variables of a module that are read, or asked for, which may not be there, by code
+        with these names."""
         variables = root("", space)
-        for name in dict.fromkeys(_globals(code)):
+        for name in dict.fromkeys((*read, *asked)):
             if name in space:
-                self._value(space[name], variables.then(name, "{it}[{key}]", name), 0, names)
+                self._value(space[name], variables.then(name, ITEM, name), 0, names)
+            elif name in asked:
+                self.facts.append((variables.then(name, ABSENT[ITEM], name), False))
 
     def _value(self, value: Any, place: Place, depth: int, names: tuple[str, ...]) -> None:
         self._count += 1
@@ -182,6 +204,10 @@ class Surroundings:
                 _wrapped(value), ModuleHolder
             ):
                 self._function(value)
+                space = getattr(value, "__globals__", None)
+                if "__globals__" in names and space is not None and id(space) not in self._seen:
+                    self._seen.add(id(space))
+                    self._space(space, names, names)
         elif isinstance(value, RuleHolder):
             self.facts.append((place, value))
             for name in ("function", "forward", "backward", "rule"):
@@ -199,7 +225,7 @@ class Surroundings:
                     if name in vars(value) and not isinstance(vars(value)[name], types.ModuleType):
                         self._value(
                             vars(value)[name],
-                            place.then(f".{name}", "{it}.__dict__[{key}]", name),
+                            place.then(f".{name}", ENTRY, name),
                             depth + 1,
                             names,
                         )
@@ -280,21 +306,14 @@ def _wrapped(x: Any) -> Any:
 def _foreign(module: Any) -> bool:
     """Whether a module is not one of the libraries', whose variables no traced function depends
     on."""
-    return (module or "").split(".")[0] not in _LIBRARIES
+    return not library(module)
 
 
 def _names(function: Any) -> tuple[str, ...]:
     """All names that the code of a function mentions, inner functions included."""
-    code = getattr(inspect.unwrap(function), "__code__", None) if callable(function) else None
-    own = getattr(function, "__code__", None)
-    return (*(_of_code(own) if own else ()), *(_of_code(code) if code and code is not own else ()))
-
-
-def _of_code(code: types.CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _of_code(constant)
+    inner = inspect.unwrap(function) if callable(function) else function
+    found = [f for f in (function, inner) if isinstance(f, types.FunctionType)]
+    return tuple(dict.fromkeys([name for f in found for name in names_of(f)]))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -309,17 +328,6 @@ def _loaded(code: types.CodeType) -> frozenset[str]:
     return frozenset(
         own.union(*[_loaded(c) for c in code.co_consts if isinstance(c, types.CodeType)])
     )
-
-
-def _globals(code: types.CodeType) -> Iterator[str]:
-    """The globals that a function and those inside it read: without attributes, or `x.mean` would
-    seem to read a variable `mean`."""
-    yield from (
-        i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")
-    )
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _globals(constant)
 
 
 def _with_methods(cls: type, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ import numpy as np
 
 from ..errors import TracegradError
 from ..ir.lines import OURS
+from .lookups import ASKED, looked_up
 from .places import ITEM, Fact, root
 from .reach import Reach, library
 
@@ -73,6 +74,7 @@ _NAMES = frozenset(
         "uuid7",
         "getnode",
         "secrets",
+        *(f.__name__ for f in ASKED),
     )
 ) | {
     "Random",
@@ -91,6 +93,7 @@ _SOURCES = frozenset(
     id(source)
     for source in (
         *_WATCHED,
+        *ASKED,
         *(uuid.uuid1, uuid.uuid4, random.seed, random.Random, random.SystemRandom),
         *(getattr(np.random, name) for name in ("RandomState", "default_rng", "SeedSequence")),
         *(
@@ -120,15 +123,18 @@ _THROUGH = frozenset(
 class Outside:
     """What was asked for in one trace."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, mentioned: set[str]) -> None:
+        self.name, self.mentioned = name, mentioned
         self.facts: list[Fact] = []
         """Variables of the environment, which later calls compare."""
         self.error: TracegradError | None = None
 
     def asked(self, frame: FrameType, event: str, arg: Any) -> None:
         """The profiling hook."""
-        if event == "c_call":
+        if event == "c_call" and arg in ASKED:
+            if self.error is None and (by := _users(frame)) is not None:
+                self._looked_up(by, arg)
+        elif event == "c_call":
             why = _WATCHED.get(arg)
             if why is None:
                 if arg.__name__ not in _NOW or not (
@@ -165,11 +171,21 @@ class Outside:
             getattr(function, "__self__", None), "__module__", ""
         )
         called = f"{'os' if module == 'posix' else module}.{function.__name__}"
-        line = f"{os.path.basename(by.f_code.co_filename)}:{by.f_lineno}"
         self.error = TracegradError(
-            f"{line}: jit: {self.name} calls {called}, which happens once, "
+            f"{_line(by)}: jit: {self.name} calls {called}, which happens once, "
             f"while the function is traced, so that every call would see {why[1]}. {why[0]}"
         )
+
+    def _looked_up(self, by: FrameType, function: Any) -> None:
+        found = looked_up(by, function, self.mentioned)
+        if isinstance(found, str):
+            self.error = TracegradError(
+                f"{_line(by)}: jit: {self.name} looks a variable up by a name that it computes "
+                f"({found}), so that it would be read once, while the function is traced. Write "
+                "the variable itself or its name as a text there, or pass it as an argument."
+            )
+        elif found is not None:
+            self.facts.append(found)
 
     def _rely_on(self, key: Any) -> None:
         held: Any = getattr(os.environ, "_data", {})
@@ -188,7 +204,7 @@ class Outside:
 def watching(name: str, reach: Reach, facts: list[Fact]) -> Iterator[None]:
     """A block in which a function is traced that can reach what `reach` found; `facts` are what
     later calls have to compare."""
-    found = Outside(name)
+    found = Outside(name, reach.mentioned)
     before: Callable[..., Any] | None = sys.getprofile()
     if not _may_ask(reach) or (before is not None and not callable(before)):
         yield
@@ -249,6 +265,10 @@ def check_drawn(name: str, watch: Any, before: dict[str, Any]) -> None:
 
 def _may_ask(reach: Reach) -> bool:
     return not _NAMES.isdisjoint(reach.mentioned) or not _SOURCES.isdisjoint(reach.seen)
+
+
+def _line(frame: FrameType) -> str:
+    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
 
 
 def _users(frame: FrameType | None) -> FrameType | None:

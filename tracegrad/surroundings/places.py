@@ -35,6 +35,8 @@ class Place:
 
 ATTRIBUTE = "getattr({it}, {key})"
 ITEM, ENTRY, CELL = "{it}[{key}]", "{it}.__dict__[{key}]", "{key}.cell_contents"
+ABSENT = {ITEM: "{key} in {it}", ENTRY: "{key} in {it}.__dict__", ATTRIBUTE: "hasattr({it}, {key})"}
+"""How it is asked whether there is anything at such a place."""
 READERS: dict[str, Callable[[Any, Any], Any]] = {
     "{key}": lambda it, key: key,
     CELL: lambda it, key: key.cell_contents,
@@ -45,11 +47,12 @@ READERS: dict[str, Callable[[Any, Any], Any]] = {
     "len({it})": lambda it, key: len(it),
     "frozenset({it})": lambda it, key: frozenset(it),
     "{it}._grad is None": lambda it, key: it._grad is None,
+    ABSENT[ITEM]: lambda it, key: key in it,
+    ABSENT[ENTRY]: lambda it, key: key in it.__dict__,
+    ABSENT[ATTRIBUTE]: hasattr,
 }
 """The ways to read, as code for the callers that are compiled (compiled/callers.py) and as
 functions."""
-ABSENT = {ITEM: "{key} in {it}", ENTRY: "{key} in {it}.__dict__", ATTRIBUTE: "hasattr({it}, {key})"}
-"""How it is asked whether there is anything at such a place."""
 
 
 def root(path: str, value: Any) -> Place:

@@ -16,7 +16,7 @@ import random
 import sys
 import threading
 import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +24,7 @@ import numpy as np
 from ..holders import ModuleHolder, OptimizerHolder, RuleHolder, ScheduleHolder
 from ..ir.contents import SMALL
 from ..tensor import Boxed
+from .names import modules_of, names_of
 from .places import ATTRIBUTE, CELL, ENTRY, ITEM
 from .variables import (
     Contents,
@@ -205,13 +206,11 @@ class Reach:
                 self._push(Reached(defaults, None, "default"))
         if function.__dict__:
             self._variables(node, ENTRY, copied(function.__dict__))
-        names = tuple(dict.fromkeys(_names(code)))
+        names = names_of(function)
         self.mentioned.update(names)
-        for name in names:
-            # What is imported inside of a function is found by its name.
-            for full in (name, f"{function.__globals__.get('__package__') or ''}.{name}"):
-                if name not in function.__globals__ and full in sys.modules and not library(full):
-                    self._push(Reached(sys.modules[full], None, full))
+        for name, imported in modules_of(function, names):
+            if not library(name):
+                self._push(Reached(imported, None, name))
         self._variables(
             Reached(function.__globals__, None, ""), ITEM, named(function.__globals__, names)
         )
@@ -393,13 +392,6 @@ class Reach:
 
 
 _JITTED = frozenset(("function", "checked", "static_argnames", "donated"))
-
-
-def _names(code: types.CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _names(constant)
 
 
 __all__ = ["Reach", "library"]

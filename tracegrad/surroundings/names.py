@@ -1,0 +1,137 @@
+"""The names by which code finds variables: those that it spells, and, where it looks variables up
+by their names (`globals()["x"]`, `getattr(module, "x")`), the texts that it holds."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import importlib.util
+import re
+import sys
+import types
+from collections.abc import Iterator
+from typing import Any
+
+LOOKUPS = frozenset(
+    (
+        "globals", "locals", "vars", "getattr", "attrgetter", "itemgetter", "methodcaller",
+        "__dict__", "__globals__", "__getattribute__", "f_globals", "f_builtins", "modules",
+        "import_module", "__import__", "getmembers", "getmembers_static", "getattr_static", "eval",
+        "exec", "format", "format_map",
+    )
+)  # fmt: skip
+"""What code names that looks variables up by texts."""
+IN_OWN_MODULE = frozenset(("globals", "vars", "f_globals", "eval", "exec"))
+"""Those of them that may ask for a variable which is not there yet."""
+_PROGRAMS = frozenset(("eval", "exec", "format", "format_map"))
+_BY_IDENTITY = frozenset(map(id, (globals, locals, vars, getattr, eval, exec, __import__)))
+_NAME = re.compile(r"[^\W\d]\w*")
+
+
+@functools.lru_cache(maxsize=4096)
+def spelled(code: types.CodeType) -> tuple[str, ...]:
+    """The names in code, functions inside of it included."""
+    return tuple(dict.fromkeys([*code.co_names, *[n for c in _inner(code) for n in spelled(c)]]))
+
+
+def _inner(code: types.CodeType) -> Iterator[types.CodeType]:
+    return (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
+
+
+@functools.lru_cache(maxsize=4096)
+def _texts(code: types.CodeType) -> tuple[str, ...]:
+    """The names in the texts of code that looks variables up: of a text of several words (a
+    docstring, a message) only where it may be a program."""
+    programs = not _PROGRAMS.isdisjoint(spelled(code))
+    own = [
+        text
+        for constant in code.co_consts
+        for text in texts(constant)
+        if programs or not isinstance(constant, str) or not re.search(r"\s", constant)
+    ]
+    return tuple(dict.fromkeys([*own, *[text for c in _inner(code) for text in _texts(c)]]))
+
+
+def texts(value: Any) -> Iterator[str]:
+    """The names in a text, and in a tuple, list, set or dict of texts; of a text with dots (a
+    module's name) it is one itself."""
+    if isinstance(value, str):
+        if "." in value:
+            yield value
+        yield from _NAME.findall(value)
+    elif isinstance(value, (tuple, list, set, frozenset, dict)):
+        for part in value:
+            if isinstance(part, str):
+                yield from texts(part)
+
+
+@functools.lru_cache(maxsize=4096)
+def variables_of(code: types.CodeType) -> tuple[str, ...]:
+    """The globals that a function and those inside it read: without attributes, or `x.mean` would
+    seem to read a variable `mean`."""
+    own = [i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")]
+    return tuple(dict.fromkeys([*own, *[n for c in _inner(code) for n in variables_of(c)]]))
+
+
+def texts_of(function: types.FunctionType) -> tuple[str, ...]:
+    """Where a function looks variables up, the names in the texts that it reads."""
+    code, space = function.__code__, function.__globals__
+    if LOOKUPS.isdisjoint(spelled(code)) and not any(
+        id(space.get(name)) in _BY_IDENTITY for name in variables_of(code)
+    ):
+        return ()
+    read = [space.get(name) for name in variables_of(code)]
+    for cell in function.__closure__ or ():
+        try:
+            read.append(cell.cell_contents)
+        except ValueError:
+            continue
+    read += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+    found = [text for value in read for text in texts(value)]
+    return tuple(dict.fromkeys([*_texts(code), *found]))
+
+
+def names_of(function: types.FunctionType) -> tuple[str, ...]:
+    """The names by which a function finds variables: those that it spells, and those by which it
+    looks them up."""
+    return tuple(dict.fromkeys([*spelled(function.__code__), *texts_of(function)]))
+
+
+@functools.lru_cache(maxsize=4096)
+def _imports(code: types.CodeType) -> tuple[str, ...]:
+    """The modules that code imports, functions inside of it included; relative ones with dots."""
+    found: list[str] = []
+    before: list[dis.Instruction] = []
+    for i in dis.get_instructions(code):
+        if i.opname == "IMPORT_NAME":
+            level, parts = (b.argval for b in before[-2:])
+            base = "." * level + i.argval
+            found += [base, *(f"{base}{'' if base[-1] == '.' else '.'}{p}" for p in parts or ())]
+        before = [*before[-2:], i]
+    return tuple(dict.fromkeys([*found, *[n for c in _inner(code) for n in _imports(c)]]))
+
+
+def modules_of(function: types.FunctionType, names: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+    """The modules that a function imports, or may find among `sys.modules` by these names."""
+    space, code = function.__globals__, function.__code__
+    package = space.get("__package__") or ""
+    for name in dict.fromkeys((*names, *_imports(code))):
+        full = _absolute(name, package) if name[:1] == "." else name
+        found = sys.modules.get(full)
+        if found is not None and not (space.get(name) is found and name in variables_of(code)):
+            yield full, found
+
+
+def not_loaded(function: types.FunctionType) -> set[str]:
+    """What a function imports that is no module yet: modules that it will load, and what it takes
+    out of modules."""
+    package = function.__globals__.get("__package__") or ""
+    found = {_absolute(n, package) if n[:1] == "." else n for n in _imports(function.__code__)}
+    return found - sys.modules.keys()
+
+
+def _absolute(name: str, package: str) -> str:
+    try:
+        return importlib.util.resolve_name(name, package)
+    except ImportError:
+        return ""
