@@ -11,14 +11,12 @@ import numpy as np
 from .._codegen import locks
 from ..autograd.functions import backward
 from ..autograd.grad_mode import set_grad_enabled
-from ..devices import DeviceArray
 from ..errors import TracegradError
 from ..ir.dispatch import STATE
-from ..ir.graph import Var
 from ..ops.arrays.transfer import fill
 from ..tape.mode import MODE
 from ..tape.saved import before_write
-from ..tensor import Array, Boxed, Tensor
+from ..tensor import Boxed
 from ..transforms.tracing import Change
 from ..tree import flatten, unflatten
 from .entry import Entry
@@ -114,21 +112,6 @@ def set_flags(changes: Sequence[tuple[Change, Any]]) -> None:
     for change, box in changes:
         if change.what == "flag":
             box.requires_grad_(change.value)
-
-
-def result_of(x: Any, tensor: bool) -> Any:
-    """A result as the function itself would give it: a Tensor, or without a box where it needs
-    none, a NumPy scalar for a number. What lies on a device is a Tensor."""
-    if isinstance(x, Boxed):
-        tensor = tensor or type(x._data) is DeviceArray
-        if x.boxes_everything is not tensor:
-            x = x._as(Tensor if tensor else Array)
-        if tensor or isinstance(x._data, Var) or x._requires_grad or x._tangents:
-            return x
-        x = x._data
-    elif tensor or type(x) is DeviceArray:
-        return Tensor(x if type(x) is DeviceArray else np.asarray(x))
-    return x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x
 
 
 def carry_out(changes: Sequence[tuple[Change, Any]], new: Sequence[Any]) -> None:

@@ -20,9 +20,9 @@ from ..surroundings.places import ITEM, Place
 from ..surroundings.stored import Output
 from ..tape.mode import MODE
 from ..tensor import Boxed, Tensor
-from ..transforms.tracing import Change
+from ..transforms.tracing import Change, result_of
 from ..tree import unflatten
-from .effects import carry_out, result_of, set_flags, store, write_back
+from .effects import carry_out, set_flags, store, write_back
 from .entry import Entry
 from .guards import Unfit
 from .on_device import operands

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..checks import pair_of
+from ..devices import CPU
 from ..dtypes import is_differentiable
 from ..errors import DTypeError, ShapeError
 from ..ir.dispatch import STATE
@@ -16,10 +17,11 @@ from ..ir.graph import Var
 from ..ir.levels import forward_level
 from ..ir.trace import Trace, user_line
 from ..ops import convert
+from ..ops.arrays.transfer import place_of, transfer
 from ..sizes import forms
 from ..tape.modes import restoring
 from ..tensor import Array, Boxed, Tensor, inside
-from ..transforms.tracing import check_leaf, cut_history, history_of, plain
+from ..transforms.tracing import check_leaf, cut_history, history_of, plain, result_of
 from ..tree import flatten, map_leaves, unflatten
 from ..types import ArrayType
 
@@ -36,7 +38,8 @@ def jvp(
     """`(result, tangent)`: the result and its derivative in the direction of `tangents` (same
     structure and shapes as `primals`).
 
-    Forward mode with dual numbers (Wengert 1964). With `has_aux`: `(result, tangent, aux)`.
+    Forward mode with dual numbers (Wengert 1964). A tangent is what its result is: a Tensor, an
+    array or a number. With `has_aux`: `(result, tangent, aux)`.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -52,7 +55,7 @@ def jvp(
     outs, tangent_outs, out_spec, aux = _push(function, values, directions, spec, has_aux)
     made = (
         unflatten(out_spec, [plain(o) for o in outs]),
-        unflatten(out_spec, [plain(t) for t in tangent_outs]),
+        unflatten(out_spec, _as_results(tangent_outs, _tensors(outs), directions)),
     )
     return (*made, map_leaves(plain, aux)) if has_aux else made
 
@@ -127,7 +130,24 @@ def apart(tree: Any, tracked: bool = True) -> Any:
 
 def _zero_like(x: Any) -> Any:
     dtype = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
-    return np.zeros(getattr(x, "shape", ()), dtype if is_differentiable(dtype) else np.float64)
+    zero = np.zeros(getattr(x, "shape", ()), dtype if is_differentiable(dtype) else np.float64)
+    return zero if place_of(x) == CPU else transfer(Tensor(zero), place_of(x))
+
+
+def _tensors(values: Sequence[Any]) -> list[bool]:
+    return [isinstance(x, Tensor) for x in values]
+
+
+def _as_results(
+    tangents: Sequence[Any], tensors: Sequence[bool], directions: Sequence[Any]
+) -> list[Any]:
+    """Each tangent of the kind of the result that it belongs to, whatever the directions were;
+    where one of these is a Tensor on the tape, Tensors are also what follows from it there."""
+    recorded = any(isinstance(v, Tensor) and v._requires_grad for v in directions)
+    return [
+        result_of(t, tensor or (recorded and getattr(t, "_requires_grad", False)))
+        for t, tensor in zip(tangents, tensors, strict=True)
+    ]
 
 
 def linearize(function: Function, *primals: Any) -> Any:
@@ -158,6 +178,7 @@ def linearize(function: Function, *primals: Any) -> Any:
     outs, tangents_of_outs, out_spec, _ = _push(function, boxes, directions, spec, aside=trace)
     history = [history_of(t, trace) for t in tangents_of_outs]
     graph, captured = trace.finish(tangents_of_outs, "linearize")
+    tensors = _tensors(outs)
     known = apart(captured)
     # What a derivative inside read without recording it has no history for the pushforward either.
     graph = cut_history(graph, trace.live, history)
@@ -169,6 +190,6 @@ def linearize(function: Function, *primals: Any) -> Any:
         found = evaluate(
             graph, [*[_direction(t, b) for t, b in zip(given, boxes, strict=True)], *known]
         )
-        return unflatten(out_spec, [plain(t) for t in found])
+        return unflatten(out_spec, _as_results(found, tensors, given))
 
     return unflatten(out_spec, [apart(plain(o), tracked=False) for o in outs]), pushforward

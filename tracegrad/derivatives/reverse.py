@@ -28,7 +28,7 @@ from ..tape.leaves import end
 from ..tape.rule_reads import ASK_THE_USER, asking
 from ..tape.tape import AccumulateGrad, End, Node
 from ..tensor import Boxed, Tensor, fresh_leaf
-from ..transforms.tracing import check_leaf, plain
+from ..transforms.tracing import check_leaf, plain, result_of
 from ..tree import flatten, map_leaves, unflatten
 from .forward import apart, jvp
 
@@ -215,6 +215,8 @@ def own_array(g: Any, leaf: Boxed) -> Any:
     """A gradient as the caller's own array: contiguous, writable, not shared, with the face of the
     argument."""
     g = plain(_pruned(g) if leaf._grad_fn is None else g)
+    if isinstance(g, Tensor) and not (isinstance(leaf, Tensor) or g._requires_grad or g._tangents):
+        g = result_of(g, False)
     if isinstance(g, np.ndarray) and not (g.flags.writeable and g.flags.owndata):
         g = np.array(g)
     if isinstance(leaf, Tensor) and not isinstance(g, Tensor):

@@ -9,6 +9,7 @@ from .._codegen import integers, lowering
 from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..ir.op import Op
 from ..ir.verify import EVERY_PASS, verify
+from ..ops.elementwise.derived import convert_op
 from ..sizes import SIZES
 from ..types import ArrayType
 from .algebra import (
@@ -143,13 +144,22 @@ def _inlined(graph: Graph) -> Graph:
         for node in inner.nodes:
             operands = tuple([values[a] if isinstance(a, Var) else a for a in node.inputs])
             if node.op.inlined:
-                values.update(
-                    zip(node.outputs, expand(builder, node.params["graph"], operands), strict=True)
-                )
+                values.update(zip(node.outputs, called(builder, node, operands), strict=True))
                 continue
             copy = node.again(operands)
             values.update(zip(node.outputs, inside(builder, copy, operands), strict=True))
         return [values[a] if isinstance(a, Var) else a for a in inner.outputs]
+
+    def called(builder: Rewriter, node: Node, inputs: Sequence[Atom]) -> list[Atom]:
+        # A derived graph takes the tangent of a Python number for an array.
+        inner: Graph = node.params["graph"]
+        given = [
+            builder.emit(convert_op, [a], {"dtype": v.type.dtype}, node)
+            if isinstance(a, Var) and a.type.weak and not v.type.weak
+            else a
+            for a, v in zip(inputs, inner.inputs, strict=True)
+        ]
+        return expand(builder, inner, given)
 
     def inside(builder: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Sequence[Atom]:
         return builder.keep(
@@ -160,7 +170,7 @@ def _inlined(graph: Graph) -> Graph:
     return rewrite(
         graph,
         lambda b, node, inputs: (
-            expand(b, node.params["graph"], inputs) if node.op.inlined else inside(b, node, inputs)
+            called(b, node, inputs) if node.op.inlined else inside(b, node, inputs)
         ),
     )
 

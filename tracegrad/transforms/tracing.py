@@ -462,3 +462,18 @@ def plain(x: Any) -> Any:
             return x
         x = Tensor(x._data) if type(x._data) is DeviceArray else unbox(x)
     return x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x
+
+
+def result_of(x: Any, tensor: bool) -> Any:
+    """A result as the function itself would give it: a Tensor, or without a box where it needs
+    none, a NumPy scalar for a number. What lies on a device is a Tensor."""
+    if isinstance(x, Boxed):
+        tensor = tensor or type(x._data) is DeviceArray
+        if x.boxes_everything is not tensor:
+            x = x._as(Tensor if tensor else Array)
+        if tensor or isinstance(x._data, Var) or x._requires_grad or x._tangents:
+            return x
+        x = x._data
+    elif tensor or type(x) is DeviceArray:
+        return Tensor(x if type(x) is DeviceArray else np.asarray(x))
+    return x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x
