@@ -17,7 +17,8 @@ from tracegrad.ir.evaluate import evaluate
 from tracegrad.ir.graph import Graph, Node, Var
 from tracegrad.ir.verify import verify
 from tracegrad.transforms.derive import adjoint
-from tracegrad.transforms.partition import Partition, cut, partition
+from tracegrad.transforms.minimum_cut import bytes_of, minimum_cut
+from tracegrad.transforms.partition import Partition, partition
 
 RNG = np.random.default_rng(0)
 
@@ -101,9 +102,13 @@ def test_cut_is_minimal() -> None:
     first = graph.nodes[0].outputs[0]
     reads = [a for a in graph.outputs if isinstance(a, Var)]
     assert graph.nodes[0].op.name == "exp"
-    assert cut(made, set(), reads, {}) == {first}
-    assert cut(made, set(), reads[:1], {}) == {reads[0]}
-    assert cut(made, {first}, reads, {}) == set()
+
+    def cut(there: set[Var], read: list[Var]) -> set[Var]:
+        return minimum_cut(made, there, read, {}, lambda v: bytes_of(v.type, {}))
+
+    assert cut(set(), reads) == {first}
+    assert cut(set(), reads[:1]) == {reads[0]}
+    assert cut({first}, reads) == set()
 
 
 def tensors(args: Any) -> list[Any]:
@@ -209,8 +214,8 @@ def test_random_programs(case: Any, costs: tuple[int, int]) -> None:
     program, args = case
     total = objective(program)
     with pytest.MonkeyPatch.context() as patch, np.errstate(all="ignore"):
-        patch.setattr("tracegrad.transforms.partition.CHEAP", costs[0])
-        patch.setattr("tracegrad.transforms.partition.WORK", costs[1])
+        patch.setattr("tracegrad.transforms.minimum_cut.CHEAP", costs[0])
+        patch.setattr("tracegrad.transforms.minimum_cut.WORK", costs[1])
         value, gradients = tg.value_and_grad(total, argnums=tuple(range(len(args))))(*args)
         entry = tg.jit(total)._entry(args, {})[0]
         operands = [*args, *entry.traced.captures]

@@ -3,6 +3,8 @@ that holds them."""
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -13,6 +15,7 @@ from ..errors import TracegradError
 from ..ir.assigned import parameters_of
 from ..ir.dispatch import STATE, bind
 from ..ir.evaluate import evaluate
+from ..ir.forms import bounded, form_of
 from ..ir.graph import Graph
 from ..ir.op import Op
 from ..ir.trace import Trace, user_line
@@ -78,7 +81,7 @@ def region(
     # A step may be differentiated whatever its first operands are; where a rule is being run, its
     # own graph stays open to derivatives.
     standing = [Standing(MODE.enabled and is_differentiable(t.dtype)) for t in types]
-    parameters = parameters_of(function)
+    parameters = parameters_of(inspect.unwrap(function))
     traced = trace_function(
         function,
         spec,
@@ -103,6 +106,18 @@ def region(
         tuple(types_of(graph.outputs)),
         for_arrays(graph),
     )
+
+
+def in_range(body: Callable[[Any, Any], Any], lower: Any, upper: Any) -> Callable[[Any, Any], Any]:
+    """The body, which tells between which numbers its first argument is."""
+    ends = form_of(lower), form_of(upper)
+
+    @functools.wraps(body)
+    def counted(i: Any, carry: Any) -> Any:
+        bounded(i, *ends)
+        return body(i, carry)
+
+    return counted
 
 
 def operands_of(tree: Any, who: str) -> list[Any]:

@@ -15,12 +15,13 @@ from ..dtypes import is_differentiable
 from ..errors import ShapeError
 from ..ir.dispatch import STATE, bind
 from ..ir.evaluate import evaluate
+from ..ir.forms import form_of, largest, smallest
 from ..ir.graph import Graph, Var
 from ..ir.loops import Parts
 from ..ir.op import Types, op
 from ..ir.trace import user_line
 from ..ops import add, convert, maximum, sub
-from ..sizes import SYMBOLIC, larger_of
+from ..sizes import SYMBOLIC, larger_of, seen
 from ..tape.mode import MODE
 from ..tape.rerun import rerun
 from ..tensor import Boxed
@@ -34,6 +35,7 @@ from .region import (
     captured,
     check_functions,
     closed,
+    in_range,
     one_by_one,
     region,
     repeated,
@@ -43,7 +45,7 @@ from .region import (
 from .running import natively, work, worth
 from .scan import Checkpoint, in_segments, spans_of
 from .scan_rules import NUMBER, loop, scan_op, segmented
-from .sized import sized_op, unused_symbol
+from .sized import sized, unused_symbol
 
 # The order of operands and results, outside, in the test and in the body, is that of `ir/loops.py`.
 
@@ -138,13 +140,8 @@ def _vjp(
         )
     derived = adjoint(body.derived[key], wanted, [ct is not None for ct in cts[:-1]])
     given = [ct for ct in cts[:-1] if ct is not None]
-    found = iter(
-        bind(
-            sized_op,
-            [outs[-1], *inputs, *given, *captures_of(derived, "a loop")],
-            {"graph": derived, "symbol": symbol},
-        )
-    )
+    operands = [*inputs, *given, *captures_of(derived, "a loop")]
+    found = iter(sized(outs[-1], operands, derived, symbol, None))
     return [next(found) if w else None for w in wanted]
 
 
@@ -418,8 +415,9 @@ def fori_loop(
         return map_leaves(
             plain, in_segments(range(first, last), tuple(map(int, spans)), run, carried.start())
         )
+    counted = in_range(body, *ends)
     step = carried.trace(
-        lambda kinds: region(body, (np.int64(0), init), [NUMBER, *kinds], "fori_loop: the body")
+        lambda kinds: region(counted, (np.int64(0), init), [NUMBER, *kinds], "fori_loop: the body")
     )
     leaves, kinds = carried.operands(), carried.types
     n = len(step.captures)
@@ -447,10 +445,13 @@ def fori_loop(
         )
         # Not in the dtype of the bounds: that of small or unsigned ones cannot hold every
         # difference.
-        count = maximum(
-            sub(*[convert(x, np.int64) if isinstance(x, Boxed) else x for x in reversed(ends)]), 0
-        )
-        found = bind(sized_op, [count, *given, *leaves], {"graph": graph, "symbol": symbol})
+        count = sub(*[convert(x, np.int64) if isinstance(x, Boxed) else x for x in reversed(ends)])
+        form = form_of(ends[1]) - form_of(ends[0])
+        fewest, most = smallest(form), largest(form)
+        if not (isinstance(fewest, int) and fewest >= 0):
+            count = maximum(count, 0)
+            most = most if most is None else larger_of(0, seen(most))
+        found = sized(count, [*given, *leaves], graph, symbol, most)
     else:
         length = larger_of(0, ends[1] - ends[0])
         spans = spans_of(checkpoint, length, "fori_loop")

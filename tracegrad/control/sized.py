@@ -8,6 +8,7 @@ a known one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .._codegen import lowering
@@ -18,51 +19,77 @@ from ..ir.graph import Graph
 from ..ir.op import Types, op
 from ..transforms.derive import adjoint, batched, captures_of, tangent
 from ..transforms.sizes import with_sizes
-from ..types import COUNT
+from ..types import COUNT, Int
 from .region import aligned, one_by_one, strong
 from .running import natively, work, worth
 from .scan_rules import scan_op
 
-# Inputs of the operation: the size (an integer), then the inputs of the graph.
+# Inputs of the operation: the size (an integer), then the inputs of the graph. Where it is known
+# how large the size is at `most`, what the graph's adjoint needs of each step can be kept for it.
 
 
-def _infer(count: Any, *operands: Any, graph: Graph, symbol: str) -> Types:
+def sized(count: Any, operands: Sequence[Any], graph: Graph, symbol: str, most: Int | None) -> Any:
+    """The results of a graph over a size that is `count`, and at most `most` where that is said."""
+    params = {"graph": graph, "symbol": symbol}
+    return bind(sized_op, [count, *operands], params if most is None else {**params, "most": most})
+
+
+def _infer(count: Any, *operands: Any, graph: Graph, symbol: str, most: Int | None = None) -> Types:
     if count.type.shape != () or count.type.dtype.kind not in "iu":
         raise ShapeError(f"sized: the size is one integer, not {count.type}")
     return graph.output_types
 
 
-def _evaluate(count: Any, *operands: Any, graph: Graph, symbol: str) -> tuple[Any, ...]:
+def _evaluate(
+    count: Any, *operands: Any, graph: Graph, symbol: str, most: Int | None = None
+) -> tuple[Any, ...]:
     known = with_sizes(graph, {symbol: int(count)})
     if worth(work(known), operands):
         return natively(sized_op, (count, *operands), {"graph": graph, "symbol": symbol})
     return tuple(evaluate(known, operands))
 
 
-def _vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, graph: Graph, symbol: str) -> list[Any]:
+def _vjp(
+    cts: Any,
+    inputs: Any,
+    outs: Any,
+    wanted: Any,
+    *,
+    graph: Graph,
+    symbol: str,
+    most: Int | None = None,
+) -> list[Any]:
     derived = adjoint(graph, wanted[1:], [ct is not None for ct in cts])
-    given = [*inputs, *[ct for ct in cts if ct is not None], *captures_of(derived)]
-    found = iter(bind(sized_op, given, {"graph": derived, "symbol": symbol}))
+    given = [*inputs[1:], *[ct for ct in cts if ct is not None], *captures_of(derived)]
+    found = iter(sized(inputs[0], given, derived, symbol, most))
     return [None, *[next(found) if w else None for w in wanted[1:]]]
 
 
-def _jvp(tangents: Any, inputs: Any, outs: Any, *, graph: Graph, symbol: str) -> list[Any]:
+def _jvp(
+    tangents: Any,
+    inputs: Any,
+    outs: Any,
+    *,
+    graph: Graph,
+    symbol: str,
+    most: Int | None = None,
+) -> list[Any]:
     derived = tangent(graph, [t is not None for t in tangents[1:]])
-    given = [*inputs, *[t for t in tangents[1:] if t is not None], *captures_of(derived)]
-    return list(bind(sized_op, given, {"graph": derived, "symbol": symbol}))
+    given = [*inputs[1:], *[t for t in tangents[1:] if t is not None], *captures_of(derived)]
+    return list(sized(inputs[0], given, derived, symbol, most))
 
 
-def _batch(values: Any, axes: Any, size: Any, *, graph: Graph, symbol: str) -> Any:
+def _batch(
+    values: Any, axes: Any, size: Any, *, graph: Graph, symbol: str, most: Int | None = None
+) -> Any:
     if axes[0] is not None:
-        return one_by_one(
-            sized_op, scan_op, values, axes, size, {"graph": graph, "symbol": symbol}, graph
-        )
+        params = {"graph": graph, "symbol": symbol}
+        params |= {} if most is None else {"most": most}
+        return one_by_one(sized_op, scan_op, values, axes, size, params, graph)
     derived = aligned(
         *batched(graph, axes[1:], size), size, graph, [strong(v) for v in values[1:]], graph.name
     )
-    return list(bind(sized_op, values, {"graph": derived, "symbol": symbol})), [0] * len(
-        graph.outputs
-    )
+    return list(sized(values[0], values[1:], derived, symbol, most)), [0] * len(graph.outputs)
 
 
 sized_op = op(
@@ -95,4 +122,4 @@ def _depth(graph: Graph) -> int:
 
 
 OPS = (sized_op,)
-__all__ = ["sized_op", "unused_symbol"]
+__all__ = ["sized", "sized_op", "unused_symbol"]

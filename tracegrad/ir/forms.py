@@ -15,7 +15,7 @@ import numpy as np
 
 from .._codegen import integers
 from ..types import Int
-from .dispatch import Value
+from .dispatch import STATE, Value
 from .graph import Atom, Literal, Node, Var
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ class Forms:
         self.same: dict[Var, Var] = {}
         """Results that repeat an earlier one."""
         self.made: dict[Any, tuple[Var, ...]] = {}
+        self.ranges: dict[str, tuple[Int, Int]] = {}
+        """Of what is not known, where it is said, the least value and one above the largest."""
 
     def of(self, var: Var) -> Int:
         """The expression of an integer of this trace."""
@@ -102,4 +104,33 @@ def unknown(form: Int) -> bool:
     return any(name.startswith(UNKNOWN) for name in integers.symbols(form))
 
 
-__all__ = ["form_of", "unknown"]
+def bounded(x: Any, lower: Int, upper: Int) -> None:
+    """Note that a traced integer that nothing else is known of is at least `lower` and below
+    `upper`, as expressions."""
+    data = x._data if isinstance(x, Value) else x
+    if isinstance(data, Var) and data.trace is not None:
+        (name,) = integers.symbols(data.trace.forms.of(data))
+        data.trace.forms.ranges[name] = lower, upper
+
+
+def largest(form: Int) -> Int | None:
+    """The largest value that an expression may have where the ranges of what it is made of are
+    known, in terms of sizes; else None."""
+    ranges = [item for trace in STATE.traces for item in trace.forms.ranges.items()]
+    # Ranges of inner loops are in terms of the outer ones.
+    for name, (lower, upper) in reversed(ranges):
+        if name in integers.symbols(form):
+            factor = integers.coefficient(form, name)
+            if not isinstance(factor, int):
+                return None
+            form = integers.substitute(form, {name: upper - 1 if factor > 0 else lower})
+    return None if unknown(form) else form
+
+
+def smallest(form: Int) -> Int | None:
+    """The smallest such value."""
+    found = largest(-form)
+    return None if found is None else -found
+
+
+__all__ = ["bounded", "form_of", "largest", "smallest", "unknown"]

@@ -33,8 +33,19 @@ OPAQUE = (
 class Analysis:
     """Decides once per graph; `stored` holds the variables that get a buffer."""
 
-    def __init__(self, graph: Graph, given: set[Var], stored: Collection[Var] = ()) -> None:
-        self.graph = graph
+    def __init__(
+        self,
+        graph: Graph,
+        given: set[Var],
+        stored: Collection[Var] = (),
+        numbers: Collection[Var] = (),
+    ) -> None:
+        """
+        given       what lies somewhere already
+        stored      what is to be stored in any case
+        numbers     what is written as an integer expression wherever it is read
+        """
+        self.graph, self.numbers = graph, numbers
         self.stored: set[Var] = {v for n in graph.nodes for v in n.outputs if v in stored}
         self.given = given
         self.node: dict[Var, Node] = {v: n for n in graph.nodes for v in n.outputs}
@@ -63,7 +74,7 @@ class Analysis:
         return var in self.stored or var in self.given
 
     def store(self, var: Var) -> None:
-        if var not in self.given:
+        if var not in self.given and var not in self.numbers:
             self.stored.add(var)
 
     def cost(self, var: Var) -> int:

@@ -46,14 +46,15 @@ def nonnegative(value: Int, ranges: Ranges) -> bool:
     range is at least 2, a count of steps 0."""
     if isinstance(value, int):
         return value >= 0
-    for name in sorted(integers.symbols(value)):
-        bounds = ranges.get(name)
-        if bounds is None:
-            continue
+    names = sorted(n for n in integers.symbols(value) if n in ranges)
+    if len(names) > 1:
+        # A range may be in terms of symbols that have ranges themselves: theirs come later.
+        names.sort(key=lambda n: -_depth(n, ranges))
+    for name in names:
         factor = integers.coefficient(value, name)
         if factor is None:
             continue
-        lo, hi = bounds
+        lo, hi = ranges[name]
         if nonnegative(factor, ranges):
             extreme: Int = lo
         elif nonnegative(-factor, ranges):
@@ -74,6 +75,14 @@ def nonnegative(value: Int, ranges: Ranges) -> bool:
         bound = SIZES.open[-1].least(value)
         return bound is not None and bound >= 0
     return False
+
+
+def _depth(name: str, ranges: Ranges) -> int:
+    """How many ranges, one in terms of the next, follow from this symbol's."""
+    if name not in ranges:
+        return 0
+    names = {n for end in ranges[name] for n in integers.symbols(end)}
+    return 1 + max([_depth(n, ranges) for n in names], default=0)
 
 
 def at_most(a: Int, b: Int, ranges: Ranges | None = None) -> bool:

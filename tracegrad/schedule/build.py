@@ -14,6 +14,7 @@ from ..transforms.sizes import counted, told_apart
 from ..types import ArrayType, Int, Shape
 from .analysis import Analysis
 from .bounds import Facts
+from .counts import numbers
 from .indices import is_one
 from .lower import Emitter, Storage
 from .names import Names, templates
@@ -327,7 +328,7 @@ class Builder:
                 e.storage.pop(var, None)
         for var in graph.inputs:
             e.definitions.pop(var, None)
-        analysis = Analysis(graph, set(graph.inputs), self.own.totals)
+        analysis = Analysis(graph, set(graph.inputs), self.own.totals, numbers(graph, e.counts))
         self.whole.require(graph, analysis)
         copies: list[tuple[Atom, Storage]] = []
         direct: dict[Var, Storage] = {}

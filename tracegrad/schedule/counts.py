@@ -3,9 +3,11 @@ which range they are."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from .._codegen import integers, kernel
+from ..dtypes import INT64
+from ..ir.graph import Graph, Literal, Var
 from ..ir.op import Op
 from ..types import Int
 
@@ -22,3 +24,23 @@ def counted_by(op: Op, operands: Sequence[kernel.Expression]) -> kernel.Index | 
             return None
         values.append(value)
     return kernel.Index(op.symbolic(*values))
+
+
+def numbers(graph: Graph, counts: Container[Var]) -> set[Var]:
+    """What a graph makes of counts by such arithmetic."""
+    found: set[Var] = set()
+    for node in graph.nodes:
+        kind = node.outputs[0].type
+        known = [isinstance(a, Var) and (a in counts or a in found) for a in node.inputs]
+        if (
+            node.op.symbolic is not None
+            and kind.ndim == 0
+            and kind.dtype == INT64
+            and any(known)
+            and all(
+                ok or (isinstance(a, Literal) and a.type.dtype.kind in "iu")
+                for a, ok in zip(node.inputs, known, strict=True)
+            )
+        ):
+            found.update(node.outputs)
+    return found

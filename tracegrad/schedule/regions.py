@@ -28,7 +28,7 @@ def scan(whole: Whole, node: Node) -> None:
     e = whole.emitter
     loop = Loop.of(node)
     for constant in loop.constants:
-        whole.give(constant.inside, constant.given)
+        whole.give(constant.inside, whole.given(constant.given))
     carry = started(whole, loop)
     for c, dest in zip(loop.carries, carry, strict=True):
         e.storage[c.inside] = dest
@@ -115,7 +115,7 @@ def advance(whole: Whole, carry: Sequence[Storage], following: Sequence[Storage]
 def switch(whole: Whole, node: Node) -> None:
     e = whole.emitter
     index = e.element(node.inputs[0], ())
-    where = [whole.operand(a) for a in node.inputs[1:]]
+    where = [whole.given(a) for a in node.inputs[1:]]
     bodies = []
     for branch in node.params["branches"]:
         with e.scope(barrier=True) as inner:
@@ -138,7 +138,7 @@ def switch(whole: Whole, node: Node) -> None:
         e.emit(s)
 
 
-def within(whole: Whole, node: Node, graph: Graph, where: Sequence[Storage]) -> None:
+def within(whole: Whole, node: Node, graph: Graph, where: Sequence[Storage | Int]) -> None:
     """One of a node's graphs, of operands that lie there; results that lie where an operand
     does are written in place."""
     e = whole.emitter
@@ -148,8 +148,8 @@ def within(whole: Whole, node: Node, graph: Graph, where: Sequence[Storage]) -> 
         for v, k in passed(node).items()
         if e.storage[v] == where[k - 1]
     }
-    for var, storage in zip(graph.inputs, where, strict=True):
-        e.storage[var] = storage
+    for var, given in zip(graph.inputs, where, strict=True):
+        whole.give(var, given)
     changed = {k: n for k, n in kept.items() if graph.outputs[k] is not graph.inputs[n]}
     before = [graph.inputs[n] for n in changed.values()]
     after = [graph.outputs[k] for k in changed]
@@ -175,14 +175,14 @@ def going(whole: Whole, loop: Loop, kept: Sequence[str]) -> tuple[list[Storage],
     assert loop.test is not None
     assert loop.count is not None
     test, body, limit = loop.test, loop.body, loop.param("max_steps")
-    where = [whole.operand(c.given) for c in loop.constants]
+    where = [whole.given(c.given) for c in loop.constants]
     carry = started(whole, loop)
     following, plan = next_of(whole, loop, carry)
     count, again = near(whole, loop.count), whole.builder.new_buffer("going", BOOL, ())
     whole.nests.store(count, (), kernel.Literal(0, kernel.INT64))
     for graph in (test, body):
-        for var, storage in zip(graph.inputs, [*where, *carry, count], strict=False):
-            e.storage[var] = storage
+        for var, given in zip(graph.inputs, [*where, *carry, count], strict=False):
+            whole.give(var, given)
     with e.scope(barrier=True) as before:
         whole.body(test, [again])
     for s in before.statements:
@@ -225,7 +225,7 @@ def block(whole: Whole, node: Node) -> None:
     e = whole.emitter
     graph: Graph = node.params["graph"]
     for var, atom in zip(graph.inputs, node.inputs, strict=True):
-        whole.give(var, atom)
+        whole.give(var, whole.given(atom))
     outputs = [e.storage[v] for v in node.outputs]
     if len(e.scopes) == 1:
         whole.builder.flush()
@@ -243,22 +243,31 @@ def sized(whole: Whole, node: Node) -> None:
     e = whole.emitter
     graph: Graph = node.params["graph"]
     count = converted(e.element(node.inputs[0], ()), kernel.INT64)
-    where = [whole.operand(a) for a in node.inputs[1:]]
-
-    with_size(whole, node.params["symbol"], count, lambda: within(whole, node, graph, where))
+    where = [whole.given(a) for a in node.inputs[1:]]
+    most: Int | None = node.params.get("most")
+    with_size(whole, node.params["symbol"], count, lambda: within(whole, node, graph, where), most)
 
 
 def with_size(
-    whole: Whole, symbol: str, count: kernel.Expression, written: Callable[[], None]
+    whole: Whole,
+    symbol: str,
+    count: kernel.Expression,
+    written: Callable[[], None],
+    most: Int | None = None,
 ) -> None:
     """What is written for a size that is known only now, which needs memory of its own."""
     e = whole.emitter
     there = set(e.buffers)
     e.sizes.add(symbol)
+    if isinstance(count, kernel.Index):
+        e.ranges[symbol] = count.value, count.value + 1
+    elif most is not None:
+        e.ranges[symbol] = 0, most + 1
     with e.scope(barrier=True) as inner:
         e.depths[symbol] = len(e.scopes) - 1
         written()
     e.sizes.remove(symbol)
+    e.ranges.pop(symbol, None)
     e.emit(kernel.Let(symbol, kernel.Apply("index({x})", (("x", count),), INTP)))
     for b in e.buffers.values():
         if b.role == "local" and b.name not in there and b.name not in e.made:

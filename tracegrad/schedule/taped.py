@@ -25,7 +25,7 @@ def taped(whole: Whole, node: Node) -> None:
     after: Graph = node.params["after"]
     loop = Loop.of(node)
     carries = len(loop.carries)
-    where = [whole.operand(a) for a in node.inputs[len(loop.constants) + carries :]]
+    where = [whole.given(a) for a in node.inputs[len(loop.constants) + carries :]]
     tape = [_growing(whole, a) for a in loop.body.outputs[carries:]]
     carry, count = going(whole, loop, [t.buffer for t in tape])
     steps = kernel.Load(count.buffer, whole.nests.place(count, ()), kernel.INT64)
@@ -37,8 +37,8 @@ def taped(whole: Whole, node: Node) -> None:
                 e.buffers[t.buffer], shape=(integers.symbol(symbol), *t.shape[1:])
             )
             stacked.append(Storage(t.buffer, e.buffers[t.buffer].shape))
-        for var, storage in zip(after.inputs, [*where, *carry, count, *stacked], strict=True):
-            e.storage[var] = storage
+        for var, given in zip(after.inputs, [*where, *carry, count, *stacked], strict=True):
+            whole.give(var, given)
         whole.body(after, [e.storage[v] for v in node.outputs[carries + 1 :]])
 
     with_size(whole, symbol, steps, written)

@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._codegen import integers, kernel, lowering
+from ..dtypes import INT64
 from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..ops.arrays.shape import transpose_op
 from ..ops.elementwise.derived import mul_op
-from ..types import Int, Shape, equal_types
+from ..types import ArrayType, Int, Shape, equal_types
 from . import regions
 from .analysis import Analysis
 from .carries import CarryPlan
@@ -102,6 +103,10 @@ def along(shape: Shape, axis: int, whole: Shape) -> bool:
     )
 
 
+COUNT = ArrayType(INT64, ())
+"""The type of the number of a step."""
+
+
 class Whole:
     def __init__(self, emitter: Emitter, nests: Nests, builder: Builder) -> None:
         self.emitter, self.nests, self.builder = emitter, nests, builder
@@ -119,7 +124,7 @@ class Whole:
                         self.require_one(a, analysis)
 
     def require_one(self, var: Var, analysis: Analysis) -> None:
-        if analysis.is_stored(var):
+        if analysis.is_stored(var) or var in analysis.numbers:
             return
         node = analysis.node[var]
         source = node.inputs[0] if node.inputs else None
@@ -367,12 +372,21 @@ class Whole:
             return Storage(self.contiguous(atom), atom.type.shape)
         return found if found is not None else self.copied(atom)
 
-    def give(self, var: Var, atom: Atom) -> None:
-        """Let a graph inside have a constant operand: the number of a step as a number, all else
-        where it is stored."""
+    def given(self, atom: Atom) -> Storage | Int:
+        """What a graph inside has as an operand: an integer expression of the numbers of steps as
+        such, all else where it is stored."""
+        e = self.emitter
+        if isinstance(atom, Var) and atom not in e.storage and atom.type == COUNT:
+            value = e.element(atom, ())
+            if isinstance(value, kernel.Index):
+                return value.value
+        return self.operand(atom)
+
+    def give(self, var: Var, given: Storage | Int) -> None:
+        """Let a graph inside have that as an operand."""
         e = self.emitter
         e.counts.pop(var, None)
-        if isinstance(atom, Var) and atom in e.counts:
-            e.counts[var] = e.counts[atom]
+        if isinstance(given, Storage):
+            e.storage[var] = given
         else:
-            e.storage[var] = self.operand(atom)
+            e.counts[var] = given

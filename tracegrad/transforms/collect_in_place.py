@@ -125,37 +125,58 @@ def _beginning(chains: _Chains, part: Var, total: Atom) -> tuple[Node | None, No
     if first is not None and _is_zeros(root, chains.made):
         inputs = [total if k == slot else a for k, a in enumerate(first.inputs)]
         return first, first.replace(inputs=tuple(inputs))
-    # A branch may fill the zeros itself.
     node = chains.made.get(root) if isinstance(root, Var) else None
-    if node is None or node.op.lowering is not lowering.SWITCH or chains.uses[root] != 1:
+    if node is None or chains.uses[root] != 1:
         return None, None
-    at = node.outputs.index(root)
-    branches = [_collecting(branch, at, total) for branch in node.params["branches"]]
-    known = [b for b in branches if b is not None]
-    # Where no branch has places there is nothing to gain.
-    if len(known) < len(branches) or not any(
-        _Chains(b).begin(b.outputs[at])[1] is not None for b in node.params["branches"]
-    ):
-        return None, None
-    params = {**node.params, "branches": tuple(known)}
-    return node, node.replace(inputs=(*node.inputs, total), params=params)
+    return node, _filling(node, node.outputs.index(root), total)
 
 
-def _collecting(branch: Graph, at: int, total: Atom) -> Graph | None:
-    """The branch with one more input, in which its result collects."""
-    chains = _Chains(branch)
-    root, first, slot = chains.begin(branch.outputs[at])
-    if not _is_zeros(root, chains.made):
+def _filling(node: Node, at: int, total: Atom) -> Node | None:
+    """A choice, or a graph over a size known late, that fills zeros itself to collect in, with one
+    more operand in which it collects."""
+    if node.op.lowering not in (lowering.SWITCH, lowering.SIZED):
         return None
+    graphs = list(node.subgraphs())
+    known = [g for g in (_collecting(graph, at, total) for graph in graphs) if g is not None]
+    # Where nothing is added at places there is nothing to gain.
+    if len(known) < len(graphs) or not any(_adds(g, g.outputs[at]) for g in graphs):
+        return None
+    single = "graph" in node.params
+    params = {"graph": known[0]} if single else {"branches": tuple(known)}
+    return node.replace(inputs=(*node.inputs, total), params={**node.params, **params})
+
+
+def _adds(graph: Graph, atom: Atom) -> bool:
+    """Whether a graph adds at places to what becomes this atom, or a region of it does."""
+    chains = _Chains(graph)
+    root, first, _ = chains.begin(atom)
+    node = chains.made.get(root) if isinstance(root, Var) else None
+    return first is not None or (node is not None and isinstance(node.op.lowering, lowering.Region))
+
+
+def _collecting(graph: Graph, at: int, total: Atom) -> Graph | None:
+    """The graph with one more input, in which its result collects."""
+    chains = _Chains(graph)
+    root, first, slot = chains.begin(graph.outputs[at])
     begin = Var(total.type)
-    inputs = (*branch.inputs, begin)
+    inputs = (*graph.inputs, begin)
+    if not _is_zeros(root, chains.made):
+        node = chains.made.get(root) if isinstance(root, Var) else None
+        if node is None or chains.uses[root] != 1:
+            return None
+        filled = _filling(node, node.outputs.index(root), begin)
+        if filled is None:
+            return None
+        return graph.replace(
+            inputs=inputs, nodes=tuple([filled if n is node else n for n in graph.nodes])
+        )
     if first is None:
-        return branch.replace(
-            inputs=inputs, outputs=(*branch.outputs[:at], begin, *branch.outputs[at + 1 :])
+        return graph.replace(
+            inputs=inputs, outputs=(*graph.outputs[:at], begin, *graph.outputs[at + 1 :])
         )
     begun = _with_inputs(first, [begin if k == slot else a for k, a in enumerate(first.inputs)])
-    return branch.replace(
-        inputs=inputs, nodes=tuple([begun if n is first else n for n in branch.nodes])
+    return graph.replace(
+        inputs=inputs, nodes=tuple([begun if n is first else n for n in graph.nodes])
     )
 
 

@@ -1,42 +1,24 @@
 """A graph and its adjoint as two graphs that share work: the first also returns residuals, the
 second reads them.
 
-Which values are handed over is a minimum cut. What the backward graph reads is computed from inputs
-and outputs of the forward graph (free: they exist anyway) through nodes that are either cheap, and
-may be computed again, or dear, and may not. So every path from a dear node to a reader must be cut
-somewhere, by storing one value on it; the cut with the fewest bytes wins, and among equal ones that
-nearest to the readers.
+Which values are handed over is a minimum cut, by bytes; inputs and outputs of the forward graph are
+free, for they exist anyway.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
-import numpy as np
-
-from .._codegen import integers, lowering
 from ..ir.graph import Atom, Graph, Node, Var
 from ..ir.recording import span
-from ..types import Int
-from .choices import cut_choices
+from .cut_regions import cut_regions
 from .derive import joint
+from .minimum_cut import bytes_of, is_dear, minimum_cut
 from .rewrite import optimize, tidy
 
-CHEAP = 8
-"""An elementwise operation of at most so many additions is computed again whatever its size."""
-WORK = 2000
-"""About as many additions as passing one more array costs (an allocation, an argument, 0.2 us):
-less work is done again."""
 ARRAY = 2048
 """What passing one more array costs, in bytes of memory traffic."""
-KEPT = 16
-"""What one more value costs that a branch keeps."""
-
-
-Vertex: TypeAlias = tuple[Var | None, int]
-"""A value on its way in (0) or out (1); without a value the source (0) and the sink (1)."""
 
 
 class Partition(NamedTuple):
@@ -93,15 +75,9 @@ def _split(graph: Graph, both: Graph, known: Known, stacked: bool) -> Partition:
             late.update(node.outputs)
     at_hand = zip((*inputs, *outputs), (*known[0], *known[1]), strict=True)
     free = {a for a, ok in at_hand if ok and isinstance(a, Var)}
+    hints = both.sizes.hints
     if stacked:
-        hints = both.sizes.hints
-
-        def chosen(made: dict[Var, Node | None], there: set[Var], reads: Sequence[Var]) -> set[Var]:
-            return cut(made, there, reads, hints, KEPT)
-
-        both = cut_choices(
-            both, late, free, chosen, lambda t: _number(t.size, hints) * t.dtype.itemsize + KEPT
-        )
+        both = cut_regions(both, late, free, hints)
     made: dict[Var, Node | None] = {
         v: None for v, ok in zip(inputs, known[0], strict=True) if not ok
     }
@@ -111,7 +87,7 @@ def _split(graph: Graph, both: Graph, known: Known, stacked: bool) -> Partition:
         *results
     ]
     reads = [a for a in dict.fromkeys(readers) if isinstance(a, Var) and a not in late]
-    residuals = cut(made, free, reads, both.sizes.hints)
+    residuals = minimum_cut(made, free, reads, hints, lambda v: ARRAY + bytes_of(v.type, hints))
     if stacked:
         # Results of a step are there for all steps only if they are asked for: what follows from
         # the rest is not read off them.
@@ -182,92 +158,4 @@ def _living(graph: Graph, outputs: Sequence[Atom]) -> tuple[Node, ...]:
     return tuple(reversed(kept))
 
 
-def cut(
-    made: dict[Var, Node | None],
-    free: set[Var],
-    reads: Sequence[Var],
-    hints: dict[str, int],
-    each: int = ARRAY,
-) -> set[Var]:
-    """The values to store: a minimum cut between dear nodes and `reads`, by the paths that still
-    have room (Edmonds and Karp 1972).
-
-    made    what could be stored, and the node that makes it (None for an input that is not there
-            later)
-
-    Each value is two vertices with an edge of its size between them; along all other edges any
-    amount flows.
-    """
-    source: Vertex = None, 0
-    sink: Vertex = None, 1
-    room: dict[Vertex, dict[Vertex, float]] = {source: {}, sink: {}}
-
-    def edge(start: Vertex, end: Vertex, size: float) -> None:
-        room.setdefault(start, {})[end] = size
-        room.setdefault(end, {}).setdefault(start, 0.0)
-
-    for v, node in made.items():
-        if v in free:
-            continue
-        edge((v, 0), (v, 1), each + _number(v.type.size, hints) * v.type.dtype.itemsize)
-        if node is None or is_dear(node, hints):
-            edge(source, (v, 0), np.inf)
-        else:
-            for a in node.inputs:
-                if isinstance(a, Var) and a in made and a not in free:
-                    edge((a, 1), (v, 0), np.inf)
-    for v in reads:
-        if v in made and v not in free:
-            edge((v, 1), sink, np.inf)
-    while True:
-        before: dict[Vertex, Vertex] = {source: source}
-        queue = deque([source])
-        while queue and sink not in before:
-            here = queue.popleft()
-            for there, size in room[here].items():
-                if size > 0 and there not in before:
-                    before[there] = here
-                    queue.append(there)
-        if sink not in before:
-            break
-        path = [sink]
-        while path[-1] != source:
-            path.append(before[path[-1]])
-        steps = list(zip(path[1:], path, strict=False))
-        flow = min(room[here][there] for here, there in steps)
-        for here, there in steps:
-            room[here][there] -= flow
-            room[there][here] += flow
-    # Nearest to the readers: what can still reach them.
-    near: set[Vertex] = {sink}
-    stack = [sink]
-    while stack:
-        there = stack.pop()
-        for here in room[there]:
-            if here not in near and room[here][there] > 0:
-                near.add(here)
-                stack.append(here)
-    return {v for v in made if (v, 1) in near and (v, 0) not in near}
-
-
-def is_dear(node: Node, hints: dict[str, int]) -> bool:
-    """Whether a node should not be computed twice."""
-    rule = node.op.lowering
-    if node.op.effects or rule is None:
-        return True
-    if isinstance(rule, lowering.Pointwise):
-        return rule.cost > CHEAP and rule.cost * _number(node.outputs[0].type.size, hints) > WORK
-    if isinstance(rule, lowering.Reduce):
-        return _number(node.inputs[0].type.size, hints) > WORK
-    return not isinstance(rule, (lowering.View, lowering.Piecewise, lowering.Gather))
-
-
-def _number(size: Int, hints: dict[str, int]) -> int:
-    return (
-        size
-        if isinstance(size, int)
-        else int(integers.evaluate(size, {**dict.fromkeys(integers.symbols(size), 64), **hints}))
-    )
-
-
-__all__ = ["Partition", "cut", "is_dear", "partition"]
+__all__ = ["Partition", "partition"]

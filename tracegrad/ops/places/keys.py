@@ -15,7 +15,7 @@ from ...ir.dispatch import STATE, Value
 from ...ir.graph import Var
 from ...ir.op import Op
 from ...ir.trace import is_left_over, left_over, user_line
-from ...sizes import SYMBOLIC, same
+from ...sizes import SYMBOLIC, less, same
 from ...types import Int, Shape
 from ..arrays.shape import reshape_op
 from ..arrays.slices import select_op, slice_op
@@ -230,7 +230,7 @@ def make_plan(shape: Shape, key: Any) -> ReadingPlan:
             found = span(e) if has_traced_ends(e) else e
             if isinstance(found, slice):
                 b, n, s = _slice_range(found, shape[axis])
-                if together and s > 0 and n >= 1 and not same(n, shape[axis]):
+                if together and s > 0 and not less(n, 1) and not same(n, shape[axis]):
                     found = _number(b), (n, s, (n - 1) * s + 1)
                 else:
                     start.append(b)
