@@ -45,7 +45,6 @@ WAYS: dict[str, Callable[..., tuple[Any, Any]]] = {
     "jvp": lambda f, x, v: tg.jvp(f, (x,), (v,)),
     "linearize": lambda f, x, v: (lambda y, push: (y, push(v)))(*tg.linearize(f, x)),
     "jvp of a part": lambda f, x, v: tg.jvp(lambda x: f(x * 1.0), (x,), (v,)),
-    "func.jvp": lambda f, x, v: tg.func.jvp(f, (x,), (v,)),
 }
 FORMS: dict[str, Callable[..., Any]] = {
     "eager": lambda way, x, v: way(mixed, x, v),

@@ -139,7 +139,11 @@ class Guards:
             self.wrong(f"type(x{k}) is not {self.name(number)}")
         for k, kind in self.boxes.items():
             self.line(2, f"b{k} = x{k}")
-            self.open(f"b{k}", f"x{k}", kind, standing_of(self.leaves[k]))
+            standing = standing_of(self.leaves[k])
+            self.open(f"b{k}", f"x{k}", kind, standing)
+            if self.entry.traced.reads_grads and standing.tracked and standing.leaf:
+                # Of one that has a gradient no caller is written (`BringOperands`).
+                self.wrong(f"b{k}._grad is not None")
 
     def open(self, box: str, data: str, kind: type[Boxed], standing: Standing) -> None:
         """The array in a box that stands on the tape as one did while tracing, outside of forward
