@@ -13,7 +13,16 @@ from numba.core import types
 
 from ..native import bridge
 from ..native.support import view
-from .operands import NUMBERS, SCALARS, Array, Operand, Static, Tuple, UntranslatableError, Value
+from .operands import (
+    NUMBERS,
+    SCALARS,
+    ArrayFields,
+    NumbaValue,
+    Operand,
+    Static,
+    Tuple,
+    UntranslatableError,
+)
 from .values import Values
 from .words import times
 
@@ -57,7 +66,7 @@ class Calls:
                 except ArithmeticError:
                     pass
         if op is operator.not_:
-            return Value(types.boolean, builder.not_(self.values.truth(builder, args[0])))
+            return NumbaValue(types.boolean, builder.not_(self.values.truth(builder, args[0])))
         if not all(isinstance(self.values.type_of(a), SCALARS) for a in args):
             raise UntranslatableError(f"{op.__name__} of {[self.values.type_of(a) for a in args]}")
         if op in (operator.floordiv, operator.mod) and all(
@@ -73,14 +82,14 @@ class Calls:
             if not isinstance(x.value, (ModuleType, type, *NUMBERS)):
                 raise UntranslatableError(f"attribute {name} of {x.value!r}")
             return Static(getattr(x.value, name))
-        if isinstance(x, Array):
+        if isinstance(x, ArrayFields):
             if name in ("shape", "strides"):
-                return Tuple(tuple(Value(types.intp, s) for s in getattr(x, name)))
+                return Tuple(tuple(NumbaValue(types.intp, s) for s in getattr(x, name)))
             if name == "size":
                 total = self.values.cast(builder, Static(1), types.intp)
                 for s in x.shape:
                     total = times(builder, total, s)
-                return Value(types.intp, total)
+                return NumbaValue(types.intp, total)
             if name == "ndim":
                 return Static(x.type.ndim)
         if isinstance(x, Tuple):
@@ -88,7 +97,7 @@ class Calls:
         return self.values.attribute(builder, x, name)
 
     def method(self, builder: Any, x: Operand, name: str, args: Sequence[Operand]) -> Operand:
-        if not isinstance(x, Array) or name != "reshape" or len(args) != 1:
+        if not isinstance(x, ArrayFields) or name != "reshape" or len(args) != 1:
             raise UntranslatableError(f"method {name}")
         return self.values.reshaped(builder, x, self.items(builder, args[0]))
 
@@ -98,9 +107,9 @@ class Calls:
             return x.items
         if isinstance(x, Static) and isinstance(x.value, tuple):
             return [Static(v) for v in x.value]
-        if isinstance(x, Value) and isinstance(x.type, types.BaseTuple):
+        if isinstance(x, NumbaValue) and isinstance(x.type, types.BaseTuple):
             return [
-                self.values.taken(builder, Value(k, builder.extract_value(x.ir, n)))
+                self.values.taken(builder, NumbaValue(k, builder.extract_value(x.ir, n)))
                 for n, k in enumerate(x.type.types)
             ]
         if isinstance(self.values.type_of(x), types.Integer):
@@ -110,13 +119,13 @@ class Calls:
     def item(self, builder: Any, x: Operand, at: Sequence[Operand]) -> Operand:
         if isinstance(x, Static) and isinstance(x.value, np.ndarray):
             x = self.values.frozen_array(builder, x.value)
-        if isinstance(x, Array) and self.all_integers(at):
+        if isinstance(x, ArrayFields) and self.all_integers(at):
             return (
                 self.values.load(builder, x, at)
                 if len(at) == x.type.ndim
                 else self.part(builder, x, at)
             )
-        if isinstance(x, Array) or len(at) != 1:
+        if isinstance(x, ArrayFields) or len(at) != 1:
             raise UntranslatableError("such an index")
         items = self.items(builder, x)
         if isinstance(at[0], Static):
@@ -136,9 +145,9 @@ class Calls:
         for k, item in enumerate(items[:-1]):
             here = builder.icmp_signed("==", position, ir.Constant(position.type, k))
             result = builder.select(here, self.values.cast(builder, item, kind), result)
-        return Value(kind, result)
+        return NumbaValue(kind, result)
 
-    def part(self, builder: Any, x: Array, at: Sequence[Operand]) -> Operand:
+    def part(self, builder: Any, x: ArrayFields, at: Sequence[Operand]) -> Operand:
         """`x[i]` of more than one dimension: the array behind."""
         return self.values.registered(
             builder, operator.getitem, [x, at[0] if len(at) == 1 else Tuple(tuple(at))]
@@ -162,11 +171,11 @@ class Calls:
             for other in args[1:]:
                 found = self.extreme(builder, function is max, found, other)
             return found
-        if function is len and isinstance(args[0], (Tuple, Array)):
+        if function is len and isinstance(args[0], (Tuple, ArrayFields)):
             return (
                 Static(len(args[0].items))
                 if isinstance(args[0], Tuple)
-                else Value(types.intp, args[0].shape[0])
+                else NumbaValue(types.intp, args[0].shape[0])
             )
         if function in bridge.PRIMITIVES:
             done = self.primitive(builder, function, args)
@@ -215,7 +224,7 @@ class Calls:
             if k is not None
         ]
         result = builder.call(llvm, passed)
-        return Static(None) if kind == types.none else Value(kind, result)
+        return Static(None) if kind == types.none else NumbaValue(kind, result)
 
     def primitive(self, builder: Any, function: Any, args: Sequence[Operand]) -> Operand | None:
         """None where these types have a form written in Python."""
@@ -229,7 +238,8 @@ class Calls:
             self.values.cast(builder, a, k) for a, k in zip(args, signature.args, strict=True)
         ]
         return self.values.taken(
-            builder, Value(signature.return_type, lower(self.context, builder, signature, values))
+            builder,
+            NumbaValue(signature.return_type, lower(self.context, builder, signature, values)),
         )
 
     def converted(self, builder: Any, function: Any, x: Operand) -> Operand:
@@ -251,7 +261,7 @@ class Calls:
         kind = types.complex64 if single else types.complex128
         made = self.context.make_complex(builder, kind)
         made.real, made.imag = (self.values.cast(builder, a, kind.underlying_float) for a in args)
-        return Value(kind, made._getvalue())
+        return NumbaValue(kind, made._getvalue())
 
     def extreme(self, builder: Any, largest: bool, x: Operand, y: Operand) -> Operand:
         """Python's max and min of two numbers."""
@@ -263,13 +273,15 @@ class Calls:
         first, second = self.values.convert(builder, x, kind), self.values.convert(builder, y, kind)
         # Python keeps the first unless the second is beyond it.
         beyond = self.operate(builder, operator.gt if largest else operator.lt, second, first)
-        return Value(kind, builder.select(self.values.truth(builder, beyond), second.ir, first.ir))
+        return NumbaValue(
+            kind, builder.select(self.values.truth(builder, beyond), second.ir, first.ir)
+        )
 
     def view(
         self, builder: Any, arena: Operand, offset: Operand, shape: Operand, dtype: Operand
     ) -> Operand:
         """`view(arena, offset, shape, dtype)`, whose fields stay apart."""
-        if not isinstance(arena, Array):
+        if not isinstance(arena, ArrayFields):
             raise UntranslatableError("such a view")
         extents = [self.values.cast(builder, s, types.intp) for s in self.items(builder, shape)]
         data = builder.gep(arena.data, [self.values.cast(builder, offset, types.intp)])

@@ -14,7 +14,16 @@ from llvmlite import ir
 from numba.core import cgutils, types
 
 from .calls import Calls
-from .operands import PLACED, Array, Operand, Room, Static, Tuple, UntranslatableError, Value
+from .operands import (
+    PLACED,
+    ArrayFields,
+    NumbaValue,
+    Operand,
+    Room,
+    Static,
+    Tuple,
+    UntranslatableError,
+)
 from .values import Values
 
 BINARY = {
@@ -70,7 +79,7 @@ class Expressions:
         # assigned.
         kind = self.values.type_of(x)
         if name not in self.kinds or not isinstance(kind, PLACED):
-            if isinstance(x, Value):
+            if isinstance(x, NumbaValue):
                 x = self.values.taken(self.builder, x)
             elif isinstance(x, Static) and name in self.kinds and not isinstance(kind, PLACED):
                 raise UntranslatableError(f"{name} is assigned several times")
@@ -110,9 +119,9 @@ class Expressions:
     def name(self, name: str) -> Operand:
         key = self.current.get(name, name)
         if key in self.places:
-            return Value(self.kinds[key], self.builder.load(self.places[key]))
+            return NumbaValue(self.kinds[key], self.builder.load(self.places[key]))
         found = self.known(name)
-        if name in self.growing and isinstance(found, Array):
+        if name in self.growing and isinstance(found, ArrayFields):
             address = self.builder.bitcast(
                 self.builder.load(self.growing[name].address), found.data.type
             )
@@ -195,7 +204,7 @@ class Expressions:
     def grow(self, name: str, length: Operand) -> None:
         """`name = grown(name, length)`: what stands in memory made by `np.empty` may move."""
         x = self.known(name)
-        if name not in self.growing or not isinstance(x, Array):
+        if name not in self.growing or not isinstance(x, ArrayFields):
             raise UntranslatableError(f"{name} cannot grow")
         self.check_memory(
             self.growing[name], self.values.grown(self.builder, self.growing[name], x, length)
@@ -204,7 +213,7 @@ class Expressions:
     def check_memory(self, room: Room, size: Any) -> None:
         """A kernel never raises: it says what it lacks, and returns."""
         b, status = self.builder, self.names[0].get("status")
-        if isinstance(status, Array):
+        if isinstance(status, ArrayFields):
             with b.if_then(
                 b.icmp_unsigned(
                     "==", b.load(room.address), ir.Constant(ir.IntType(8).as_pointer(), None)
@@ -212,7 +221,7 @@ class Expressions:
                 likely=False,
             ):
                 self.values.store(b, status, [Static(0)], Static(-1))
-                self.values.store(b, status, [Static(1)], Value(types.int64, size))
+                self.values.store(b, status, [Static(1)], NumbaValue(types.int64, size))
                 # One way out for all of them: each frees everything, which is much code in a
                 # function of many arrays.
                 self.lacking = self.lacking or b.append_basic_block("lacking")
@@ -253,7 +262,9 @@ class Expressions:
             return self.joined(isinstance(e.op, ast.And), e.values, self.condition)
         x = self.expression(e)
         return (
-            x if isinstance(x, Static) else Value(types.boolean, self.values.truth(self.builder, x))
+            x
+            if isinstance(x, Static)
+            else NumbaValue(types.boolean, self.values.truth(self.builder, x))
         )
 
     def joined(
@@ -283,7 +294,7 @@ class Expressions:
             raise UntranslatableError(f"a choice between values of type {kind}")
         return self.values.taken(
             b,
-            Value(
+            NumbaValue(
                 kind,
                 b.select(
                     self.values.truth(b, test), *[self.values.cast(b, v, kind) for v in (x, y)]
@@ -319,4 +330,4 @@ class Expressions:
         phi = b.phi(merged[0][0].type)
         for value, block in merged:
             phi.add_incoming(value, block)
-        return self.values.taken(b, Value(kind, phi))
+        return self.values.taken(b, NumbaValue(kind, phi))

@@ -16,7 +16,7 @@ class UntranslatableError(errors.NumbaError):  # type: ignore[misc]
 
 
 @dataclass(frozen=True, eq=False)
-class Value:
+class NumbaValue:
     """A number, array or tuple at run time, in the form in which Numba passes values."""
 
     type: Any
@@ -24,7 +24,7 @@ class Value:
 
 
 @dataclass(frozen=True, eq=False)
-class Array(Value):
+class ArrayFields(NumbaValue):
     """An array whose fields were taken apart where it was bound."""
 
     data: Any
@@ -59,7 +59,7 @@ class Room:
 LENT = Room(None, None)
 
 
-Operand = Value | Static | Tuple
+Operand = NumbaValue | Static | Tuple
 NUMBERS = (bool, int, float, complex, np.generic)
 SCALARS = (types.Boolean, types.Integer, types.Float, types.Complex)
 PLACED = (*SCALARS, types.CPointer)

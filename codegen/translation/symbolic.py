@@ -25,10 +25,10 @@ OPPOSITE = {
 
 def lift(x: Any) -> Any:
     """The LLVM value of an operand, which may be a NumPy scalar."""
-    return x.ir if isinstance(x, Value) else ir.Constant(KINDS[type(x)], x.item())
+    return x.ir if isinstance(x, LlvmScalar) else ir.Constant(KINDS[type(x)], x.item())
 
 
-class Value:
+class LlvmScalar:
     """A float, a signed integer or a truth value that is known when the code runs."""
 
     __slots__ = ("builder", "ir")
@@ -39,141 +39,143 @@ class Value:
         self.builder = builder
         self.ir = value
 
-    def _do(self, of_float: str, of_integer: str, x: Any, y: Any) -> Value:
+    def _do(self, of_float: str, of_integer: str, x: Any, y: Any) -> LlvmScalar:
         name = of_float if self.ir.type in (DOUBLE, SINGLE) else of_integer
-        return Value(self.builder, getattr(self.builder, name)(lift(x), lift(y)))
+        return LlvmScalar(self.builder, getattr(self.builder, name)(lift(x), lift(y)))
 
-    def _compare(self, sign: str, other: Any) -> Value:
+    def _compare(self, sign: str, other: Any) -> LlvmScalar:
         b, x, y = self.builder, self.ir, lift(other)
         if self.ir.type not in (DOUBLE, SINGLE):
-            return Value(b, b.icmp_signed(sign, x, y))
+            return LlvmScalar(b, b.icmp_signed(sign, x, y))
         # Nothing is equal to NaN, and everything different from it.
-        return Value(b, (b.fcmp_unordered if sign == "!=" else b.fcmp_ordered)(sign, x, y))
+        return LlvmScalar(b, (b.fcmp_unordered if sign == "!=" else b.fcmp_ordered)(sign, x, y))
 
-    def __add__(self, other: Any) -> Value:
+    def __add__(self, other: Any) -> LlvmScalar:
         return self._do("fadd", "add", self, other)
 
-    def __radd__(self, other: Any) -> Value:
+    def __radd__(self, other: Any) -> LlvmScalar:
         return self._do("fadd", "add", other, self)
 
-    def __sub__(self, other: Any) -> Value:
+    def __sub__(self, other: Any) -> LlvmScalar:
         return self._do("fsub", "sub", self, other)
 
-    def __rsub__(self, other: Any) -> Value:
+    def __rsub__(self, other: Any) -> LlvmScalar:
         return self._do("fsub", "sub", other, self)
 
-    def __mul__(self, other: Any) -> Value:
+    def __mul__(self, other: Any) -> LlvmScalar:
         return self._do("fmul", "mul", self, other)
 
-    def __rmul__(self, other: Any) -> Value:
+    def __rmul__(self, other: Any) -> LlvmScalar:
         return self._do("fmul", "mul", other, self)
 
-    def __truediv__(self, other: Any) -> Value:
+    def __truediv__(self, other: Any) -> LlvmScalar:
         return self._do("fdiv", "", self, other)
 
-    def __rtruediv__(self, other: Any) -> Value:
+    def __rtruediv__(self, other: Any) -> LlvmScalar:
         return self._do("fdiv", "", other, self)
 
-    def __and__(self, other: Any) -> Value:
+    def __and__(self, other: Any) -> LlvmScalar:
         return self._do("", "and_", self, other)
 
-    def __or__(self, other: Any) -> Value:
+    def __or__(self, other: Any) -> LlvmScalar:
         return self._do("", "or_", self, other)
 
-    def __lshift__(self, other: Any) -> Value:
+    def __lshift__(self, other: Any) -> LlvmScalar:
         return self._do("", "shl", self, other)
 
-    def __rshift__(self, other: Any) -> Value:
+    def __rshift__(self, other: Any) -> LlvmScalar:
         return self._do("", "ashr", self, other)
 
-    def __invert__(self) -> Value:
-        return Value(self.builder, self.builder.not_(self.ir))
+    def __invert__(self) -> LlvmScalar:
+        return LlvmScalar(self.builder, self.builder.not_(self.ir))
 
-    def __neg__(self) -> Value:
+    def __neg__(self) -> LlvmScalar:
         b = self.builder
-        return Value(b, b.fneg(self.ir) if self.ir.type in (DOUBLE, SINGLE) else b.neg(self.ir))
+        return LlvmScalar(
+            b, b.fneg(self.ir) if self.ir.type in (DOUBLE, SINGLE) else b.neg(self.ir)
+        )
 
-    def __lt__(self, other: Any) -> Value:
+    def __lt__(self, other: Any) -> LlvmScalar:
         return self._compare("<", other)
 
-    def __le__(self, other: Any) -> Value:
+    def __le__(self, other: Any) -> LlvmScalar:
         return self._compare("<=", other)
 
-    def __gt__(self, other: Any) -> Value:
+    def __gt__(self, other: Any) -> LlvmScalar:
         return self._compare(">", other)
 
-    def __ge__(self, other: Any) -> Value:
+    def __ge__(self, other: Any) -> LlvmScalar:
         return self._compare(">=", other)
 
-    def __eq__(self, other: object) -> Value:  # type: ignore[override]
+    def __eq__(self, other: object) -> LlvmScalar:  # type: ignore[override]
         return self._compare("==", other)
 
-    def __ne__(self, other: object) -> Value:  # type: ignore[override]
+    def __ne__(self, other: object) -> LlvmScalar:  # type: ignore[override]
         return self._compare("!=", other)
 
     def __bool__(self) -> bool:
         raise TypeError("what this is is not known before the code runs; use select")
 
 
-def _intrinsic(name: str, *operands: Any) -> Value:
-    first = next(x for x in operands if isinstance(x, Value))
+def _intrinsic(name: str, *operands: Any) -> LlvmScalar:
+    first = next(x for x in operands if isinstance(x, LlvmScalar))
     values = [lift(x) for x in operands]
     kind = first.ir.type
     callee = first.builder.module.declare_intrinsic(
         f"llvm.{name}", [kind], ir.FunctionType(kind, [kind] * len(values))
     )
-    return Value(first.builder, first.builder.call(callee, values))
+    return LlvmScalar(first.builder, first.builder.call(callee, values))
 
 
-def fma(x: Any, y: Any, z: Any) -> Value:
+def fma(x: Any, y: Any, z: Any) -> LlvmScalar:
     """`x * y + z` rounded once."""
     return _intrinsic("fma", x, y, z)
 
 
-def sqrt(x: Value) -> Value:
+def sqrt(x: LlvmScalar) -> LlvmScalar:
     return _intrinsic("sqrt", x)
 
 
-def floor(x: Value) -> Value:
+def floor(x: LlvmScalar) -> LlvmScalar:
     return _intrinsic("floor", x)
 
 
-def fabs(x: Value) -> Value:
+def fabs(x: LlvmScalar) -> LlvmScalar:
     return _intrinsic("fabs", x)
 
 
-def copysign(x: Any, y: Any) -> Value:
+def copysign(x: Any, y: Any) -> LlvmScalar:
     return _intrinsic("copysign", x, y)
 
 
-def select(condition: Value, x: Any, y: Any) -> Value:
+def select(condition: LlvmScalar, x: Any, y: Any) -> LlvmScalar:
     """`x` where the condition holds, else `y`; both are evaluated and no branch is made."""
-    return Value(condition.builder, condition.builder.select(condition.ir, lift(x), lift(y)))
+    return LlvmScalar(condition.builder, condition.builder.select(condition.ir, lift(x), lift(y)))
 
 
-def bits(x: Value) -> Value:
+def bits(x: LlvmScalar) -> LlvmScalar:
     """The bits of a float as a signed integer of its width."""
-    return Value(x.builder, x.builder.bitcast(x.ir, OPPOSITE[x.ir.type]))
+    return LlvmScalar(x.builder, x.builder.bitcast(x.ir, OPPOSITE[x.ir.type]))
 
 
 from_bits = bits
 """The float whose bits are the given integer."""
 
 
-def two_sum(x: Any, y: Any) -> tuple[Value, Value]:
+def two_sum(x: Any, y: Any) -> tuple[LlvmScalar, LlvmScalar]:
     """The rounded sum and what rounding lost."""
     s = x + y
     d = s - x
     return s, (x - (s - d)) + (y - d)
 
 
-def fast_sum(x: Any, y: Any) -> tuple[Value, Value]:
+def fast_sum(x: Any, y: Any) -> tuple[LlvmScalar, LlvmScalar]:
     """The same for |x| >= |y|."""
     s = x + y
     return s, y - (s - x)
 
 
-def two_product(x: Any, y: Any) -> tuple[Value, Value]:
+def two_product(x: Any, y: Any) -> tuple[LlvmScalar, LlvmScalar]:
     """The rounded product and what rounding lost."""
     p = x * y
     return p, fma(x, y, -p)

@@ -21,7 +21,7 @@ from numba.core import types
 from ..disk.sources import assignments
 from .calls import Calls
 from .expressions import BINARY, Again, Expressions
-from .operands import SCALARS, Array, Operand, Static, UntranslatableError, Value
+from .operands import SCALARS, ArrayFields, NumbaValue, Operand, Static, UntranslatableError
 
 WRITTEN_OUT = 16
 """Steps of the longest loop that is written out."""
@@ -36,7 +36,7 @@ LIMIT = 40
 wider type."""
 
 
-class Unit(Protocol):
+class EnclosingUnit(Protocol):
     """The module that a function becomes part of."""
 
     calls: Calls
@@ -48,12 +48,12 @@ class Unit(Protocol):
     def leave(self, builder: Any, kind: Any, value: Any) -> None: ...
 
 
-class Function(Expressions):
+class FunctionTranslation(Expressions):
     """One function being translated into one LLVM function; `unit` is the module that it becomes
     part of."""
 
     def __init__(
-        self, unit: Unit, function: FunctionType, tree: ast.FunctionDef | ast.Lambda
+        self, unit: EnclosingUnit, function: FunctionType, tree: ast.FunctionDef | ast.Lambda
     ) -> None:
         self.unit, self.calls, self.values = unit, unit.calls, unit.calls.values
         self.tree = tree
@@ -158,7 +158,7 @@ class Function(Expressions):
                 array = self.expression(base)
                 indices = self.indices(at)
                 if (
-                    not isinstance(array, Array)
+                    not isinstance(array, ArrayFields)
                     or len(indices) != array.type.ndim
                     or not self.calls.all_integers(indices)
                 ):
@@ -227,7 +227,7 @@ class Function(Expressions):
         b.position_at_end(inner)
         count = len(b.function.blocks)
         with self.block():
-            self.assign_name(name, Value(kind, counter))
+            self.assign_name(name, NumbaValue(kind, counter))
             self.ends.append((after, again))
             self.body(body)
             self.ends.pop()

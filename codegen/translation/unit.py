@@ -13,8 +13,8 @@ from numba.core import types
 
 from ..disk.sources import tree_of
 from .calls import Calls
-from .operands import NUMBERS, Operand, Static, UntranslatableError, Value
-from .translate import Function
+from .operands import NUMBERS, NumbaValue, Operand, Static, UntranslatableError
+from .translate import FunctionTranslation
 
 LINES = 1500
 """Longer kernels become several functions."""
@@ -52,9 +52,9 @@ class Unit:
 
             def arguments(builder: Any) -> list[Operand]:
                 given = zip(argument_types, packer.from_arguments(builder, raw), strict=True)
-                return [self.calls.values.lent(builder, Value(k, v)) for k, v in given]
+                return [self.calls.values.lent(builder, NumbaValue(k, v)) for k, v in given]
 
-            made = Function(self, function, tree)
+            made = FunctionTranslation(self, function, tree)
             made.result = types.none
             made.translate(begin, arguments)
             if not made.short:
@@ -154,10 +154,11 @@ class Unit:
         def arguments(builder: Any) -> list[Operand]:
             raw = iter(builder.function.args)
             return [
-                a if k is None else Value(k, next(raw)) for a, k in zip(args, kinds, strict=True)
+                a if k is None else NumbaValue(k, next(raw))
+                for a, k in zip(args, kinds, strict=True)
             ]
 
-        made = Function(self, function, tree)
+        made = FunctionTranslation(self, function, tree)
         try:
             llvm = made.translate(begin, arguments)
         except Exception as error:

@@ -17,13 +17,13 @@ from .operands import (
     LENT,
     NUMBERS,
     SCALARS,
-    Array,
+    ArrayFields,
+    NumbaValue,
     Operand,
     Room,
     Static,
     Tuple,
     UntranslatableError,
-    Value,
     type_of_constant,
 )
 from .words import plus, taken_apart, times
@@ -45,7 +45,7 @@ class Values:
 
     def type_of(self, x: Operand) -> Any:
         """The type that a typer sees."""
-        if isinstance(x, Value):
+        if isinstance(x, NumbaValue):
             return x.type
         if isinstance(x, Tuple):
             kinds = [self.type_of(i) for i in x.items]
@@ -62,23 +62,23 @@ class Values:
             x.value if isinstance(x.value, types.Type) else self.typing.resolve_value_type(x.value)
         )
 
-    def value(self, builder: Any, x: Operand) -> Value:
+    def value(self, builder: Any, x: Operand) -> NumbaValue:
         """The operand as a value at run time."""
-        if isinstance(x, Value):
+        if isinstance(x, NumbaValue):
             return x
         kind = self.type_of(x)
         if isinstance(x, Tuple):
             items = [self.cast(builder, i, kind[k]) for k, i in enumerate(x.items)]
-            return Value(kind, self.context.make_tuple(builder, kind, items))
+            return NumbaValue(kind, self.context.make_tuple(builder, kind, items))
         if isinstance(x.value, np.ndarray):
             return self.frozen_array(builder, x.value)
         if isinstance(x.value, (bool, np.bool_)):
-            return Value(kind, ir.Constant(ir.IntType(1), int(x.value)))
+            return NumbaValue(kind, ir.Constant(ir.IntType(1), int(x.value)))
         if isinstance(kind, types.Integer):
-            return Value(kind, ir.Constant(ir.IntType(kind.bitwidth), int(x.value)))
+            return NumbaValue(kind, ir.Constant(ir.IntType(kind.bitwidth), int(x.value)))
         if isinstance(kind, (types.Float, types.Complex)):
-            return Value(kind, self.context.get_constant_generic(builder, kind, x.value))
-        return Value(kind, self.context.get_dummy_value())
+            return NumbaValue(kind, self.context.get_constant_generic(builder, kind, x.value))
+        return NumbaValue(kind, self.context.get_dummy_value())
 
     def cast(self, builder: Any, x: Operand, kind: Any) -> Any:
         """The LLVM value of an operand, converted."""
@@ -107,8 +107,8 @@ class Values:
             else self.context.cast(builder, value.ir, value.type, kind)
         )
 
-    def convert(self, builder: Any, x: Operand, kind: Any) -> Value:
-        return Value(kind, self.cast(builder, x, kind))
+    def convert(self, builder: Any, x: Operand, kind: Any) -> NumbaValue:
+        return NumbaValue(kind, self.cast(builder, x, kind))
 
     def truth(self, builder: Any, x: Operand) -> Any:
         value = self.value(builder, x)
@@ -149,7 +149,7 @@ class Values:
                 kind.symbol, kind.sig.return_type, kind.sig.args
             )
             llvm = self.context.declare_external_function(self.module, described)
-            return Value(
+            return NumbaValue(
                 signature.return_type,
                 self.context.call_external_function(builder, llvm, described.argtypes, values),
             )
@@ -157,9 +157,11 @@ class Values:
             implementation = self.context.get_function(kind, signature)
         except NotImplementedError as error:
             raise UntranslatableError(str(error)) from None
-        return self.taken(builder, Value(signature.return_type, implementation(builder, values)))
+        return self.taken(
+            builder, NumbaValue(signature.return_type, implementation(builder, values))
+        )
 
-    def attribute(self, builder: Any, x: Value, name: str) -> Operand:
+    def attribute(self, builder: Any, x: NumbaValue, name: str) -> Operand:
         """An attribute at run time."""
         kind = self.typing.resolve_getattr(x.type, name)
         if kind is None or isinstance(kind, types.BoundFunction):
@@ -168,14 +170,14 @@ class Values:
             return Static(kind)
         implementation = self.context.get_getattr(x.type, name)
         return self.taken(
-            builder, Value(kind, implementation(self.context, builder, x.type, x.ir, name))
+            builder, NumbaValue(kind, implementation(self.context, builder, x.type, x.ir, name))
         )
 
     # --- arrays -----------------------------------------------------------------------------------
 
-    def taken(self, builder: Any, x: Value) -> Value:
+    def taken(self, builder: Any, x: NumbaValue) -> NumbaValue:
         """An array with its fields; any other value as it is."""
-        if not isinstance(x.type, types.Array) or isinstance(x, Array):
+        if not isinstance(x.type, types.Array) or isinstance(x, ArrayFields):
             return x
         model = self.context.data_model_manager[x.type]
 
@@ -186,12 +188,12 @@ class Values:
         axes = range(x.type.ndim)
         sizes = tuple(builder.extract_value(shape, k) for k in axes)
         steps = tuple(builder.extract_value(strides, k) for k in axes)
-        return Array(x.type, x.ir, field("data"), sizes, steps)
+        return ArrayFields(x.type, x.ir, field("data"), sizes, steps)
 
-    def lent(self, builder: Any, x: Value) -> Value:
+    def lent(self, builder: Any, x: NumbaValue) -> NumbaValue:
         """An argument of a kernel."""
         found = self.taken(builder, x)
-        return replace(found, memory=LENT) if isinstance(found, Array) else found
+        return replace(found, memory=LENT) if isinstance(found, ArrayFields) else found
 
     def assembled(
         self,
@@ -201,7 +203,7 @@ class Values:
         shape: Sequence[Any],
         strides: Sequence[Any],
         memory: Room | None = None,
-    ) -> Array:
+    ) -> ArrayFields:
         """An array from its fields. Its whole is put together only for calls; where nobody asks for
         it, LLVM drops it."""
         whole = ir.Constant(self.context.get_value_type(kind), None)
@@ -217,7 +219,7 @@ class Values:
         for name, words in (("shape", shape), ("strides", strides)):
             for k, word in enumerate(words):
                 whole = builder.insert_value(whole, word, [model.get_field_position(name), k])
-        return Array(kind, whole, data, tuple(shape), tuple(strides), memory)
+        return ArrayFields(kind, whole, data, tuple(shape), tuple(strides), memory)
 
     def element(self, dtype: Operand) -> Any:
         """The element type that a dtype or a scalar class stands for."""
@@ -233,7 +235,7 @@ class Values:
         data: Any,
         shape: Sequence[Any],
         memory: Room | None = None,
-    ) -> Array:
+    ) -> ArrayFields:
         """A contiguous array at an address."""
         strides: list[Any] = []
         step: Any = ir.Constant(
@@ -247,7 +249,7 @@ class Values:
             builder, types.Array(element, len(shape), "C"), data, shape, strides, memory
         )
 
-    def reshaped(self, builder: Any, x: Array, shape: Sequence[Operand]) -> Array:
+    def reshaped(self, builder: Any, x: ArrayFields, shape: Sequence[Operand]) -> ArrayFields:
         """A contiguous array in another shape of as many elements."""
         if x.type.layout != "C":
             raise UntranslatableError("an array of any layout in another shape")
@@ -270,7 +272,7 @@ class Values:
 
     def allocated(
         self, builder: Any, room: Room, shape: Sequence[Operand], dtype: Operand, zero: bool
-    ) -> tuple[Array, Any]:
+    ) -> tuple[ArrayFields, Any]:
         """New memory, and its bytes."""
         element = self.element(dtype)
         extents = [self.cast(builder, s, types.intp) for s in shape]
@@ -301,7 +303,7 @@ class Values:
             cgutils.memset(builder, data, total, 0)
         return self.c_ordered(builder, element, data, extents, room), total
 
-    def grown(self, builder: Any, room: Room, x: Array, length: Operand) -> Any:
+    def grown(self, builder: Any, room: Room, x: ArrayFields, length: Operand) -> Any:
         """Make room for that many slices of an array, whose elements move where there is too
         little; the bytes that were asked for."""
         total: Any = ir.Constant(
@@ -337,7 +339,7 @@ class Values:
             [builder.load(room.address)],
         )
 
-    def frozen_array(self, builder: Any, array: Any) -> Array:
+    def frozen_array(self, builder: Any, array: Any) -> ArrayFields:
         """A constant array of this package's own, its bytes once in the module."""
         if not array.flags.c_contiguous or array.dtype.kind not in "fiu":
             raise UntranslatableError("such a constant array")
@@ -367,7 +369,7 @@ class Values:
             builder, types.Array(element, array.ndim, "C", readonly=True), data, shape, strides
         )
 
-    def position(self, builder: Any, x: Array, indices: Sequence[Operand]) -> Any:
+    def position(self, builder: Any, x: ArrayFields, indices: Sequence[Operand]) -> Any:
         """The address of an element; indices of a signed type count from the end where they are
         negative."""
         offset: Any = None
@@ -408,21 +410,23 @@ class Values:
             builder.gep(builder.bitcast(x.data, byte), [offset], inbounds=True), x.data.type
         )
 
-    def divided(self, builder: Any, rest: bool, x: Operand, y: Operand) -> Value:
+    def divided(self, builder: Any, rest: bool, x: Operand, y: Operand) -> NumbaValue:
         """The quotient or the rest of two machine words; Numba's own asks in a branch whether the
         divisor is 0, which sizes are where no loop runs."""
         whole, by = (self.cast(builder, a, types.uint64) for a in (x, y))
         if not isinstance(by, ir.Constant) or by.constant == 0:
             none, one = (ir.Constant(by.type, n) for n in (0, 1))
             by = builder.select(builder.icmp_unsigned("==", by, none), one, by)
-        return Value(types.uint64, (builder.urem if rest else builder.udiv)(whole, by))
+        return NumbaValue(types.uint64, (builder.urem if rest else builder.udiv)(whole, by))
 
-    def load(self, builder: Any, x: Array, indices: Sequence[Operand]) -> Value:
+    def load(self, builder: Any, x: ArrayFields, indices: Sequence[Operand]) -> NumbaValue:
         at = self.position(builder, x, indices)
         with self.apart(builder, x):
-            return Value(x.type.dtype, self.context.unpack_value(builder, x.type.dtype, at))
+            return NumbaValue(x.type.dtype, self.context.unpack_value(builder, x.type.dtype, at))
 
-    def store(self, builder: Any, x: Array, indices: Sequence[Operand], value: Operand) -> None:
+    def store(
+        self, builder: Any, x: ArrayFields, indices: Sequence[Operand], value: Operand
+    ) -> None:
         at = self.position(builder, x, indices)
         number = self.cast(builder, value, x.type.dtype)
         with self.apart(builder, x):
@@ -439,7 +443,7 @@ class Values:
             )
 
     @contextmanager
-    def apart(self, builder: Any, x: Array) -> Iterator[None]:
+    def apart(self, builder: Any, x: ArrayFields) -> Iterator[None]:
         """What is read or written here lies in the memory of an array."""
         block = builder.block
         before = len(block.instructions)

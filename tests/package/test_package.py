@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -186,6 +187,18 @@ def test_tests_stay_readable() -> None:
         for p in (ROOT / "tests").rglob("*.py")
         if len(p.read_text(encoding="utf-8").splitlines()) > 500
     ] == []
+
+
+def test_class_names_mean_one_thing() -> None:
+    """But for those that docs/decisions/house.md gives a reason for."""
+    classes = [
+        node.name
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+    ]
+    twice = {name: count for name, count in Counter(classes).items() if count > 1}
+    assert twice == dict.fromkeys(("Generator", "Literal", "Loop", "Node", "Size"), 2)
 
 
 def test_readme_names_the_two_commands() -> None:

@@ -21,7 +21,7 @@ from ..sizes import same_shape
 from ..tape.modes import MODES
 
 
-class _Open(threading.local):
+class _OpenLevels(threading.local):
     """The levels opened here in this thread, by their numbers in `STATE.levels`; the first one is
     level 0."""
 
@@ -29,7 +29,7 @@ class _Open(threading.local):
         self.levels: list[int] = []
 
 
-_OPEN = _Open()
+_OPEN = _OpenLevels()
 MODES.append(_OPEN)
 
 

@@ -25,14 +25,14 @@ MOST_NESTED = 16
 """How often a function may be traced for the same types while it is traced for them."""
 
 
-class _Open(threading.local):
+class _BeingTraced(threading.local):
     """The signatures that this thread traces, innermost last."""
 
     def __init__(self) -> None:
         self.keys: list[Any] = []
 
 
-_OPEN = _Open()
+_OPEN = _BeingTraced()
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from ..tape.eager_text import fresh
 from ..tensor import Tensor
 from ..transforms.tracing import Traced, device_of
 from ..tree import flatten
-from .computing import Results, computing
+from .computing import ResultTexts, computing
 from .entry import Entry
 from .guards import MISS, Guards, Unfit
 from .on_device import apply, run
@@ -59,7 +59,7 @@ def make_caller(
 class CallerText(Guards):
     """Writes the text of a caller."""
 
-    results: Results
+    results: ResultTexts
     """Where the results are, behind the step that computes."""
 
     def write(

@@ -39,7 +39,7 @@ thread."""
 
 
 @dataclass(frozen=True)
-class Results:
+class ResultTexts:
     """How the text behind the computing step reads the results o0, o1 and so on."""
 
     plain: Sequence[str]
@@ -86,7 +86,7 @@ class Compute(Step):
             raise Unfit("a history that a sweep inside the function went through")
         to.results = self.text(to)
 
-    def text(self, to: CallerText) -> Results:
+    def text(self, to: CallerText) -> ResultTexts:
         """Add the text that computes; where the results are then."""
         raise NotImplementedError
 
@@ -127,7 +127,7 @@ class OnKernel(Compute):
     def code(self, values: Sequence[Any]) -> Compiled:
         return self.executable().kernel_for([unbox(x) for x in values])
 
-    def text(self, to: CallerText) -> Results:
+    def text(self, to: CallerText) -> ResultTexts:
         """Memory, the kernel's call, and what it may have failed at."""
         compiled = to.compiled
         assert isinstance(compiled, Compiled)
@@ -189,7 +189,7 @@ class OnKernel(Compute):
         if compiled.program.checked:
             to.line(1, "if words[0]: fail(status)")
         # A number lies in memory that the next call writes to.
-        return Results(
+        return ResultTexts(
             [f"o{k}[()]" if shape == () else f"o{k}" for k, (shape, _) in enumerate(made)],
             [f"o{k}.copy()" if shape == () else f"o{k}" for k, (shape, _) in enumerate(made)],
             last="free.append(w)",
@@ -226,7 +226,7 @@ class OnDevice(Compute):
     def code(self, values: Sequence[Any]) -> CompiledOnDevice:
         return self.made.ready(values)[1]
 
-    def text(self, to: CallerText) -> Results:
+    def text(self, to: CallerText) -> ResultTexts:
         """The start of the programs; what fails there is told where something waits for them."""
         compiled, device, made = to.compiled, self.traced.device, self.made
         assert isinstance(compiled, CompiledOnDevice)
@@ -254,7 +254,7 @@ class OnDevice(Compute):
         results = [f"o{k}" for k in range(len(compiled.out_shapes))]
         for k, o in enumerate(results):
             to.line(1, f"{o} = {to.boxed(f'DeviceArray(device, m{k})')}")
-        return Results(results, results, range(len(results)))
+        return ResultTexts(results, results, range(len(results)))
 
 
 # --- a node of the tape ---------------------------------------------------------------------------
@@ -276,7 +276,7 @@ class Recorded(Compute):
             return executable_for(graph).kernel_for(values)
         return placed(graph, device).ready(values)[1]
 
-    def text(self, to: CallerText) -> Results:
+    def text(self, to: CallerText) -> ResultTexts:
         """What `interpret` does with the operation `call`: the forward graph is run, and the node
         keeps what the backward graph reads."""
         entry, traced = self.entry, self.traced
@@ -296,9 +296,9 @@ class Recorded(Compute):
         if traced.device is not None:
             # What left the tape inside of the call lies on the device, where all are Tensors.
             boxed = [o if k in live else to.boxed(o) for k, o in enumerate(outs)]
-            return Results(boxed, outs, live)
+            return ResultTexts(boxed, outs, live)
         shapes = [t.shape for t in entry.graph.output_types]
-        return Results(
+        return ResultTexts(
             [f"{o}[()]" if s == () else o for o, s in zip(outs, shapes, strict=True)],
             [f"asarray({o})" if s == () else o for o, s in zip(outs, shapes, strict=True)],
             live,
@@ -328,4 +328,4 @@ def _recorder(
     return recorded
 
 
-__all__ = ["Results", "bound", "computing"]
+__all__ = ["ResultTexts", "bound", "computing"]

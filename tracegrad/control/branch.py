@@ -25,7 +25,7 @@ from ..transforms.weak import agreed, as_array
 from ..tree import flatten, unflatten
 from ..types import ArrayType
 from .region import (
-    Region,
+    TracedRegion,
     aligned,
     captured,
     check_functions,
@@ -242,7 +242,7 @@ def _chosen(
     given = [*leaves, *captures]
     every = [strong(x) for x in given]
 
-    def whole(r: Region) -> Graph:
+    def whole(r: TracedRegion) -> Graph:
         def function(*values: Any) -> list[Any]:
             found = r.run(values[: len(leaves)], captures, values[len(leaves) :])
             return [convert(o, t.dtype) for o, t in zip(found, kinds, strict=True)]
@@ -256,7 +256,7 @@ def _chosen(
     )
 
 
-def _agreed(regions: Sequence[Region], who: str, names: Sequence[str]) -> list[ArrayType]:
+def _agreed(regions: Sequence[TracedRegion], who: str, names: Sequence[str]) -> list[ArrayType]:
     """The types of the results, a TypeError where the branches differ. A Python number takes the
     dtype that the others have."""
     first = regions[0]

@@ -25,7 +25,7 @@ from ..transforms.weak import agreed, as_array, kind_of
 from ..tree import flatten, unflatten
 from ..types import ArrayType, equal_types
 from ..weak import WEAK, as_python, weak
-from .region import NUMBERS, Region, copied, made_by, path_of
+from .region import NUMBERS, TracedRegion, copied, made_by, path_of
 
 _LEAVES = frozenset((*(PLAIN - {bool, int, float, complex}), Array, Tensor))
 """Arrays, by their class: to look one up costs less than asking what it is an instance of."""
@@ -86,9 +86,9 @@ class GivenCarry:
 
     def trace(
         self,
-        step: Callable[[Sequence[ArrayType]], Region],
+        step: Callable[[Sequence[ArrayType]], TracedRegion],
         carry_of: Callable[[Any], Any] = lambda out: out,
-    ) -> Region:
+    ) -> TracedRegion:
         """The step, traced for the types that it keeps; `carry_of` takes the carry out of its
         result."""
         while True:

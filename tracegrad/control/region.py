@@ -40,7 +40,7 @@ VALUES: tuple[type[Any], ...] = (*ARRAYS, *NUMBERS)
 """What has an array's type."""
 
 
-class Region(NamedTuple):
+class TracedRegion(NamedTuple):
     """A traced function: its graph over (arguments..., captures...), in which all are arrays, and
     what it captured."""
 
@@ -62,7 +62,7 @@ class Region(NamedTuple):
         return evaluate(self.graph, [*arguments, *[at[id(c)] for c in self.captures]])
 
 
-def captured(*regions: Region) -> list[Any]:
+def captured(*regions: TracedRegion) -> list[Any]:
     """What several regions capture, each once."""
     return list({id(c): c for r in regions for c in r.captures}.values())
 
@@ -73,7 +73,7 @@ def region(
     types: Sequence[ArrayType],
     who: str,
     name: str = "body",
-) -> Region:
+) -> TracedRegion:
     """Trace `function(*args)` for leaves of these types. What it writes into its arguments stays
     inside."""
     leaves, spec = flatten((args, {}))
@@ -99,7 +99,7 @@ def region(
         )
     count = len(traced.out_boxed)
     graph = traced.graph.replace(outputs=traced.graph.outputs[:count])
-    return Region(
+    return TracedRegion(
         explicit(graph),
         traced.captures,
         traced.out_spec,

@@ -31,7 +31,7 @@ from ..tree import flatten, map_leaves
 from .carry import GivenCarry
 from .region import (
     VALUES,
-    Region,
+    TracedRegion,
     captured,
     check_functions,
     closed,
@@ -346,7 +346,7 @@ def loop_while(
     types = [*map(strong, captures), *kinds]
     n = len(captures)
 
-    def joined(r: Region) -> Callable[..., list[Any]]:
+    def joined(r: TracedRegion) -> Callable[..., list[Any]]:
         return lambda *v: r.run(v[n:], captures, v[:n])
 
     params = {

@@ -88,7 +88,7 @@ class Custom(RuleHolder):
 
         if not STATE.traces and not any(isinstance(x, Boxed) for x in leaves):
             return self.function(*args)
-        call = _Call(self, spec, join, tuple(static.values()))
+        call = _Use(self, spec, join, tuple(static.values()))
         graph = None
         captures: list[Any] = []
         if STATE.traces:
@@ -105,7 +105,7 @@ class Custom(RuleHolder):
         return unflatten(call.out_spec, [plain(o) for o in outs])
 
 
-class _Call:
+class _Use:
     """One use of a custom function: how to call it and its rules on flat values."""
 
     def __init__(
@@ -267,7 +267,7 @@ def vjp_of(cts: Any, inputs: Any, outs: Any, wanted: Any, *, graph: Any, rule: A
     return by_rule(lambda: rule.vjp(cts, inputs, outs, wanted))
 
 
-def jvp_of(tangents: Any, inputs: Any, outs: Any, *, graph: Any, rule: _Call) -> list[Any]:
+def jvp_of(tangents: Any, inputs: Any, outs: Any, *, graph: Any, rule: _Use) -> list[Any]:
     """The user's forward rule."""
     return rule.jvp(tangents, inputs, outs)
 

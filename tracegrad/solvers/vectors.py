@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..control.region import Region, closed, region, strong
+from ..control.region import TracedRegion, closed, region, strong
 from ..custom.rules import stop_gradient
 from ..dtypes import FLOAT64, real_of
 from ..errors import DTypeError, ShapeError
@@ -122,13 +122,16 @@ class Closed:
         )
 
 
-def traced(function: Callable[[Any], Any], layout: Layout, who: str) -> Region:
+def traced(function: Callable[[Any], Any], layout: Layout, who: str) -> TracedRegion:
     """The function of a tree laid out so, traced."""
     return region(function, (layout.tree,), layout.kinds, who, "equations")
 
 
 def over_vectors(
-    r: Region, layout: Layout, results: Callable[[list[Any]], list[Any]], name: str = "equations"
+    r: TracedRegion,
+    layout: Layout,
+    results: Callable[[list[Any]], list[Any]],
+    name: str = "equations",
 ) -> Closed:
     """The traced function as one of the vector, with results changed by `results`."""
 

@@ -29,7 +29,7 @@ _CONTAINERS: dict[type, str] = {
 }
 
 
-class _Writer:
+class _Encoder:
     """An object as JSON, in which arrays stand as their numbers."""
 
     def __init__(self) -> None:
@@ -113,7 +113,7 @@ def save(obj: Any, f: FileLike, *args: Any, **kwargs: Any) -> None:
     >>> torch.load(file)
     {'weight': tensor([1., 1.]), 'step': 3}
     """
-    writer = _Writer()
+    writer = _Encoder()
     structure = json.dumps([_FORMAT, writer.write(obj, "the object")])
     members = {f"a{k}": x for k, x in enumerate(writer.arrays)}
     members["structure"] = np.frombuffer(structure.encode(), np.uint8)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from ...translation.symbolic import OPPOSITE, Value, fast_sum, two_product, two_sum
+from ...translation.symbolic import OPPOSITE, LlvmScalar, fast_sum, two_product, two_sum
 from .formats import DOUBLE, PI
 
 LEADING = 64
@@ -21,7 +21,7 @@ CHUNKS = ((80, 48), (32, 48), (0, 32))
 """The product's parts, by first bit and number, that are converted to floats one by one."""
 
 
-def reduce(x: Value) -> tuple[Value, Value, Value]:
+def reduce(x: LlvmScalar) -> tuple[LlvmScalar, LlvmScalar, LlvmScalar]:
     """The number of quarter turns nearest to a finite float64 without its sign, modulo 4, and what
     is left in radians, in two parts.
 
@@ -53,14 +53,14 @@ def reduce(x: Value) -> tuple[Value, Value, Value]:
     product = b.shl(b.zext(b.mul(top, significand), PRODUCT), PRODUCT(64))
     product = b.add(product, b.mul(b.zext(middle, PRODUCT), m))
     product = b.add(product, b.lshr(b.mul(b.zext(bottom, PRODUCT), m), PRODUCT(64)))
-    turns = Value(b, b.trunc(b.lshr(b.add(product, PRODUCT(2**125)), PRODUCT(126)), WORD))
+    turns = LlvmScalar(b, b.trunc(b.lshr(b.add(product, PRODUCT(2**125)), PRODUCT(126)), WORD))
     # The rest as a signed fraction, in chunks that a float holds exactly.
     rest = b.shl(product, PRODUCT(2))
-    parts: list[Value] = []
+    parts: list[LlvmScalar] = []
     for place, count in CHUNKS:
         chunk = b.trunc(b.ashr(rest, PRODUCT(place)), WORD)
         chunk = b.sitofp(b.and_(chunk, WORD(2**count - 1)) if parts else chunk, x.ir.type)
-        parts.append(Value(b, chunk) * DOUBLE.real(2.0 ** (place - 128)))
+        parts.append(LlvmScalar(b, chunk) * DOUBLE.real(2.0 ** (place - 128)))
     s, first_lost = two_sum(parts[0], parts[1])
     high, low = fast_sum(s, first_lost + parts[2])
     quarter, quarter_rest = DOUBLE.parts(PI / 2, 2)

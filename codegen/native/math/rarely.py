@@ -12,7 +12,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from ...translation.symbolic import Value
+from ...translation.symbolic import LlvmScalar
 from .formats import Function
 
 LANES = {"double": (2, 4, 8), "float": (4, 8, 16)}
@@ -30,7 +30,7 @@ def rarely(name: str, body: Function) -> Function:
     """`f(condition, x, y)`: y, but where the condition holds `body` of x, which is computed in
     double precision."""
 
-    def choose(condition: Value, x: Value, y: Value) -> Value:
+    def choose(condition: LlvmScalar, x: LlvmScalar, y: LlvmScalar) -> LlvmScalar:
         builder, kind = x.builder, x.ir.type
         label = f"tracegrad_rarely_{name}_{kind}"
         scalar = builder.module.globals.get(label) or _define(builder.module, label, body, kind)
@@ -48,7 +48,7 @@ def rarely(name: str, body: Function) -> Function:
         result = builder.phi(kind)
         result.add_incoming(y.ir, before)
         result.add_incoming(call, rare)
-        return Value(builder, result)
+        return LlvmScalar(builder, result)
 
     return choose
 
@@ -67,7 +67,7 @@ def _define(module: Any, label: str, body: Function, kind: Any) -> Any:
     _attribute(scalar, "noinline", *PURE)
     builder = ir.IRBuilder(scalar.append_basic_block())
     x = scalar.args[0]
-    y = body(Value(builder, x if kind == WIDE else builder.fpext(x, WIDE))).ir
+    y = body(LlvmScalar(builder, x if kind == WIDE else builder.fpext(x, WIDE))).ir
     builder.ret(y if kind == WIDE else builder.fptrunc(y, kind))
     forms = [_vector_form(module, f"{label}_{lanes}", scalar, lanes) for lanes in LANES[str(kind)]]
     # Nothing calls them until the vectoriser has run.

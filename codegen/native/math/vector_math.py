@@ -8,7 +8,7 @@ from typing import Any
 from numba.core import types
 from numba.core.typing import signature
 
-from ...translation.symbolic import Value
+from ...translation.symbolic import LlvmScalar
 from ..bridge import is_float, is_real, parameters, primitive
 from . import arcs, circular, error_function, exponentials, gamma_functions, hyperbolic, roots
 from .formats import FORMATS, Function, Table
@@ -49,7 +49,7 @@ def written(function: Function, name: str, integers: bool = True) -> None:
             # llvmlite knows no such attributes; its attribute set prints whatever text it holds.
             set.add(builder.function.attributes, text)
         values = [
-            Value(builder, context.cast(builder, x, t, kind))
+            LlvmScalar(builder, context.cast(builder, x, t, kind))
             for x, t in zip(args, sig.args, strict=True)
         ]
         return FUNCTIONS[str(kind)][name](*values).ir

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..._codegen import integers, kernel, traversal
 from ...types import Int
 from ..values import BOOL, COMBINING, INTP, converted
-from .predication import FALSE, Run
+from .predication import FALSE, StraightRun
 
 if TYPE_CHECKING:
     from .lockstep import Writer
@@ -22,7 +22,7 @@ def may_meet(p: tuple[str, Any], q: tuple[str, Any]) -> bool:
 class Lane:
     """One run for one item, as the body of a loop over the items."""
 
-    def __init__(self, writer: Writer, run: Run) -> None:
+    def __init__(self, writer: Writer, run: StraightRun) -> None:
         self.w, self.run = writer, run
         self.body: list[kernel.Statement] = []
         self.known: dict[tuple[str, Any], kernel.Expression] = {}

@@ -20,7 +20,7 @@ from ..._codegen import integers, kernel, owners, traversal
 from ...types import Int
 from .lane import Lane, may_meet
 from .memory import mentioned
-from .predication import Part, Rounds, Run, Split, UnfitError, flag_at
+from .predication import Part, Rounds, Split, StraightRun, UnfitError, flag_at
 
 WIDTH = 32
 """The items of a block: some registers full, so that there is work while a step waits for the one
@@ -234,7 +234,7 @@ class Writer:
                 for other in (k, *others):
                     self.runs[other].body[:] = _in_memory(self.runs[other].body, name, place)
 
-    def check_places(self, run: Run) -> None:
+    def check_places(self, run: StraightRun) -> None:
         """Places are known as integers; where passes change memory at another place for each item,
         LLVM takes the items one by one, and nothing would be gained."""
         varying = self.split.varying - {self.loop.index} if run.again else set()
@@ -319,7 +319,7 @@ class Writer:
         result: list[kernel.Statement] = []
         for p in parts:
             match p:
-                case Run():
+                case StraightRun():
                     result.extend(Lane(self, p).statements())
                 case Rounds(statement, inner):
                     result.append(replace(statement, body=tuple(self.all(inner))))
@@ -331,9 +331,9 @@ class Writer:
         return result
 
 
-def _runs(parts: Sequence[Part]) -> Iterator[Run]:
+def _runs(parts: Sequence[Part]) -> Iterator[StraightRun]:
     for p in parts:
-        if isinstance(p, Run):
+        if isinstance(p, StraightRun):
             yield p
         elif isinstance(p, Rounds):
             yield from _runs(p.parts)
@@ -343,7 +343,7 @@ def _uniform(parts: Sequence[Part]) -> Iterator[kernel.Statement]:
     for p in parts:
         if isinstance(p, Rounds):
             yield from _uniform(p.parts)
-        elif not isinstance(p, Run):
+        elif not isinstance(p, StraightRun):
             yield p
 
 

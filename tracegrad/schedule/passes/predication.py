@@ -21,7 +21,7 @@ ZERO, ONE = kernel.Literal(0, kernel.INT64), kernel.Literal(1, kernel.INT64)
 
 
 @dataclass
-class Run:
+class StraightRun:
     """Statements without loops."""
 
     mask: kernel.Expression | None
@@ -39,7 +39,7 @@ class Rounds:
     parts: list[Part]
 
 
-Part: TypeAlias = Run | Rounds | kernel.Statement
+Part: TypeAlias = StraightRun | Rounds | kernel.Statement
 """A statement by itself is one for all items at once."""
 
 
@@ -55,17 +55,18 @@ class Level:
     """Of integers that each item has for itself: the largest, and where each is."""
 
     @property
-    def run(self) -> Run:
+    def run(self) -> StraightRun:
         """The run that is being written."""
-        if not self.parts or not isinstance(self.parts[-1], Run):
-            self.parts.append(Run(self.mask, self.again))
-        assert isinstance(self.parts[-1], Run)
+        if not self.parts or not isinstance(self.parts[-1], StraightRun):
+            self.parts.append(StraightRun(self.mask, self.again))
+        assert isinstance(self.parts[-1], StraightRun)
         return self.parts[-1]
 
     def before(self, s: kernel.Statement) -> None:
         """A statement for all items, which does not depend on the run that is being written."""
         self.parts.insert(
-            len(self.parts) - (1 if self.parts and isinstance(self.parts[-1], Run) else 0), s
+            len(self.parts) - (1 if self.parts and isinstance(self.parts[-1], StraightRun) else 0),
+            s,
         )
 
 
@@ -294,4 +295,4 @@ def _counts(s: kernel.Store) -> bool:
     )
 
 
-__all__ = ["FALSE", "Part", "Rounds", "Run", "Split", "UnfitError", "flag_at"]
+__all__ = ["FALSE", "Part", "Rounds", "Split", "StraightRun", "UnfitError", "flag_at"]
