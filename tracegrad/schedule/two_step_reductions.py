@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from .._codegen import kernel, lowering
+from .._codegen import integers, kernel, lowering
 from ..ir.graph import Atom, Graph, Node, Var
 from ..types import ArrayType, Int
 from .lanewise import by_themselves
-from .passes.batch_blocks import FEWEST
+from .passes.batch_blocks import FEWEST, lanes_of_block
 from .tasks import Task
 
 LOOPS = (lowering.SCAN, lowering.WHILE, lowering.SIZED, lowering.TAPED)
@@ -51,7 +51,7 @@ def by_lane(graph: Graph) -> tuple[Graph, Own]:
         (a, b, lanes)
         for b in loops
         for a in loops
-        if a is not b and a in behind[b.outputs[0]] and (lanes := _lanes(a, b))
+        if a is not b and a in behind[b.outputs[0]] and (lanes := _lanes(a, b, loops))
     ]
     between = {
         v
@@ -93,15 +93,44 @@ def _sizes(loop: Node) -> set[Int]:
     )
 
 
-def _lanes(first: Node, second: Node) -> set[Int]:
-    """How many lanes may go through two loops."""
+def _lanes(first: Node, second: Node, loops: Sequence[Node]) -> set[Int]:
+    """How many lanes may go through two loops of these in blocks."""
     return {
         size
         for size in _sizes(first) & _sizes(second)
-        if not (isinstance(size, int) and size <= FEWEST)
+        if not (isinstance(size, int) and all(size <= _of_block(loop, size) for loop in loops))
         and by_themselves(first, size)
         and by_themselves(second, size)
     }
+
+
+def _of_block(loop: Node, lanes: int) -> int:
+    """The fewest lanes that a block of a loop may have, as far as its graph tells. What is kept of
+    its steps for another loop, which reads it, does not make blocks smaller."""
+    each = _kept(loop, lanes)
+    return FEWEST if each is None else lanes_of_block(each)
+
+
+def _kept(loop: Node, lanes: int) -> int | None:
+    """The most bytes that each lane may keep in a step; None where that is not known, or lanes are
+    items with loops of their own."""
+    if loop.op.lowering != lowering.SCAN or not loop.params["carries"]:
+        return None
+    body: Graph = loop.params["body"]
+    # The carries are there twice: before a step and after it.
+    values = [*body.outputs, *[v for node in body.nodes for v in node.outputs]]
+    found = [_bytes(v.type, lanes) for v in values if isinstance(v, Var)]
+    inner = [node for node in body.nodes if next(node.subgraphs(), None) is not None]
+    found += [_kept(node, lanes) for node in inner]
+    known = [n for n in found if n is not None]
+    return sum(known) if len(known) == len(found) else None
+
+
+def _bytes(kind: ArrayType, lanes: int) -> int | None:
+    size = integers.product(kind.shape)
+    if not isinstance(size, int):
+        return None
+    return size * kind.dtype.itemsize // lanes if lanes in kind.shape else 0
 
 
 def _axis(node: Node, sizes: set[Int], lanes: set[Int]) -> int | None:

@@ -44,6 +44,15 @@ def batch_blocks(
     return _Cut(phases, buffers, fresh).phases()
 
 
+def lanes_of_block(each: int) -> int:
+    """How many lanes a block has of which each keeps so many bytes; of so few there are no
+    blocks."""
+    lanes = BLOCK
+    while lanes > FEWEST and lanes * each > CACHE:
+        lanes //= 2
+    return lanes
+
+
 def _is_seed(s: kernel.Statement) -> bool:
     """What is worth it: a loop that is gone through in order, with loops over lanes inside, or a
     loop over items."""
@@ -247,11 +256,7 @@ class _Cut:
         found = [self.lockstep(k, extent) for k in range(first, end)]
         if any(fit is not None for fit in found):
             return ITEMS if False in found else LOCKSTEP
-        each = sum(self.kept(first, end, extent).values())
-        lanes = BLOCK
-        while lanes > FEWEST and lanes * each > CACHE:
-            lanes //= 2
-        return lanes
+        return lanes_of_block(sum(self.kept(first, end, extent).values()))
 
     def lockstep(self, k: int, extent: Int) -> bool | None:
         """Whether the items of a statement go side by side; None where it has none that are loops,
@@ -392,4 +397,4 @@ def _blocked(
     return moved
 
 
-__all__ = ["batch_blocks"]
+__all__ = ["batch_blocks", "lanes_of_block"]
