@@ -164,12 +164,19 @@ def nanmedian(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
 def _median(x: Any, axis: Axis, keepdims: bool, skip: bool) -> Any:
     given = _Sorted(x, axis, keepdims, skip)
     n = given.count
-    low, high = given.pick((n - 1) // 2), given.pick(n // 2)
-    if given.x.dtype.kind != "f":
-        low, high = convert(low, np.float64), convert(high, np.float64)
-    odd = n % 2 == 1
+
+    def at(index: Any) -> Any:
+        value = given.pick(index)
+        return value if value.dtype.kind == "f" else convert(value, np.float64)
+
     # One element is itself: twice the largest number is infinite.
-    return given.result(_chosen(odd, lambda: low, lambda: div(add(low, high), 2)))
+    return given.result(
+        _chosen(
+            n % 2 == 1,
+            lambda: at((n - 1) // 2),
+            lambda: div(add(at((n - 1) // 2), at(n // 2)), 2),
+        )
+    )
 
 
 def known(q: Any) -> Any:
