@@ -33,6 +33,7 @@ from .ir.graph import Var
 from .ir.op import Op
 from .ir.operands import ADVICE, STRANGE, plain_operand
 from .ir.trace import Trace, of_sizes, user_line
+from .ops.elementwise.arithmetic import number
 from .ops.elementwise.elementary import identity_op
 from .sizes import seen
 from .tape.eager_text import BOX
@@ -43,6 +44,7 @@ from .tape.pieces import end_of
 from .tape.tape import AccumulateGrad, Node, Producer, filler, next_number, record
 from .tape.versions import Versions
 from .types import ArrayType, type_of
+from .weak import KINDS, PYTHON, as_python, as_weak
 
 _fill_box = filler(BOX)
 
@@ -233,6 +235,8 @@ class Boxed(Operators, Writes, NumpyDispatch):
     def array_type(self) -> ArrayType:
         """dtype and shape, as printed graphs show them."""
         data = self._data
+        if type(data) in KINDS:
+            return ArrayType(data.dtype, (), weak=True)
         return data.type if isinstance(data, Var) else type_of(data)
 
     # Compositions ask for these all the time; read in C they take half the time of a Python
@@ -360,9 +364,10 @@ upward.FACES = _Faces()
 
 
 def raw(x: Any) -> Any:
-    """The array in a box, of the host or of a device; a number as an array."""
-    data = x._data if isinstance(x, Boxed) else x
-    return data if type(data) is DeviceArray else np.asarray(data)
+    """The array in a box, of the host or of a device; a number as an array, but for Python's, which
+    stay such numbers."""
+    data = as_weak(x._data if isinstance(x, Boxed) else x)
+    return data if type(data) is DeviceArray or type(data) in KINDS else np.asarray(data)
 
 
 def unbox(x: Any) -> Any:
@@ -394,10 +399,21 @@ def inside(x: Any, face: type[Boxed] | None = None) -> Boxed:
     )
 
 
+def primal(x: Any, face: type[Boxed] = Array) -> Boxed:
+    """`x` boxed to be differentiated by: as `inside`, but Python's number stays one, which raises
+    no dtype."""
+    if type(x) not in PYTHON and type(x) not in KINDS:
+        return inside(x, face)
+    if not STATE.traces:
+        return face(as_weak(x))
+    value: Boxed = number(inside(as_python(x), face))
+    return value
+
+
 def fresh_leaf(x: Any, face: type[Boxed] = Array) -> Boxed:
     """A new place on the tape with x's value. Where x has a history the new place leads to it, and
     is not the same: a derivative with respect to it must not pick up what else depends on x."""
-    x = inside(x, face)
+    x = primal(x, face)
     if x._requires_grad and MODE.enabled:
         value: Boxed = x.face(x._data)
         node = record(identity_op, [x], {}, [x._data])
@@ -410,4 +426,4 @@ def fresh_leaf(x: Any, face: type[Boxed] = Array) -> Boxed:
     return value
 
 
-__all__ = ["MODE", "Array", "Boxed", "Tensor", "fresh_leaf", "inside", "raw", "unbox"]
+__all__ = ["MODE", "Array", "Boxed", "Tensor", "fresh_leaf", "inside", "primal", "raw", "unbox"]

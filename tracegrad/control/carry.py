@@ -19,7 +19,7 @@ from ..ir.operands import PLAIN
 from ..ir.trace import user_line
 from ..ops import convert
 from ..ops.elementwise.arithmetic import number
-from ..tensor import Array, Tensor, inside
+from ..tensor import Array, Boxed, Tensor, inside
 from ..transforms.tracing import check_leaf, leaf_type, plain
 from ..transforms.weak import agreed, as_array, kind_of
 from ..tree import flatten, unflatten
@@ -52,7 +52,7 @@ class GivenCarry:
     def start(self) -> Any:
         """The initial carry, of arrays that the body may write into."""
         found = [
-            weak(x, k.dtype.kind) if k.weak else copied(x)
+            _weak(x, k) if k.weak else copied(x)
             for x, k in zip(self.leaves, self.kinds, strict=True)
         ]
         return unflatten(self.spec, found)
@@ -168,12 +168,19 @@ def _joined(before: ArrayType, after: ArrayType) -> ArrayType | None:
 def _given(x: Any, found: ArrayType, wanted: ArrayType) -> Any:
     if not found.weak:
         return x
-    return weak(x, wanted.dtype.kind) if wanted.weak else _exact(x, wanted)
+    return _weak(x, wanted) if wanted.weak else _exact(x, wanted)
+
+
+def _weak(x: Any, kind: ArrayType) -> Any:
+    """A number as one that promotes as Python's; one that is differentiated by is such a number."""
+    return x if isinstance(x, Boxed) else weak(x, kind.dtype.kind)
 
 
 def _exact(x: Any, kind: ArrayType) -> Any:
     """A Python number as a scalar of a dtype; an OverflowError where it is an integer that does not
     fit."""
+    if isinstance(x, Boxed):
+        return convert(x, kind.dtype)
     try:
         return np.array(as_python(x), kind.dtype)[()]
     except OverflowError:

@@ -20,7 +20,7 @@ from ..ops import convert
 from ..ops.arrays.transfer import place_of, transfer
 from ..sizes import forms
 from ..tape.modes import restoring
-from ..tensor import Array, Boxed, Tensor, inside
+from ..tensor import Array, Boxed, Tensor, primal
 from ..transforms.tracing import check_leaf, cut_history, history_of, plain, result_of
 from ..tree import flatten, map_leaves, unflatten
 from ..types import ArrayType
@@ -94,7 +94,7 @@ def _push(
 
 def _primal(x: Any) -> Boxed:
     check_leaf(x, "jvp: a primal is")
-    box = inside(x)
+    box = primal(x)
     if not is_differentiable(box.dtype):
         raise DTypeError(
             f"{user_line()}: jvp needs floating-point or complex primals, got {box.dtype}. "

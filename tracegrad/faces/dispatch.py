@@ -28,7 +28,7 @@ from .numpy.numpy_functions import FUNCTIONS
 from .numpy.refusals import inside_library
 from .numpy.ufunc_methods import SPELLED, apply_method
 from .numpy.ufuncs import KNOWN, NO_VALUE, by_numpy, call, name_of
-from .operators import operand
+from .operators import as_scalar, operand
 
 IGNORED = {
     "order",
@@ -234,13 +234,15 @@ class NumpyDispatch(Value):
                 target = KNOWN.get(ufunc)
                 if target is not None:
                     op = ops.APPLIED_BY.get(target)
+                    weak = op is None or op.weak
                     if op is not None and op.eager is not None:
                         if len(inputs) == 1:
-                            return op.eager(self)
+                            return as_scalar(op.eager(self)) if weak else op.eager(self)
                         x, y = inputs
                         if type(y if x is self else x) in PLAIN:
-                            return op.eager(x, y)
-                    return target(*[operand(x) for x in inputs])
+                            return as_scalar(op.eager(x, y)) if weak else op.eager(x, y)
+                    made = target(*[operand(x) for x in inputs])
+                    return as_scalar(made) if weak else made
             return (
                 call(ufunc, inputs, dict(kwargs))
                 if method == "__call__"

@@ -15,10 +15,12 @@ from ..ir.graph import Var
 from ..ir.op import Op
 from ..ir.operands import PLAIN, plain_operand
 from ..ops.elementwise.arithmetic import number
+from ..ops.elementwise.derived import convert_op
 from ..ops.matrices.products import IN_ONE_STEP, matmul_op
 from ..ops.places.keys import reading
 from ..sizes import SYMBOLIC, Size
 from ..tape.eager_text import REFLECTED, write_out
+from ..weak import KINDS
 from .numpy import results
 
 OPERANDS = (Value, float, int, np.ndarray, np.generic, complex, *SYMBOLIC)
@@ -201,31 +203,29 @@ def assigned(x: Any, index: Any, /, value: Any) -> None:
 def _is_number(x: Any) -> bool:
     """Whether this stands for a Python number."""
     if isinstance(x, Value):
-        return isinstance(x._data, Var) and x._data.type.weak
+        return type(x._data) in KINDS or (isinstance(x._data, Var) and x._data.type.weak)
     return type(x) in (bool, int, float, complex, Size)
 
 
 def as_number(result: Any, *operands: Any) -> Any:
     """What Python's operator gives of these: of Python's numbers alone such a number, where NumPy's
     function, which is the same operation, gives an array's."""
-    if (
-        isinstance(result, Value)
-        and isinstance(result._data, Var)
-        and not result._data.type.weak
-        and all(map(_is_number, operands))
-    ):
+    if isinstance(result, Value) and not _is_number(result) and all(map(_is_number, operands)):
         return number(result)
     return result
 
 
+def as_scalar(result: Any) -> Any:
+    """What NumPy's function gives, of Python's numbers too: an array's number."""
+    return convert_op(result, dtype=result.dtype) if _is_number(result) else result
+
+
 def _power(x: Any, y: Any) -> Any:
-    result = ops.power(x, y)
-    return as_number(result, x, y) if STATE.traces else result
+    return as_number(ops.power(x, y), x, y)
 
 
 def _absolute(x: Any) -> Any:
-    result = ops.absolute(x)
-    return as_number(result, x) if STATE.traces else result
+    return as_number(ops.absolute(x), x)
 
 
 _power.__name__, _absolute.__name__ = "power", "absolute"

@@ -99,6 +99,7 @@ class Op(records.Record):
                 through it
     inlined     whether it stands for the nodes of `params["graph"]`, which take its place when a
                 graph is compiled
+    weak        whether of Python's numbers it gives such a number, which raises no dtype
     flops       additions and multiplications, `flops(inputs, outs)` of shapes, as profiles count
                 them
     """
@@ -135,6 +136,7 @@ class Op(records.Record):
     passes: int | None = None
     symbolic: Callable[..., Any] | None = None
     inlined: bool = False
+    weak: bool = False
     flops: Callable[..., int] | None = None
     plans: dict[int, Any] = field(default_factory=dict, repr=False)
     """What the tape has worked out about the VJP rules, by the set of inputs that want a

@@ -9,6 +9,7 @@ among it, for the errors that it explains.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from itertools import compress, product
 from typing import Any
@@ -23,10 +24,11 @@ from ..ir.op import Op
 from ..ir.operands import NUMBERS, STRANGE
 from ..ops.elementwise.arithmetic import sub_op
 from ..types import type_of
+from ..weak import FLOATS, KINDS, WeakFloat
 from .lent import lend
 from .mode import OFF, RECORDS
 from .pieces import END, SAVE, mark
-from .tape import NODE, Node, next_number, plan_for
+from .tape import NODE, Node, next_number, plan_for, plan_of_numbers
 from .versions import Uncounted, Versions
 
 Written = Callable[..., Any]
@@ -88,6 +90,12 @@ def write_out(op: Op, otherwise: Written, swapped: bool = False) -> Written:
     """
     space: dict[str, Any] = {
         "op": op,
+        "WeakFloat": WeakFloat,
+        "KINDS": KINDS,
+        "float64": np.float64,
+        "FLOATS": FLOATS,
+        "ARRAYS": frozenset((np.ndarray, np.float64)),
+        "apply": OF_NUMBERS.get(op.evaluate),
         "evaluate": op.evaluate,
         "on_reals": op.on_reals,
         "otherwise": otherwise,
@@ -118,9 +126,12 @@ def write_out(op: Op, otherwise: Written, swapped: bool = False) -> Written:
         else []
     )
     for which in _choices(wanted):
-        space[f"plan_{sum(1 << k for k in which)}"] = plan_for(op, sum(1 << k for k in which))
-    lines = _text(op, wanted, swapped)
-    exec(compile("\n".join(lines), f"{__file__}: {op.name}", "exec"), space)
+        bits = sum(1 << k for k in which)
+        space[f"eager_{bits}"] = plan_for(op, bits)
+        space[f"numbers_{bits}"] = plan_of_numbers(op, bits)
+    for kind in ("eager", "numbers") if _takes_numbers(op) else ("eager",):
+        text = "\n".join(_text(op, wanted, swapped, kind))
+        exec(compile(text, f"{__file__}: {op.name}", "exec"), space)
     function: Written = space[f"eager_{op.name}"]
     return function
 
@@ -142,7 +153,25 @@ def _choices(wanted: Sequence[int]) -> list[tuple[int, ...]]:
     ]
 
 
-def _text(op: Op, wanted: Sequence[int], swapped: bool) -> list[str]:
+OF_NUMBERS: dict[Any, Callable[..., Any]] = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.true_divide: operator.truediv,
+    np.negative: operator.neg,
+}
+"""Python's operators, of which Python's numbers give such numbers in less time."""
+
+
+def _takes_numbers(op: Op) -> bool:
+    """Whether it is written out for boxes of Python's numbers, too."""
+    return op.compute is not None and (not op.weak or op.evaluate in OF_NUMBERS)
+
+
+def _text(op: Op, wanted: Sequence[int], swapped: bool, kind: str) -> list[str]:
+    """The function `eager`, or the one `numbers` to which it goes where a box holds a Python
+    number."""
+    numbers = kind == "numbers"
     count = len(op.inputs)
     names = [f"x{k}" for k in range(count)]
     given = ", ".join(reversed(names) if swapped else names)
@@ -150,9 +179,14 @@ def _text(op: Op, wanted: Sequence[int], swapped: bool) -> list[str]:
     # Who has read a view already hands it over.
     more = ", out=None" if op.view else ""
     lines = [
-        f"def eager_{op.name}({given}, params=NO_PARAMS{more}):",
+        f"def {kind}_{op.name}({given}, params=NO_PARAMS{more}):",
         f"    if SPECIAL and STATE.special: {away}",
     ]
+    other = f"if type({{0}}) is not ndarray: {away}"
+    if numbers:
+        other = f"if type({{0}}) is not ndarray and type({{0}}) is not WeakFloat: {away}"
+    elif _takes_numbers(op):
+        other = f"if type({{0}}) is not ndarray: return numbers_{op.name}({given}, params)"
 
     def put(depth: int, *text: str) -> None:
         lines.extend("    " * depth + line for line in text)
@@ -167,7 +201,7 @@ def _text(op: Op, wanted: Sequence[int], swapped: bool) -> list[str]:
         put(
             2,
             f"d{k} = {x}._data",
-            f"if type(d{k}) is not ndarray: {away}",
+            other.format(f"d{k}"),
             f"t{k} = {x}._requires_grad",
         )
         put(2, "face = x0.face" if k == 0 else f"if face is not Tensor: face = {x}.face")
@@ -181,7 +215,17 @@ def _text(op: Op, wanted: Sequence[int], swapped: bool) -> list[str]:
             put(1, f"else: {away}")
     # The result.
     data = ", ".join(f"d{k}" for k in range(count))
-    if op.on_reals is not None and count == 1:
+    if numbers:
+        each = range(count)
+        # Where nothing stands beside it, NumPy has its own scalar rather.
+        plain = "float64" if count == 1 else "float"
+        values = ", ".join(f"{plain}(d{k}) if type(d{k}) is WeakFloat else d{k}" for k in each)
+        if op.weak:
+            alone = " and ".join(f"type(d{k}) in FLOATS" for k in each)
+            beside = " or ".join(f"type(d{k}) in ARRAYS" for k in each)
+            put(1, f"if {alone}: out = apply({data})", f"elif not ({beside}): {away}", "else:")
+        put(1 + op.weak, f"try: out = evaluate({values}, **params)", f"except REFUSED: {away}")
+    elif op.on_reals is not None and count == 1:
         put(
             1,
             "if d0.dtype.kind == 'f': out = on_reals(d0, **params) if params else on_reals(d0)",
@@ -197,7 +241,11 @@ def _text(op: Op, wanted: Sequence[int], swapped: bool) -> list[str]:
             f"except REFUSED: {away}",
         )
     put(1, "if type(out) is not ndarray:")
-    put(2, "if face is not Tensor and out.dtype.kind not in 'fc': return out", "out = asarray(out)")
+    put(2, "if face is not Tensor and out.dtype.kind not in 'fc': return out")
+    if numbers or (op.weak and not isinstance(op.evaluate, np.ufunc)):
+        put(2, "if type(out) not in KINDS: out = asarray(out)")
+    else:
+        put(2, "out = asarray(out)")
     put(1, "elif face is not Tensor and out.dtype.kind not in 'fc': return out")
     put(
         1,
@@ -262,7 +310,7 @@ def _text(op: Op, wanted: Sequence[int], swapped: bool) -> list[str]:
             put(
                 depth,
                 f"node.edges = ({edges})",
-                f"node.plan = plan_{bits}",
+                f"node.plan = {kind}_{bits}",
                 f"node.saved = [{', '.join(saved)}]",
             )
             if plan.outputs:

@@ -18,7 +18,8 @@ from ..ir.op import Op, Rest
 from ..ir.operands import NUMBERS, STRANGE, plain_operand
 from ..ir.trace import Trace, is_left_over, left_over
 from ..sizes import seen_within
-from .eager_text import fits, fresh, write_out
+from ..weak import KINDS, PYTHON, as_python, weak
+from .eager_text import OF_NUMBERS, fits, fresh, write_out
 from .mode import MODE
 from .saved import SAVING
 from .tape import Node, record, resave
@@ -33,7 +34,7 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
     if op.eager is None and fits(op):
         object.__setattr__(op, "eager", write_out(op, partial(_in_general, op)))
     face = self.face
-    recorded = dual = left = placed = False
+    recorded = dual = left = placed = numbers = False
     data: list[Any] = []
     for x in inputs:
         if isinstance(x, Value):
@@ -52,6 +53,8 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
                 left = True
             elif kind is DeviceArray:
                 placed = True
+            elif kind in KINDS:
+                numbers = True
         elif type(x) not in NUMBERS and (type(x) is not np.ndarray or x.dtype.char in STRANGE):
             try:
                 x = plain_operand(x)
@@ -95,6 +98,8 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
             ):
                 wanted = [isinstance(x, Value) and x._requires_grad for x in inputs]
                 result, rest = op.staged(data, wanted, **params)
+            elif numbers:
+                result = _of_numbers(op, data, params)
             else:
                 result = op.evaluate(*data, **params)
         except REFUSED as error:
@@ -118,6 +123,20 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
     if node is not None and node.plan.outputs:
         _watch(node, (made,))
     return self._viewed(op, inputs[0], params, made) if op.view else made
+
+
+def _of_numbers(op: Op, data: Sequence[Any], params: dict[str, Any]) -> Any:
+    """The result where Python's numbers are among the operands: such a number, if they are all
+    and the operation is one of Python's."""
+    if op.weak and all(type(x) in KINDS or type(x) in PYTHON for x in data):
+        apply = OF_NUMBERS.get(op.evaluate)
+        if apply is not None:
+            return apply(*data)
+        result = op.evaluate(*data, **params)
+        return weak(result, np.asarray(result).dtype.kind)
+    # What acts by element takes Python's own, of which NumPy knows that they raise no dtype.
+    result = op.evaluate(*(map(as_python, data) if op.compute is not None else data), **params)
+    return np.asarray(result) if type(result) in PYTHON else result
 
 
 def _seen_by(trace: Trace, x: Any) -> Any:
@@ -161,7 +180,7 @@ def _boxed(face: Any, data: Any, node: Node | None, nr: int) -> Any:
     ):
         return data
     else:
-        if kind is not np.ndarray and kind is not DeviceArray:
+        if kind is not np.ndarray and kind is not DeviceArray and kind not in KINDS:
             data = np.asarray(data)
         differentiable = node is not None and data.dtype.kind in "fc"
     box = fresh(face, data)

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import FLOAT64
 from ..ir.op import Op
 from ..ops.elementwise.derived import strong_mul_op
+from ..weak import WeakFloat
 from .pieces import AS_SAVED
 from .saved import FREED, unpack, unpack_result
 from .tape import Plan
@@ -32,6 +34,9 @@ def pull_of(op: Op, plan: Plan) -> Pull:
         "mul": np.multiply,
         "strong_mul": strong_mul_op.evaluate,
         "minus": np.negative,
+        "WeakFloat": WeakFloat,
+        "float64": np.float64,
+        "F64": FLOAT64,
     }
     name = f"pull_{op.name}"
     lines = [
@@ -58,6 +63,10 @@ def pull_of(op: Op, plan: Plan) -> Pull:
                 f"if b{s} is not None or c is not None and c[n{s}][0]: "
                 f"{s} = unpack_result(node, saved[{k}], False)",
             )
+    if plan.numbers:
+        # Beside float64 a Python number is such a scalar, with which NumPy computes faster.
+        for s in values[1:]:
+            put(f"if type({s}) is WeakFloat and ct.dtype is F64: {s} = float64({s})")
     put(f"{''.join(f'e{k}, ' for k in range(len(op.inputs)))}= node.edges")
     if any(keywords for _, _, _, keywords, _ in plan.rules):
         put("params = node.params")

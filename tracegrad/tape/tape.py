@@ -276,6 +276,8 @@ class Plan:
     parameters; whether it reads `like`)."""
     products: tuple[tuple[str, Callable[..., Any] | None] | None, ...] = ()
     """What the rules multiply with, as `Rules` tells it."""
+    numbers: bool = False
+    """Whether Python's numbers may be among what is saved."""
     pull: Callable[..., Any] | None = None
     """The rules written out, after their first use."""
 
@@ -313,6 +315,18 @@ def plan_for(op: Op, wanted: int) -> Plan | None:
             else None
         )
     return found
+
+
+def plan_of_numbers(op: Op, wanted: int) -> Plan:
+    """The same plan where Python's numbers are among the operands."""
+    plan = plan_for(op, wanted)
+    assert plan is not None
+    found = op.plans.get(~wanted)
+    if found is None:
+        rules = plan.inputs, plan.outputs, plan.rules, plan.products
+        found = op.plans[~wanted] = Plan(*rules, numbers=True)
+    made: Plan = found
+    return made
 
 
 def record(

@@ -27,7 +27,7 @@ from ..tape.tape import End, Node, next_number
 from ..tensor import Array, Boxed, Tensor, ZeroDimensional, unbox
 from ..tree import flatten, unflatten
 from ..types import ArrayType
-from ..weak import WEAK
+from ..weak import KINDS, WEAK
 from .constants import fold_constants
 
 
@@ -461,6 +461,8 @@ def plain(x: Any) -> Any:
         ):
             return x
         x = Tensor(x._data) if type(x._data) is DeviceArray else unbox(x)
+        if type(x) in KINDS:
+            return x.dtype.type(x)
     return x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x
 
 

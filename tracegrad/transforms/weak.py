@@ -12,6 +12,7 @@ from ..ops.elementwise.arithmetic import number_op
 from ..ops.elementwise.derived import convert_op
 from ..sizes import same_shape
 from ..types import ArrayType
+from ..weak import PYTHON
 
 
 def explicit(graph: Graph) -> Graph:
@@ -89,6 +90,9 @@ def _made_explicit(graph: Graph) -> tuple[Graph, bool]:
                         nodes.append(
                             Node(convert_op, (a,), {"dtype": dtype}, (made,), node.where, node.note)
                         )
+            if not any(isinstance(a, Var) for a in before):
+                # Of Python's numbers alone an operation gives such a number.
+                before = [_array_number(a) for a in before]
             made_now = tuple(map(renewed, node.outputs))
             nodes.append(_with(node, inputs=tuple(before), params=params, outputs=made_now))
     outputs = tuple([known.get(a, a) for a in graph.outputs])
@@ -96,6 +100,12 @@ def _made_explicit(graph: Graph) -> tuple[Graph, bool]:
     return graph.replace(
         inputs=inputs, nodes=tuple(nodes), outputs=outputs
     ) if changed else graph, converted
+
+
+def _array_number(a: Atom) -> Atom:
+    if isinstance(a, Literal) and type(a.value) in PYTHON:
+        return Literal(a.type.dtype.type(a.value))
+    return a
 
 
 def _with(node: Node, **changes: Any) -> Node:

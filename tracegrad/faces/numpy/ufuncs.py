@@ -19,7 +19,7 @@ from ...ir.dispatch import STATE, Value
 from ...ir.graph import Var
 from ...ir.lines import user_line
 from ...sizes import OF_SHAPES
-from ...weak import WEAK
+from ...weak import KINDS, WEAK
 from ..operators import operand
 from .lookup import boxes_in, find, plain, store, tracked, unsupported
 
@@ -115,6 +115,8 @@ def kind_of(x: Any) -> Any:
     number."""
     if isinstance(x, Value):
         data = x._data
+        if type(data) in KINDS:
+            return data.python
         if isinstance(data, Var) and data.type.weak:
             return {"i": int, "f": float, "c": complex}.get(data.type.dtype.kind, data.type.dtype)
         return data.dtype

@@ -110,6 +110,7 @@ def elementwise(
         lowering.Pointwise(code, cost),
         compute or promoted,
         doc=doc,
+        weak=weak,
         **facts,
     )
     object.__setattr__(

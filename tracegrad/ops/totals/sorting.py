@@ -222,6 +222,9 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any
     left, right = (end if end is None else as_array(end) for end in (left, right))
     if any(end is not None and ndim_of(end) for end in (left, right)):
         raise ShapeError("interp needs one number as left and as right")
+    # As NumPy does it, in double precision whatever is given.
+    x, xp = convert(x, np.float64), convert(xp, np.float64)
+    fp = convert(fp, np.complex128 if fp.dtype.kind == "c" else np.float64)
     first, last = (gather_at(fp, [np.int64(k)], (0,), 0, (), True) for k in (0, -1))
     low, high = (gather_at(xp, [np.int64(k)], (0,), 0, (), True) for k in (0, -1))
     if isinstance(n, int) and n == 1:
