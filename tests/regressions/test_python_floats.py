@@ -200,5 +200,6 @@ def test_numbers_that_python_would_refuse_are_numpys() -> None:
 def test_results_are_numpys_scalars() -> None:
     for f in (lambda a: a, lambda a: a * 2, lambda a: a + a):
         value, pull = tg.vjp(f, 2.5)
-        found = [value, *pull(1.0), *tg.jvp(f, (2.5,), (1.0,)), tg.grad(f)(2.5)]
+        again, push = tg.linearize(f, 2.5)
+        found = [value, *pull(1.0), *tg.jvp(f, (2.5,), (1.0,)), tg.grad(f)(2.5), again, push(1.0)]
         assert {type(x) for x in found} == {np.float64}
