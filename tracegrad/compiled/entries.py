@@ -17,6 +17,7 @@ from ..ir.graph import Literal
 from ..ir.lines import user_line
 from ..ir.recording import span
 from ..sizes import Sizes
+from ..staging.session import staged
 from ..surroundings.captures import STATEFUL, Surroundings
 from ..surroundings.growth import Outgrown, bound_of, grown
 from ..surroundings.outside import check_drawn, states, watching
@@ -47,33 +48,36 @@ def make_entry(
     standing: Sequence[Standing],
     device: Device | None = None,
     checked: bool = True,
+    stage: bool | str = "auto",
 ) -> Entry:
     """Trace `function` for arguments of these types, and find what it reads and changes around
     it."""
     around = Surroundings(function, static)
     name = getattr(function, "__name__", type(function).__name__)
-    called = _with_static(function, static) if static else function
     watch = Watch(name, function, static)
     drawn = states(watch.reach)
     asked: list[Fact] = []
 
+    def attempt(f: Callable[..., Any]) -> Traced:
+        with span(f"{name}: trace"), watching(name, watch.reach, asked):
+            return trace_function(
+                _with_static(f, static) if static else f,
+                spec,
+                types,
+                faces,
+                names,
+                name,
+                sizes,
+                None,
+                standing,
+                True,
+                device,
+                watch,
+            )
+
     def trace() -> Traced:
         try:
-            with span(f"{name}: trace"), watching(name, watch.reach, asked):
-                return trace_function(
-                    called,
-                    spec,
-                    types,
-                    faces,
-                    names,
-                    name,
-                    sizes,
-                    None,
-                    standing,
-                    True,
-                    device,
-                    watch,
-                )
+            return staged(attempt, function, stage)
         except ValueError as error:
             if (better := watch.locked(error)) is not None:
                 raise better from error
@@ -156,7 +160,7 @@ def make_entry(
         facts,
         tuple(t.shape for t in types),
         lambda: make_entry(
-            function, names, spec, types, faces, static, sizes, standing, device, checked
+            function, names, spec, types, faces, static, sizes, standing, device, checked, stage
         ),
         {
             k: content(v) or b""

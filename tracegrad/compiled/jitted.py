@@ -47,10 +47,13 @@ class Jitted(Shown):
         static_argnums: Sequence[int] = (),
         donate_argnums: Sequence[int] = (),
         checked: bool = True,
+        stage: bool | str = "auto",
     ) -> None:
         if not callable(function):
             raise TypeError(f"jit expects a function, got {type(function).__name__}")
-        self.function, self.checked = function, checked
+        if stage not in (True, False, "auto"):
+            raise ValueError(f"jit: stage is 'auto', True or False, not {stage!r:.60}")
+        self.function, self.checked, self.stage = function, checked, stage
         self.static_argnames = tuple(static_argnames)
         try:
             self._signature: inspect.Signature | None = inspect.signature(function)
@@ -249,6 +252,7 @@ class Jitted(Shown):
                 asked.standing,
                 asked.device,
                 self.checked,
+                self.stage,
             )
 
     def _drop_callers(self, entry: Entry) -> None:
@@ -269,7 +273,7 @@ class Jitted(Shown):
             made.__name__ = f"{getattr(self.function, '__name__', 'function')}_{key[0]}".replace(
                 "<lambda>", "lambda_"
             )
-            derived = Jitted(made, checked=self.checked)
+            derived = Jitted(made, checked=self.checked, stage=self.stage)
             derived.static_argnames = self.static_argnames
             derived._signature = self._signature
             derived._names, derived._positional = (
@@ -286,7 +290,10 @@ def _bound(jitted: Jitted, instance: Any) -> Any:
     own = vars(instance).get(name) if hasattr(instance, "__dict__") else None
     if own is None:
         own = Jitted(
-            jitted.function.__get__(instance), jitted.static_argnames, checked=jitted.checked
+            jitted.function.__get__(instance),
+            jitted.static_argnames,
+            checked=jitted.checked,
+            stage=jitted.stage,
         )
         own.donated = jitted.donated
         if hasattr(instance, "__dict__"):
@@ -301,6 +308,7 @@ def jit(
     static_argnums: Sequence[int] | int = (),
     donate_argnums: Sequence[int] | int = (),
     checked: bool = True,
+    stage: bool | str = "auto",
 ) -> Any:
     """Compile a function of arrays. Use it as a decorator, with or without parentheses.
 
@@ -325,9 +333,15 @@ def jit(
     `checked=False` such an index means the nearest place instead, and nothing is raised; of
     functions that call each other the outermost decides.
 
+    Python's own control flow on traced values (`if`, `while`, `for`, `break`, early `return`,
+    `out[i] = ...` into a plain new array) becomes branches, loops and writes of the compiled code:
+    where tracing stops, the function whose line it is is rewritten and traced again (`stage`:
+    "auto"; True: all functions of the user's from the start; False: never). `f.staged()` shows what
+    was made of it.
+
     Results equal the eager ones: arrays in, arrays out (Tensors if any input is a Tensor).
     Derivatives (`tg.grad(f)`, ...) of a jitted function are jitted. Raises ConcretizationError
-    where the function asks a traced array for its value.
+    where the function asks a traced array for its value and cannot be rewritten.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -347,11 +361,14 @@ def jit(
             static_argnums=numbers,
             donate_argnums=donated,
             checked=checked,
+            stage=stage,
         )
     if isinstance(function, Jitted):
-        same = not names and not numbers and not donated and checked == function.checked
-        return function if same else Jitted(function.function, names, numbers, donated, checked)
-    return Jitted(function, names, numbers, donated, checked)
+        same = (checked, stage) == (function.checked, function.stage)
+        if same and not names and not numbers and not donated:
+            return function
+        function = function.function
+    return Jitted(function, names, numbers, donated, checked, stage)
 
 
 __all__ = ["Jitted", "jit"]

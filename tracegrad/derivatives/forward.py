@@ -19,6 +19,7 @@ from ..ir.trace import Trace, user_line
 from ..ops import convert
 from ..ops.arrays.transfer import place_of, transfer
 from ..sizes import forms
+from ..staging.session import staged
 from ..tape.modes import restoring
 from ..tensor import Array, Boxed, Tensor, primal
 from ..transforms.tracing import check_leaf, cut_history, history_of, plain, result_of
@@ -52,7 +53,9 @@ def jvp(
     directions, direction_spec = flatten(tuple(tangents))
     if spec != direction_spec:
         raise ValueError(f"primals and tangents differ in structure: {spec} and {direction_spec}")
-    outs, tangent_outs, out_spec, aux = _push(function, values, directions, spec, has_aux)
+    outs, tangent_outs, out_spec, aux = staged(
+        lambda f: _push(f, values, directions, spec, has_aux), function, eager=True
+    )
     made = (
         unflatten(out_spec, [plain(o) for o in outs]),
         unflatten(out_spec, _as_results(tangent_outs, _tensors(outs), directions)),
@@ -173,9 +176,13 @@ def linearize(function: Function, *primals: Any) -> Any:
         return result, lambda *tangents: jvp(function, primals, tangents)[1]
     values, spec = flatten(apart(primals))
     boxes = [_primal(x) for x in values]
-    trace = Trace("linear", aside=True)
-    directions = [Array(trace.input(ArrayType(b.dtype, forms(b.shape)))) for b in boxes]
-    outs, tangents_of_outs, out_spec, _ = _push(function, boxes, directions, spec, aside=trace)
+
+    def run(f: Function) -> Any:
+        trace = Trace("linear", aside=True)
+        directions = [Array(trace.input(ArrayType(b.dtype, forms(b.shape)))) for b in boxes]
+        return trace, *_push(f, boxes, directions, spec, aside=trace)
+
+    trace, outs, tangents_of_outs, out_spec, _ = staged(run, function, eager=True)
     history = [history_of(t, trace) for t in tangents_of_outs]
     graph, captured = trace.finish(tangents_of_outs, "linearize")
     tensors = _tensors(outs)

@@ -14,6 +14,7 @@ from ..ir.dispatch import STATE
 from ..ops import conj, convert, moveaxis, reshape
 from ..ops.arrays.creation import eye
 from ..sizes import numel
+from ..staging.session import staged
 from ..tape.engine import zeros
 from ..tensor import Boxed
 from ..transforms.tracing import check_leaf, plain
@@ -83,6 +84,9 @@ def jacobian(
 
     def make(f: Function) -> Function:
         def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+            return staged(lambda g: of_function(g, args, kwargs), f, eager=True)
+
+        def of_function(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             inputs = Inputs(args, argnums, "jacobian")
 
             def of_leaves(*leaves: Any) -> Any:

@@ -22,6 +22,7 @@ from ..ir.dispatch import STATE
 from ..ir.trace import user_line
 from ..ops import convert
 from ..ops.arrays.transfer import place_of, transfer
+from ..staging.session import staged
 from ..tape.engine import gradient, zeros
 from ..tape.hooks import boxed
 from ..tape.leaves import end
@@ -255,9 +256,12 @@ def value_and_grad(
 
     def make(f: Function) -> Function:
         def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
+            return staged(lambda g: differentiated(g, args, kwargs), f, eager=True)
+
+        def differentiated(g: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             inputs = Inputs(args, argnums, "grad")
             with enable_grad():
-                result = f(*inputs.args, **kwargs)
+                result = g(*inputs.args, **kwargs)
                 out, aux = pair_of(result, "grad") if has_aux else (result, None)
                 _scalar(out, "grad")
                 reach = reach_of([out], inputs.leaves)
@@ -316,9 +320,13 @@ def vjp(function: Function, *primals: Any, has_aux: bool = False) -> Any:
     >>> pullback(np.array([1.0, 3.0]))
     (array([1., 3.]),)
     """
-    inputs = Inputs(apart(primals), range(len(primals)), "vjp")
-    with enable_grad():
-        result = function(*inputs.args)
+
+    def run(f: Function) -> Any:
+        inputs = Inputs(apart(primals), range(len(primals)), "vjp")
+        with enable_grad():
+            return inputs, f(*inputs.args)
+
+    inputs, result = staged(run, function, eager=True)
     result, aux = pair_of(result, "vjp") if has_aux else (result, None)
     outs, out_spec = flatten(result)
     reach = reach_of(outs, inputs.leaves)

@@ -13,6 +13,7 @@ from ..errors import ShapeError
 from ..ir.dispatch import STATE
 from ..ir.evaluate import evaluate_batched
 from ..sizes import same
+from ..staging.session import staged
 from ..tape.hooks import boxed
 from ..tensor import Tensor
 from ..transforms.derive import with_axis
@@ -82,14 +83,17 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
         ]
         sizes = STATE.traces[-1].sizes if STATE.traces else None
         standing = [standing_of(x)._replace(grad=False) for x in leaves]
-        traced = trace_function(
+        traced = staged(
+            lambda f: trace_function(
+                f,
+                spec,
+                types,
+                [face_of(x) for x in leaves],
+                sizes=sizes,
+                standing=standing,
+                device=device_of(leaves),
+            ),
             function,
-            spec,
-            types,
-            [face_of(x) for x in leaves],
-            sizes=sizes,
-            standing=standing,
-            device=device_of(leaves),
         )
         places += [None] * len(traced.captures)
         outs, out_places = evaluate_batched(

@@ -1,0 +1,244 @@
+"""Calls: of the user's functions by their rewritten versions, of Python's and `math`'s functions by
+operations where traced values are given."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import math
+from collections.abc import Callable
+from types import BuiltinMethodType, FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..ir.dispatch import STATE
+from ..ops.elementwise.arithmetic import number
+from ..tensor import Boxed
+from .constructors import boxed, made
+from .functions import is_dispatcher
+from .iterables import COUNTED, Backwards, by_number, counted, numbered, side_by_side
+from .places import any_in, followed, unknown
+from .regions import Refused
+from .session import Session, current
+
+NUMPY: Any = np
+
+
+def _math(name: str) -> Callable[..., Any]:
+    return functools.partial(_of_numpy, name)
+
+
+def _of_numpy(name: str, *args: Any) -> Any:
+    return getattr(NUMPY, name)(*args)
+
+
+def _whole(name: str) -> Callable[..., Any]:
+    """A function of `math` whose result is an integer."""
+    return lambda x: _weak(ops.convert(getattr(NUMPY, name)(x), np.int64))
+
+
+def _weak(x: Any) -> Any:
+    return number(x) if STATE.traces and isinstance(x, Boxed) else x
+
+
+def _log(x: Any, base: Any = None) -> Any:
+    return np.log(x) if base is None else np.log(x) / np.log(base)
+
+
+def _int(x: Any = 0) -> Any:
+    if x.dtype.kind == "f":
+        x = np.trunc(x)
+    return _weak(ops.convert(_one(x), np.int64))
+
+
+def _float(x: Any = 0.0) -> Any:
+    x = _one(x)
+    return _weak(x if x.dtype == np.float64 else ops.convert(x, np.float64))
+
+
+def _one(x: Any) -> Any:
+    return ops.reshape(x, ()) if x.shape else x
+
+
+def _bool(x: Any = False) -> Any:
+    return _one(x) != 0
+
+
+def _extreme(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if kwargs or not args:
+        return NotImplemented
+    values = list(args[0]) if len(args) == 1 else list(args)
+    if any(getattr(v, "shape", ()) for v in values):
+        return NotImplemented
+    best = values[0]
+    for v in values[1:]:
+        best = ops.where(v < best if name == "min" else v > best, v, best)
+    return best
+
+
+def _truths(name: str, args: tuple[Any, ...]) -> Any:
+    values = list(args[0])
+    found: Any = name == "all"
+    for v in values:
+        truth = v if getattr(v, "dtype", None) == np.bool_ or isinstance(v, bool) else v != 0
+        found = (ops.logical_and if name == "all" else ops.logical_or)(found, truth)
+    return found
+
+
+def _sum(values: Any, start: Any = 0) -> Any:
+    if isinstance(values, Boxed) and values.ndim == 1 and len(values) > 8:
+        return ops.sum(values) + start
+    return builtins.sum(values, start)
+
+
+_SAME = (
+    "sin cos tan sinh cosh tanh exp expm1 log2 log10 log1p sqrt fabs hypot copysign fmod isnan "
+    "isinf isfinite degrees radians cbrt exp2"
+).split()
+_OTHER = {
+    "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "asinh": "arcsinh",
+    "acosh": "arccosh", "atanh": "arctanh", "pow": "power",
+}  # fmt: skip
+
+
+def _special(name: str) -> Callable[..., Any]:
+    def call(x: Any) -> Any:
+        from scipy import special
+
+        return getattr(special, name)(x)
+
+    return call
+
+
+OF_TRACED: dict[Any, Callable[..., Any]] = {
+    **{getattr(math, n): _math(n) for n in _SAME if hasattr(math, n)},
+    **{getattr(math, n): _math(o) for n, o in _OTHER.items()},
+    **{getattr(math, n): _whole(n) for n in ("floor", "ceil", "trunc")},
+    **{getattr(math, n): _special(o) for n, o in (
+        ("erf", "erf"), ("erfc", "erfc"), ("gamma", "gamma"), ("lgamma", "gammaln"))},
+    math.log: _log,
+    builtins.int: _int,
+    builtins.float: _float,
+    builtins.bool: _bool,
+    builtins.sum: _sum,
+}  # fmt: skip
+"""Functions of numbers, and what computes them of traced ones."""
+CHANGING = frozenset(
+    "append extend insert pop remove clear sort reverse update setdefault popitem add discard "
+    "appendleft popleft".split()
+)
+"""Methods that change a list, dict, set or deque."""
+
+
+class Calls:
+    """The helper of calls."""
+
+    line_of: Callable[[int], str]
+    effect: Callable[[int, str], None]
+    code: Any
+
+    def call(self, line: int, number: int, function: Any, *args: Any, **kwargs: Any) -> Any:
+        """`function(*args, **kwargs)`."""
+        session = current()
+        if session is None:
+            return function(*args, **kwargs)
+        kind = type(function)
+        if (out := kwargs.get("out")) is not None:
+            for array in out if isinstance(out, tuple) else (out,):
+                if isinstance(array, np.ndarray):
+                    self._plain(line, array, (args, kwargs))  # type: ignore[attr-defined]
+        new = made(function, args, kwargs) if _hashable(function) else None
+        if new is not None:
+            return new
+        if kind in (FunctionType, MethodType, functools.partial) or is_dispatcher(function):
+            found = self._users(session, function, args, kwargs)
+        elif kind is type or kind is BuiltinMethodType or kind.__name__ in _KINDS:
+            found = self._builtin(session, line, function, args, kwargs)
+        else:
+            found = self._users(session, function, args, kwargs)
+        if type(found) is np.ndarray:
+            site = self.code, number
+            if site in session.sites and _is_new(found, args):
+                return boxed(found)
+            if _is_new(found, args):
+                session.made_at(found, site)
+        return found
+
+    def _users(self, session: Session, function: Any, args: Any, kwargs: Any) -> Any:
+        if getattr(function, "__module__", None) == "numba.misc.special" and (
+            getattr(function, "__name__", "") == "prange"
+        ):
+            return counted(args)
+        args = tuple([session.version(a) if type(a) in _FUNCTIONS else a for a in args])
+        return session.version(function)(*args, **kwargs)
+
+    def _builtin(
+        self, session: Session, line: int, function: Any, args: Any, kwargs: Any
+    ) -> Any:
+        if function is builtins.range:
+            return counted(args)
+        if function is _PRANGE.get("prange"):
+            return counted(args)
+        if function is builtins.zip and not kwargs.get("strict"):
+            return side_by_side(args, lambda: zip(*args, strict=False))
+        if function is builtins.enumerate:
+            start = kwargs.get("start", args[1] if len(args) > 1 else 0)
+            return numbered(args[0], start, lambda: enumerate(args[0], start))
+        if function is builtins.reversed:
+            part = by_number(args[0])
+            return reversed(args[0]) if part is None else Backwards(part)
+        if function is builtins.print:
+            self.effect(line, "print")
+        owner = getattr(function, "__self__", None)
+        if isinstance(owner, np.ndarray) and getattr(function, "__name__", "") == "fill":
+            self.set_item(line, args[0], owner, ...)  # type: ignore[attr-defined]
+            return None
+        if (
+            session.regions
+            and isinstance(owner, (list, dict, set))
+            and getattr(function, "__name__", "") in CHANGING
+        ):
+            self.effect(line, f"{type(owner).__name__}.{function.__name__}")
+        try:
+            replaced = OF_TRACED.get(function)
+        except TypeError:
+            replaced = None
+        if replaced is not None and any(_open(a) for a in args):
+            return replaced(*args, **kwargs)
+        if function in (builtins.min, builtins.max) and any_in(args, _open):
+            found = _extreme(function.__name__, args, kwargs)
+            if found is not NotImplemented:
+                return found
+        if function in (builtins.any, builtins.all) and STATE.traces:
+            values = list(args[0])
+            if any_in(values, unknown):
+                return _truths(function.__name__, (values,))
+            return function(values)
+        if args and isinstance(args[0], COUNTED) and function in (list, tuple):
+            return function(list(args[0]))
+        args = tuple([session.version(a) if type(a) in _FUNCTIONS else a for a in args])
+        return function(*args, **kwargs)
+
+
+_FUNCTIONS = (FunctionType, MethodType, functools.partial)
+_KINDS = frozenset(("ufunc", "_ArrayFunctionDispatcher", "method-wrapper"))
+_PRANGE: dict[str, Any] = {}
+
+
+def _open(x: Any) -> bool:
+    """Whether Python's own function of it would stop, or lose its derivative."""
+    return followed(x) and (not STATE.traces or unknown(x))
+
+
+def _hashable(f: Any) -> bool:
+    return getattr(type(f), "__hash__", None) is not None
+
+
+def _is_new(found: Any, args: Any) -> bool:
+    """Whether nobody else holds the memory."""
+    return found.base is None and not any(found is a for a in args)
+
+
+__all__ = ["Calls", "Refused"]

@@ -1,0 +1,106 @@
+"""New arrays in a function that is traced: plain ones, until a traced value is written into them or
+their elements and sizes are traced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..ir.dispatch import STATE
+from ..sizes import SYMBOLIC
+from ..tensor import Array, Boxed, inside
+from .places import NUMBERS, any_in, followed
+
+_OF_OPS = (
+    "zeros", "ones", "empty", "full", "eye", "identity", "arange", "linspace", "logspace",
+    "geomspace", "tri",
+)  # fmt: skip
+NEW: dict[Any, Callable[..., Any]] = {
+    getattr(np, n): getattr(ops, n) for n in _OF_OPS if hasattr(ops, n)
+}
+"""NumPy's functions that make arrays of sizes and numbers, and the operations of that name."""
+
+
+def stacked(values: Any, dtype: Any = None) -> Any:
+    """`np.array(values)` of nested sequences in which traced values stand."""
+    if isinstance(values, (list, tuple)):
+        if not any_in(values, followed, 8):
+            return np.array(values, dtype)
+        parts = [stacked(v) for v in values]
+        found = ops.stack([p if hasattr(p, "dtype") else np.asarray(p)[()] for p in _alike(parts)])
+    else:
+        found = values
+    return found if dtype is None else ops.convert(found, np.dtype(dtype))
+
+
+def _alike(parts: list[Any]) -> list[Any]:
+    """Python's numbers as scalars of the dtype of the others."""
+    if any(type(p) in NUMBERS for p in parts):
+        dtype = np.result_type(
+            *[p if type(p) in NUMBERS else p.dtype for p in parts if p is not None]
+        )
+        return [np.asarray(p, dtype)[()] if type(p) in NUMBERS else p for p in parts]
+    return parts
+
+
+def array(values: Any, dtype: Any = None, **options: Any) -> Any:
+    """`np.array(values, dtype)`."""
+    if isinstance(values, Boxed):
+        found = ops.positive(values) if values.dtype.kind != "b" else ops.logical_or(values, False)
+        return found if dtype is None else ops.convert(found, np.dtype(dtype))
+    return stacked(values, dtype)
+
+
+def asarray(values: Any, dtype: Any = None, **options: Any) -> Any:
+    """`np.asarray(values, dtype)`."""
+    if isinstance(values, Boxed):
+        return values if dtype is None else ops.convert(values, np.dtype(dtype))
+    return stacked(values, dtype)
+
+
+OF_VALUES: dict[Any, Callable[..., Any]] = {
+    np.array: array,
+    np.asarray: asarray,
+    np.asanyarray: asarray,
+    np.ascontiguousarray: asarray,
+}
+"""NumPy's functions that make arrays of values."""
+
+
+def made(function: Any, args: Any, kwargs: Any) -> Any:
+    """A new array of traced sizes or values; None where plain NumPy makes it."""
+    if function in OF_VALUES:
+        if any_in(args, followed, 8):
+            return OF_VALUES[function](*args, **_known(kwargs))
+    elif function in NEW and any_in((args, kwargs), _new_kind):
+        return NEW[function](*args, **_known(kwargs))
+    return None
+
+
+def _known(kwargs: dict[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in kwargs.items() if k not in ("order", "copy", "subok", "like")}
+
+
+def _new_kind(x: Any) -> bool:
+    return isinstance(x, SYMBOLIC) or followed(x)
+
+
+def boxed(found: np.ndarray[Any, Any]) -> Any:
+    """A new plain array as one that traced values can be written into."""
+    if not STATE.traces:
+        return Array(found)
+    if found.size and found.dtype.kind in "biufc":
+        first = found.flat[0]
+        if (found == first).all() and not np.signbit(first.real):
+            return _own(ops.full(found.shape, first, found.dtype))
+    return inside(found)
+
+
+def _own(x: Any) -> Any:
+    return x if isinstance(x, Boxed) else inside(x)
+
+
+__all__ = ["boxed", "made", "stacked"]

@@ -1,0 +1,165 @@
+"""Items and attributes: read, written and changed in place."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..ir.dispatch import STATE
+from ..tensor import Boxed, inside
+from .constructors import stacked
+from .places import Attribute, Item, any_in, followed, is_leaf, traced, unknown
+from .regions import Refused
+from .session import Again, current
+
+def in_place(name: str) -> Callable[[Any, Any], Any]:
+    """`a += b` as a function, by the operator's name."""
+    found: Callable[[Any, Any], Any] = getattr(operator, "i" + name.rstrip("_"))
+    return found
+
+
+class Elements:
+    """The helpers of items and attributes."""
+
+    line_of: Callable[[int], str]
+    slice = slice
+
+    def get_item(self, line: int, owner: Any, key: Any) -> Any:
+        """`owner[key]`."""
+        kind = type(owner)
+        if kind in (np.ndarray, list, tuple, range) and STATE.traces and any_in(key, traced):
+            if kind is np.ndarray:
+                return inside(owner)[key]
+            if not unknown(key):
+                return owner[operator.index(key)]
+            if all(map(is_leaf, owner)) and len({getattr(x, "shape", ()) for x in owner}) == 1:
+                return inside(stacked(owner))[key]
+            raise Refused(
+                f"{self.line_of(line)}: a {kind.__name__} of unlike things is read at a place that "
+                "is not known while the function is traced. Use an array."
+            )
+        return owner[key]
+
+    def set_item(self, line: int, value: Any, owner: Any, key: Any) -> None:
+        """`owner[key] = value`."""
+        session = current()
+        if session is None:
+            owner[key] = value
+            return
+        if isinstance(owner, np.ndarray):
+            self._plain(line, owner, (value, key))
+            owner[key] = value
+            return
+        if isinstance(owner, Boxed):
+            owner[key] = stacked(value) if isinstance(value, (list, tuple)) else value
+            return
+        if isinstance(owner, (list, dict)) and any_in(key, traced):
+            key = operator.index(key) if isinstance(owner, list) and not unknown(key) else key
+            if any_in(key, traced):
+                raise Refused(
+                    f"{self.line_of(line)}: a {type(owner).__name__} is written at a place that is "
+                    "not known while the function is traced. Use an array."
+                )
+        if session.regions and isinstance(owner, (list, dict)):
+            if isinstance(key, slice):
+                raise Refused(
+                    f"{self.line_of(line)}: a slice of a list is replaced in a branch or loop on "
+                    "traced values. Use an array."
+                )
+            session.regions[-1].wants(Item(owner, key))
+        owner[key] = value
+
+    def _plain(self, line: int, owner: Any, given: Any) -> None:
+        """Before a plain array is written: where it cannot hold what is written, or the write
+        belongs into a graph, the array has to be traced from its start."""
+        session = current()
+        assert session is not None
+        found = session.site_of(owner)
+        here = session.regions[-1] if session.regions else None
+        if not any_in(given, followed) and (
+            here is None or (found is not None and found[1] is here)
+        ):
+            return
+        if not any_in(given, followed) and not STATE.traces:
+            return
+        if found is None and not session.whole:
+            session.whole = True
+            raise Again
+        if found is None or found[0] in session.sites:
+            raise Refused(
+                f"{self.line_of(line)}: a traced or differentiated value is written into a plain "
+                f"array of shape {owner.shape} that was made elsewhere (an argument, a variable "
+                "around the function, a library). Write into a new one: np.zeros_like(x), or a "
+                "copy made in the function."
+            )
+        session.sites.add(found[0])
+        raise Again
+
+    def augmented(self, line: int, name: str, now: Any, value: Any) -> Any:
+        """The new value of `x` in `x += value`."""
+        session = current()
+        if session is not None:
+            if isinstance(now, np.ndarray):
+                self._plain(line, now, value)
+            elif isinstance(now, (list, set, dict)) and session.regions:
+                self.effect(line, f"{type(now).__name__} +=")
+        return in_place(name)(now, value)
+
+    def augment_item(
+        self, line: int, name: str, owner: Any, key: Any, value: Callable[[], Any]
+    ) -> None:
+        """`owner[key] += value()`."""
+        now = self.get_item(line, owner, key)
+        if isinstance(owner, np.ndarray) and current() is not None:
+            found = value()
+            self._plain(line, owner, (found, key))
+            owner[key] = in_place(name)(now, found)
+            return
+        self.set_item(line, self.augmented(line, name, now, value()), owner, key)
+
+    def set_attribute(self, line: int, value: Any, owner: Any, name: str) -> None:
+        """`owner.name = value`."""
+        session = current()
+        if session is not None and session.regions:
+            if isinstance(owner, (np.ndarray, Boxed)):
+                self.effect(line, f".{name} =")
+            session.regions[-1].wants(Attribute(owner, name))
+        setattr(owner, name, value)
+
+    def augment_attribute(
+        self, line: int, name: str, owner: Any, attribute: str, value: Callable[[], Any]
+    ) -> None:
+        """`owner.attribute += value()`."""
+        now = getattr(owner, attribute)
+        self.set_attribute(line, self.augmented(line, name, now, value()), owner, attribute)
+
+    def effect(self, line: int, what: str) -> None:
+        """Refused where something is done for good in a branch or a body that becomes a graph."""
+        session = current()
+        if session is not None and session.regions:
+            raise Refused(
+                f"{self.line_of(line)}: {what!r} in a branch or loop on traced values would be "
+                "done once, while the function is traced, and not at each pass. Do it outside, or "
+                "collect values in an array."
+            )
+
+    def raising(self, line: int) -> None:
+        """Before `raise`."""
+        self.effect(line, "raise")
+
+    def assert_(self, line: int, test: Any, message: Callable[[], Any]) -> None:
+        """`assert test, message()`."""
+        if STATE.traces and unknown(test):
+            raise Refused(
+                f"{self.line_of(line)}: an assertion on a traced value cannot be checked while the "
+                "function is traced. Check it outside, or run Python with -O."
+            )
+        if __debug__ and not test:
+            text = message()
+            raise AssertionError(*([] if text is None else [text]))
+
+
+__all__ = ["Elements", "in_place"]

@@ -1,0 +1,176 @@
+"""Functions of the user's, and what is called in their place: the same names and variables, with
+statements that look whether anything traced takes part."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import types
+from collections.abc import Callable
+from types import CodeType
+from typing import Any
+
+from ..ir.lines import INSTALLED
+from .rewrite import HELPERS, Unfit, rewritten
+from .source import definition_of
+
+MADE: set[CodeType] = set()
+"""The code that stands in the place of a user's."""
+
+
+class Version:
+    """The rewritten code of a function, or why there is none."""
+
+    def __init__(self, code: CodeType) -> None:
+        self.original, self.reason = code, ""
+        self.code: CodeType | None = None
+        self.text = ""
+        found = definition_of(code)
+        if found is None:
+            self.reason = "its source is not to be had (a REPL, exec, a changed file)"
+            return
+        try:
+            tree = rewritten(found)
+        except Unfit as error:
+            self.reason = str(error)
+            return
+        self.text = ast.unparse(tree)
+        self.code = _compiled(tree, code)
+
+
+def _compiled(tree: ast.AST, code: CodeType) -> CodeType:
+    free = [n for n in code.co_freevars if n != HELPERS]
+    around = ast.arguments(
+        posonlyargs=[], args=[ast.arg(n) for n in (HELPERS, *free)], kwonlyargs=[], kw_defaults=[],
+        defaults=[], vararg=None, kwarg=None,
+    )  # fmt: skip
+    body = [ast.Return(tree)] if isinstance(tree, ast.Lambda) else [tree, ast.Pass()]
+    # Defaults belong to the function object.
+    a = tree.args  # type: ignore[attr-defined]
+    a.defaults, a.kw_defaults = [], [None] * len(a.kwonlyargs)
+    for arg in ast.walk(a):
+        if isinstance(arg, ast.arg):
+            arg.annotation = None
+    if isinstance(tree, ast.FunctionDef):
+        tree.returns = None
+    factory = ast.FunctionDef("_tg_factory", around, body, [])
+    module = ast.Module([ast.fix_missing_locations(ast.copy_location(factory, tree))], [])
+    flags = code.co_flags & _FUTURE
+    whole = compile(module, code.co_filename, "exec", flags, dont_inherit=True)
+    outer = next(c for c in whole.co_consts if isinstance(c, CodeType))
+    inner = next(c for c in outer.co_consts if isinstance(c, CodeType) and c.co_name == code.co_name)
+    return _named(inner, code)
+
+
+_FUTURE = 0x1000000  # annotations
+
+
+def _named(inner: CodeType, like: CodeType) -> CodeType:
+    """The code under the user's name, and what is inside of it."""
+
+    def renamed(code: CodeType, name: str, qualified: str) -> CodeType:
+        constants = tuple(
+            renamed(c, name, qualified)
+            if isinstance(c, CodeType) and c.co_name.startswith("_tg_")
+            else renamed(c, c.co_name, f"{qualified}.<locals>.{c.co_name}")
+            if isinstance(c, CodeType)
+            else c
+            for c in code.co_consts
+        )
+        made = code.replace(co_name=name, co_qualname=qualified, co_consts=constants)
+        MADE.add(made)
+        return made
+
+    return renamed(inner, like.co_name, like.co_qualname).replace(
+        co_firstlineno=like.co_firstlineno
+    )
+
+
+@functools.lru_cache(1024)
+def version_of(code: CodeType) -> Version:
+    """The rewritten code, made once."""
+    return Version(code)
+
+
+def is_users(code: CodeType) -> bool:
+    """Whether the user wrote this code, as far as its file tells."""
+    return not code.co_filename.startswith(INSTALLED)
+
+
+def function_of(callable_: Any) -> types.FunctionType | None:
+    """The Python function that a callable runs first: behind decorators of Numba, `functools`, and
+    methods."""
+    f = callable_
+    for _ in range(16):
+        if isinstance(f, types.FunctionType):
+            return f
+        if isinstance(f, types.MethodType):
+            f = f.__func__
+        elif isinstance(f, functools.partial):
+            f = f.func
+        elif is_dispatcher(f):
+            f = f.py_func
+        else:
+            return None
+    return None
+
+
+def is_dispatcher(f: Any) -> bool:
+    """Whether it is a function compiled by Numba."""
+    return (
+        type(f).__module__.partition(".")[0] == "numba"
+        and isinstance(getattr(f, "py_func", None), types.FunctionType)
+    )
+
+
+def in_place_of(callable_: Any, make: Callable[[types.FunctionType], Any]) -> Any:
+    """The callable with the function that it runs replaced by what `make` gives for it."""
+    if isinstance(callable_, types.FunctionType):
+        return make(callable_)
+    if isinstance(callable_, types.MethodType):
+        inner = in_place_of(callable_.__func__, make)
+        return callable_ if inner is callable_.__func__ else types.MethodType(
+            inner, callable_.__self__
+        )
+    if isinstance(callable_, functools.partial):
+        inner = in_place_of(callable_.func, make)
+        return callable_ if inner is callable_.func else functools.partial(
+            inner, *callable_.args, **callable_.keywords
+        )
+    if is_dispatcher(callable_):
+        return make(callable_.py_func)
+    if not inspect.isclass(callable_) and isinstance(
+        getattr(type(callable_), "__call__", None), types.FunctionType
+    ):
+        method = type(callable_).__call__
+        if is_users(method.__code__):
+            inner = make(method)
+            return callable_ if inner is method else types.MethodType(inner, callable_)
+    return callable_
+
+
+def made_of(function: types.FunctionType, version: Version, helpers: Any) -> types.FunctionType:
+    """The function with the rewritten code: its globals, defaults and variables are the same
+    objects."""
+    assert version.code is not None
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    cells[HELPERS] = types.CellType(helpers)
+    made = types.FunctionType(
+        version.code,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        tuple(cells[n] for n in version.code.co_freevars),
+    )
+    made.__kwdefaults__ = function.__kwdefaults__
+    made.__qualname__, made.__module__ = function.__qualname__, function.__module__
+    made.__dict__.update(function.__dict__)
+    made.__wrapped__ = function  # type: ignore[attr-defined]
+    return made
+
+
+__all__ = [
+    "MADE", "Version", "function_of", "in_place_of", "is_dispatcher", "is_users", "made_of",
+    "version_of",
+]  # fmt: skip

@@ -1,0 +1,175 @@
+"""What a `for` goes over, item by item: ranges, rows of arrays, and several of them side by side."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..errors import ConcretizationError
+from ..ops.elementwise.arithmetic import number
+from ..sizes import SYMBOLIC, larger_of
+from ..tensor import Boxed, inside
+from .places import traced
+
+
+class Counted:
+    """`range(start, stop, step)` of which a bound is traced, or a size."""
+
+    def __init__(self, *bounds: Any) -> None:
+        start, stop, step = (
+            (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1) if len(bounds) == 2 else bounds
+        )
+        if isinstance(step, Boxed) or isinstance(step, SYMBOLIC):
+            step = operator.index(step)
+        if step == 0:
+            raise ValueError("range() arg 3 must not be zero")
+        for b in (start, stop):
+            if isinstance(b, Boxed) and (b.shape or b.dtype.kind not in "iu"):
+                raise TypeError(f"range() takes integers, not {b.array_type}")
+            if not isinstance(b, (Boxed, *SYMBOLIC)):
+                operator.index(b)
+        self.start, self.stop, self.step = start, stop, step
+
+    @property
+    def count(self) -> Any:
+        """The number of items."""
+        span = self.stop - self.start if self.step > 0 else self.start - self.stop
+        size = abs(self.step)
+        found = span if size == 1 else (span + (size - 1)) // size
+        return ops.maximum(found, 0) if isinstance(found, Boxed) else larger_of(0, found)
+
+    def item(self, k: Any) -> Any:
+        """The item of a number."""
+        return self.start + self.step * k
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(*map(operator.index, (self.start, self.stop, self.step))))
+
+    def __len__(self) -> int:
+        return len(range(*map(operator.index, (self.start, self.stop, self.step))))
+
+
+class Rows:
+    """The items of an array along its first axis."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    @property
+    def count(self) -> Any:
+        """The number of items."""
+        return self.array.shape[0]
+
+    def item(self, k: Any) -> Any:
+        """The item of a number."""
+        return inside(self.array)[k]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.array)
+
+
+class Numbers:
+    """A Python range."""
+
+    def __init__(self, steps: range) -> None:
+        self.steps = steps
+        self.count: Any = len(steps)
+
+    def item(self, k: Any) -> Any:
+        """The item of a number."""
+        return self.steps.start + self.steps.step * k
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.steps)
+
+
+class Zipped:
+    """Several side by side, as long as the shortest."""
+
+    def __init__(self, parts: Sequence[Any]) -> None:
+        self.parts = parts
+
+    @property
+    def count(self) -> Any:
+        """The number of items."""
+        counts = [p.count for p in self.parts]
+        if all(type(c) is int for c in counts):
+            return min(counts)
+        first = counts[0]
+        for c in counts[1:]:
+            if isinstance(first, Boxed) or isinstance(c, Boxed):
+                first = ops.minimum(first, c)
+            else:
+                first = -larger_of(-first, -c)
+        return first
+
+    def item(self, k: Any) -> Any:
+        """The items of a number."""
+        return tuple([p.item(k) for p in self.parts])
+
+    def __iter__(self) -> Iterator[Any]:
+        return zip(*self.parts, strict=False)
+
+
+class Backwards:
+    """From the last to the first."""
+
+    def __init__(self, part: Any) -> None:
+        self.part = part
+
+    @property
+    def count(self) -> Any:
+        """The number of items."""
+        return self.part.count
+
+    def item(self, k: Any) -> Any:
+        """The item of a number, counted from the end."""
+        return self.part.item(self.count - 1 - k)
+
+    def __iter__(self) -> Iterator[Any]:
+        return reversed(list(self.part))
+
+
+COUNTED = (Counted, Rows, Numbers, Zipped, Backwards)
+
+
+def by_number(x: Any) -> Any:
+    """An iterable whose items are had by number; None of others."""
+    if isinstance(x, COUNTED):
+        return x
+    if type(x) is range:
+        return Numbers(x)
+    if isinstance(x, (Boxed, np.ndarray)) and x.ndim and x.dtype != object:
+        return Rows(x)
+    return None
+
+
+def counted(bounds: Sequence[Any]) -> Any:
+    """`range(*bounds)`."""
+    if any(traced(b) or isinstance(b, SYMBOLIC) for b in bounds):
+        return Counted(*bounds)
+    return range(*bounds)
+
+
+def side_by_side(parts: Sequence[Any], otherwise: Any) -> Any:
+    """`zip(*parts)`: by number where all are."""
+    found = [by_number(p) for p in parts]
+    return otherwise() if not found or any(f is None for f in found) else Zipped(found)
+
+
+def numbered(x: Any, start: Any, otherwise: Any) -> Any:
+    """`enumerate(x, start)`."""
+    part = by_number(x)
+    return otherwise() if part is None else Zipped([Counted(start, start + part.count), part])
+
+
+def weak_number(k: Any) -> Any:
+    """A step's number as Python's."""
+    return number(k) if isinstance(k, Boxed) else int(k)
+
+
+__all__ = ["COUNTED", "ConcretizationError", "by_number", "counted", "numbered", "side_by_side", "weak_number"]

@@ -1,0 +1,517 @@
+"""Loops: Python's where all is known, else `fori_loop` and `while_loop`."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable, Sequence
+from types import CellType
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..control.repeat import fori_loop, while_loop
+from ..dtypes import promote
+from ..errors import ConcretizationError, ShapeError, TracegradError
+from ..ir.dispatch import STATE
+from ..ir.graph import Graph
+from ..sizes import SYMBOLIC, same_shape
+from ..tensor import Boxed
+from ..transforms.tracing import leaf_type
+from ..transforms.weak import kind_of
+from ..tree import unflatten
+from ..types import ArrayType
+from .branches import checked, choose, flag_of, readable, same_object
+from .iterables import Counted, by_number, weak_number
+from .places import MISSING, Contents, Place, Variable, any_in, traced, unknown, variables
+from .regions import Refused, Want, is_static, parts, run
+from .session import Again, Session, current
+
+LOG = logging.getLogger("tracegrad")
+
+
+class Budget:
+    """How much is written out step by step."""
+
+    nodes = 128
+    """A loop whose steps are fewer operations than this in all is written out."""
+    steps = 64
+    """In code that is not rewritten: so many steps of one line, and"""
+    trace = 1500
+    """so many operations in all, and the function is staged."""
+
+
+class _Unroll(Exception):
+    """The loop is short enough to be written out."""
+
+
+class _Retry(Exception):
+    """A type of the carry was learnt."""
+
+
+class _Carried:
+    """What a loop hands on in one place."""
+
+    def __init__(self, place: Place, line: str) -> None:
+        self.place, self.line = place, line
+        value = place.get()
+        self.shared = isinstance(value, Boxed) and (
+            value._base is not None or sys.getrefcount(value) > _ALONE
+        )
+        """Whether other names lead to the array."""
+        self.undefined = value is MISSING
+        self.bound = not self.undefined
+        self.start = value
+        self.leaves, self.spec = parts(() if self.undefined else value)
+        self.fixed = [x if is_static(x) else None for x in self.leaves]
+        self.found: Any = None
+        """What a step bound that was unbound before: its structure and leaves."""
+        self.wanted: dict[int, Any] = {}
+        """Leaves whose dtype is another one from the first pass on."""
+
+    @property
+    def arrays(self) -> list[int]:
+        """The leaves that a graph carries."""
+        return [k for k, x in enumerate(self.leaves) if not is_static(x)] if self.bound else []
+
+    def settle(self) -> None:
+        """Begin anew with what was learnt."""
+        if self.found is not None:
+            self.spec, leaves = self.found
+            self.leaves = [_zero(x) if isinstance(x, ArrayType) else x for x in leaves]
+            self.fixed = [None if isinstance(x, ArrayType) else x for x in leaves]
+            self.bound, self.found = True, None
+        for k, dtype in self.wanted.items():
+            x = self.leaves[k]
+            self.leaves[k] = _weak(x, dtype) if leaf_type(x).weak else ops.convert(x, dtype)
+        self.wanted = {}
+
+    def initial(self) -> list[Any]:
+        """The leaves that a graph can carry."""
+        return [self.leaves[k] for k in self.arrays]
+
+    def built(self, given: list[Any]) -> Any:
+        """The value; it takes its leaves off what is given."""
+        if not self.arrays and not self.undefined:
+            return self.start
+        leaves = list(self.fixed)
+        for k in self.arrays:
+            leaves[k] = given.pop(0)
+        return unflatten(self.spec, leaves)
+
+    def enter(self, given: list[Any]) -> Any:
+        """The value in the loop; MISSING as long as no pass has bound it."""
+        if not self.bound:
+            return MISSING
+        value = self.built(given)
+        return MISSING if self.undefined else value
+
+    def leave(self, value: Any) -> list[Any]:
+        """The leaves after a step; _Retry where more is known of them now."""
+        name = readable(self.place.name)
+        if value is MISSING:
+            if not self.undefined:
+                raise Refused(f"{self.line}: {name} is unbound at the end of a pass of this loop.")
+            return self.initial()
+        if value is self.start and not self.arrays:
+            return []
+        leaves, spec = parts(value)
+        if not self.bound:
+            self.found = spec, [x if is_static(x) else leaf_type(x) for x in leaves]
+            raise _Retry
+        if spec != self.spec:
+            raise Refused(
+                f"{self.line}: {name} is of another form after a pass of this loop ({spec}) than "
+                f"before it ({self.spec})."
+            )
+        result = []
+        for k, x in enumerate(leaves):
+            if k in self.arrays and not is_static(x):
+                result.append(self._fitted(k, x))
+            elif not same_object(x, self.leaves[k]):
+                raise Refused(
+                    f"{self.line}: {name} holds {x!r:.40} after a pass of this loop and "
+                    f"{self.leaves[k]!r:.40} before it, which a graph cannot carry."
+                )
+        if self.wanted:
+            raise _Retry
+        return result
+
+    def _fitted(self, k: int, x: Any) -> Any:
+        before, after = leaf_type(self.leaves[k]), leaf_type(x)
+        if not same_shape(before.shape, after.shape):
+            raise _Shape(
+                f"{self.line}: {readable(self.place.name)} has the shape {tuple(before.shape)} "
+                f"before a pass of this loop and {tuple(after.shape)} after it. Start with an "
+                "array of the shape that it keeps."
+            )
+        dtype = promote(kind_of(before), kind_of(after))
+        if before.weak and after.weak:
+            if dtype.kind != before.dtype.kind:
+                self.wanted[k] = dtype
+            return x
+        if before.weak:
+            # Python's number takes the dtype of what the steps give, if that holds its kind.
+            if dtype != after.dtype:
+                self.wanted[k] = dtype
+            return x
+        if before.dtype != dtype:
+            self.wanted[k] = dtype
+        return x if after.weak or x.dtype == dtype else ops.convert(x, dtype)
+
+    def finish(self, given: list[Any], session: Session, sure: bool) -> None:
+        """Put what the loop ended with in the place; `sure`: some pass has bound it."""
+        value = self.built(given) if self.bound else MISSING
+        if self.undefined and not sure:
+            value = MISSING
+        if value is MISSING:
+            session.unbound[self.place.name] = (
+                f"the loop at {self.line} may end without having bound it"
+            )
+        if self.arrays or self.undefined:
+            self.place.put(value)
+
+
+class _Shape(Refused):
+    """A carry changes its shape."""
+
+
+def _zero(kind: ArrayType) -> Any:
+    if kind.weak:
+        return _weak(0, kind.dtype)
+    return ops.zeros(kind.shape, kind.dtype)
+
+
+def _weak(x: Any, dtype: Any) -> Any:
+    """A Python number of the kind of a dtype."""
+    if isinstance(x, Boxed):
+        return ops.convert(x, dtype)
+    return {"f": float, "c": complex, "i": int, "u": int, "b": bool}[dtype.kind](x)
+
+
+def _count() -> int:
+    variable = Variable("", CellType(object()))
+    value = variable.get()
+    return sys.getrefcount(value)
+
+
+_ALONE = _count()
+"""The references to what one variable alone holds, while it is being looked at."""
+
+
+def _size(graph: Graph) -> int:
+    return sum(1 + sum(map(_size, n.subgraphs())) for n in graph.nodes)
+
+
+def _nodes() -> int:
+    return sum(1 + sum(map(_size, n.subgraphs())) for n in STATE.traces[-1].nodes)
+
+
+class _Loop:
+    """One loop of the user's, on its way to become one of the graph."""
+
+    def __init__(
+        self,
+        session: Session,
+        line: str,
+        functions: Sequence[Callable[..., Any]],
+        places: Sequence[Place],
+        known: Sequence[str],
+        others: Sequence[Variable],
+        flag: str,
+    ) -> None:
+        self.session, self.line, self.functions = session, line, functions
+        self.known, self.others = known, others
+        self.carried = [_Carried(p, line) for p in places]
+        self.flag = next((p for p in places if flag and p.name == flag), None)
+        self.fresh: list[Any] = []
+
+    def until_known(self, attempt: Callable[[], Any]) -> Any:
+        """The result of an attempt, once nothing more is learnt of what is carried."""
+        for _ in range(64):
+            try:
+                return attempt()
+            except _Retry:
+                for c in self.carried:
+                    c.settle()
+            except Want as want:
+                self.carried += [_Carried(p, self.line) for p in want.places]
+        raise Refused(f"{self.line}: what this loop changes differs from one look to the next")
+
+    def initial(self) -> list[Any]:
+        """All leaves carried."""
+        return [x for c in self.carried for x in c.initial()]
+
+    def inside(self, leaves: Sequence[Any], call: Callable[[], Any], leave: bool) -> Any:
+        """`call()` with the carry in its places; the leaves after it, or what it returned."""
+        given = list(leaves)
+        values = [c.enter(given) for c in self.carried]
+        entered = [(c, v, v._data) for c, v in zip(self.carried, values, strict=True)
+                   if isinstance(v, Boxed) and isinstance(c.place, Variable)]
+        result, found = run(
+            self.session,
+            self.line,
+            self.functions,
+            [c.place for c in self.carried],
+            values,
+            self.others,
+            call,
+        )
+        if not leave:
+            return result
+        for c, v, data in entered:
+            if v._data is not data:
+                self._written(c)
+        return [x for c, v in zip(self.carried, found, strict=True) for x in c.leave(v)]
+
+    def _written(self, c: _Carried) -> None:
+        """An array that a pass both writes to and replaces: other names of it would have to see the
+        writes of the first pass alone."""
+        if c.shared:
+            raise Refused(
+                f"{self.line}: {c.place.name} is written to and bound to another array in the same "
+                "loop, and is known by another name as well (an argument, a view). Begin with a "
+                f"copy: {c.place.name} = {c.place.name}.copy()"
+            )
+
+    def finish(self, found: Sequence[Any], sure: bool) -> None:
+        """Hand over what the loop ended with."""
+        given = list(found)
+        for c in self.carried:
+            c.finish(given, self.session, sure or c.place.name in self.known)
+        for o in self.others:
+            o.put(MISSING)
+
+
+def counted_loop(
+    loop: _Loop, items: Any, body: Callable[[Any], Any], count: Any
+) -> None:
+    """A `for` over numbered items, as one loop."""
+    known = type(count) is int
+
+    def step(k: Any, leaves: Sequence[Any]) -> list[Any]:
+        found = loop.inside(leaves, lambda: body(items.item(weak_number(k))), True)
+        if known and _nodes() * count <= Budget.nodes:
+            raise _Unroll
+        return list(found)
+
+    if loop.flag is None:
+        found = loop.until_known(lambda: fori_loop(0, count, step, loop.initial()))
+        loop.finish(found, known and count > 0)
+        return
+
+    def going(carry: Sequence[Any]) -> Any:
+        k, *leaves = carry
+        assert loop.flag is not None
+        stop = loop.inside(leaves, loop.flag.get, False)
+        return ops.logical_and(ops.less(k, count), ops.logical_not(stop))
+
+    def next_(carry: Sequence[Any]) -> list[Any]:
+        k, *leaves = carry
+        return [k + 1, *step(k, leaves)]
+
+    found = loop.until_known(lambda: while_loop(going, next_, [np.int64(0), *loop.initial()]))
+    loop.finish(found[1:], known and count > 0)
+
+
+def conditional_loop(loop: _Loop, test: Callable[[], Any], body: Callable[[], Any], sure: bool) -> None:
+    """A `while`, as one loop."""
+
+    def going(leaves: Sequence[Any]) -> Any:
+        found = loop.inside(leaves, test, False)
+        return flag_of(found, loop.line) if traced(found) else np.bool_(bool(found))
+
+    def step(leaves: Sequence[Any]) -> list[Any]:
+        return list(loop.inside(leaves, body, True))
+
+    found = loop.until_known(lambda: while_loop(going, step, loop.initial()))
+    loop.finish(found, sure)
+
+
+class Loops:
+    """The helpers of loops."""
+
+    line_of: Callable[[int], str]
+    code: Any
+
+    def while_(
+        self,
+        line: int,
+        test: Callable[[], Any],
+        body: Callable[[], Any],
+        names: Sequence[str],
+        known: Sequence[str],
+        others: Sequence[str],
+        flag: str,
+    ) -> None:
+        """`while test(): body()`."""
+        session, site, first = current(), (self.code, line), True
+        functions = (test, body)
+        place = self.line_of(line)
+
+        def staged(sure: bool) -> None:
+            assert session is not None
+            loop = _Loop(
+                session, place, functions, variables(functions, names), known,
+                variables(functions, checked(others, place)), flag,
+            )  # fmt: skip
+            conditional_loop(loop, test, body, sure)
+
+        started, passes = _nodes_now(), 0
+        while True:
+            truth = test()
+            tracing = session is not None and bool(STATE.traces)
+            if tracing and unknown(truth):
+                assert session is not None
+                if not first and site not in session.loops:
+                    # From its start on, so that the first pass does not stand in the graph twice.
+                    session.loops.add(site)
+                    raise Again
+                staged(False)
+                return
+            if not truth:
+                return
+            if tracing and first and session is not None and site in session.loops:
+                try:
+                    staged(True)
+                    return
+                except TracegradError as error:
+                    LOG.info("%s: the first pass apart: %s", place, error)
+            body()
+            first, passes = False, passes + 1
+            if (
+                tracing
+                and passes >= 4
+                and session is not None
+                and site not in session.loops
+                and _nodes_now() - started > 4 * Budget.nodes
+            ):
+                session.loops.add(site)
+                raise Again
+
+    def for_(
+        self,
+        line: int,
+        iterable: Any,
+        body: Callable[[Any], Any],
+        names: Sequence[str],
+        known: Sequence[str],
+        others: Sequence[str],
+        flag: str,
+    ) -> None:
+        """`for item in iterable: body(item)`."""
+        session = current()
+        items = by_number(iterable)
+        place = self.line_of(line)
+        if session is not None and STATE.traces and items is not None and _involved(body, items):
+            count = items.count
+            if isinstance(count, (*SYMBOLIC, Boxed)) or count > 1:
+                try:
+                    self._staged(session, place, items, count, body, names, known, others, flag)
+                    return
+                except _Unroll:
+                    pass
+                except (TracegradError, NameError) as error:
+                    if type(count) is not int:
+                        raise
+                    LOG.info("%s: not one loop: %s", place, error)
+                    if isinstance(error, (_Shape, NameError)) and count > 2 and not flag:
+                        self._after_one(
+                            session, place, iterable, items, count, body, names, known, others
+                        )
+                        return
+        flags = variables([body], [flag]) if flag else []
+        rest = iter(iterable)
+        for item in rest:
+            body(item)
+            if not flags:
+                continue
+            stop = flags[0].get()
+            if session is not None and STATE.traces and unknown(stop):
+                self._rest(session, place, rest, body, names, known, others, flags[0])
+                return
+            if stop:
+                return
+
+    def _staged(
+        self, session: Session, place: str, items: Any, count: Any, body: Any, names: Any,
+        known: Any, others: Any, flag: str,
+    ) -> None:  # fmt: skip
+        loop = _Loop(
+            session, place, (body,), variables([body], names), known,
+            variables([body], checked(others, place)), flag,
+        )  # fmt: skip
+        counted_loop(loop, items, body, count)
+
+    def _after_one(
+        self, session: Session, place: str, iterable: Any, items: Any, count: int, body: Any,
+        names: Any, known: Any, others: Any,
+    ) -> None:  # fmt: skip
+        """The first pass by itself, which may read and shape what the others do not, and the others
+        as one loop."""
+        rest = iter(iterable)
+        body(next(rest))
+        try:
+            self._staged(session, place, _Later(items), count - 1, body, names, known, others, "")
+        except (_Unroll, TracegradError, NameError) as error:
+            LOG.info("%s: this loop is written out: %s", place, error)
+            for item in rest:
+                body(item)
+
+    def _rest(
+        self, session: Session, place: str, rest: Any, body: Any, names: Any, known: Any,
+        others: Any, flag: Variable,
+    ) -> None:  # fmt: skip
+        """The passes after one of which it is not known whether it was the last: each where the
+        loop has not ended."""
+        for item in rest:
+            stop = flag.get()
+            if not unknown(stop):
+                if stop:
+                    return
+                body(item)
+                continue
+
+            def one(item: Any = item) -> None:
+                body(item)
+
+            choose(
+                session, place, ops.logical_not(stop), (one, lambda: None),
+                variables([body], names), known, variables([body], checked(others, place)),
+            )  # fmt: skip
+
+
+class _Later:
+    """The items after the first."""
+
+    def __init__(self, items: Any) -> None:
+        self.items = items
+
+    def item(self, k: Any) -> Any:
+        return self.items.item(k + 1)
+
+
+def _involved(body: Any, items: Any) -> bool:
+    """Whether a body may meet a traced value."""
+    if isinstance(items, Counted) or any_in(getattr(items, "array", None), traced):
+        return True
+    if any(_involved(body, p) for p in getattr(items, "parts", ())):
+        return True
+    for cell in body.__closure__ or ():
+        try:
+            if any_in(cell.cell_contents, traced):
+                return True
+            found = getattr(cell.cell_contents, "__dict__", None)
+        except ValueError:
+            continue
+        if type(found) is dict and not callable(cell.cell_contents) and any_in(found, traced):
+            return True
+    return False
+
+
+def _nodes_now() -> int:
+    return len(STATE.traces[-1].nodes) if STATE.traces else 0
+
+
+__all__ = ["Budget", "ConcretizationError", "Loops", "ShapeError"]

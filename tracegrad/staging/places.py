@@ -1,0 +1,267 @@
+"""Where a program keeps its values: variables, boxed arrays, attributes and items of containers. A
+branch or a body that becomes a graph reads and leaves them there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import CellType, FunctionType
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ..ir.dispatch import STATE
+from ..ir.graph import Var
+from ..ir.trace import of_sizes
+from ..tensor import Boxed
+from ..weak import WEAK
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+MISSING: Any = _Missing()
+NUMBERS = (bool, int, float, complex)
+
+
+def is_leaf(x: Any) -> bool:
+    """Whether a graph can hold it."""
+    return isinstance(x, (Boxed, np.ndarray, np.generic, *NUMBERS)) and not (
+        isinstance(x, np.ndarray) and x.dtype.hasobject
+    )
+
+
+def traced(x: Any) -> bool:
+    """Whether it is a value that nobody knows yet."""
+    if not isinstance(x, Boxed):
+        return False
+    if x._base is not None:
+        x._refresh()
+    return type(x._data) is Var
+
+
+def unknown(x: Any) -> bool:
+    """Whether it is such a value, and does not follow from sizes alone."""
+    return traced(x) and (bool(x.shape) or of_sizes(x._data) is None)
+
+
+def followed(x: Any) -> bool:
+    """Whether a plain array could not hold it: it is traced, or has a derivative."""
+    return isinstance(x, Boxed) and (
+        traced(x) or x.requires_grad or bool(x._tangents and STATE.levels)
+    )
+
+
+def any_in(values: Any, test: Any, depth: int = 3) -> bool:
+    """Whether a test holds for a value, or for one in the tuples, lists and dicts."""
+    if isinstance(values, (tuple, list)):
+        return depth > 0 and any(any_in(v, test, depth - 1) for v in values)
+    if isinstance(values, dict):
+        return depth > 0 and any(any_in(v, test, depth - 1) for v in values.values())
+    if type(values) is slice:
+        return any_in((values.start, values.stop, values.step), test)
+    return bool(test(values))
+
+
+# --- places ---------------------------------------------------------------------------------------
+
+
+class Variable:
+    """A variable of the user's function."""
+
+    def __init__(self, name: str, cell: CellType) -> None:
+        self.name, self.cell = name, cell
+        self.key: Any = id(cell)
+
+    def get(self) -> Any:
+        """Its value; MISSING where it has none."""
+        try:
+            return self.cell.cell_contents
+        except ValueError:
+            return MISSING
+
+    def put(self, value: Any) -> None:
+        """Bind it, or unbind it."""
+        if value is not MISSING:
+            self.cell.cell_contents = value
+        elif self.get() is not MISSING:
+            del self.cell.cell_contents
+
+
+class Attribute:
+    """An attribute of an object that was there before."""
+
+    def __init__(self, owner: Any, name: str) -> None:
+        self.owner, self.attribute = owner, name
+        self.name = f"{type(owner).__name__}.{name}"
+        self.key: Any = (id(owner), name)
+
+    def get(self) -> Any:
+        """Its value; MISSING where it has none."""
+        return getattr(self.owner, self.attribute, MISSING)
+
+    def put(self, value: Any) -> None:
+        """Set it."""
+        if value is not MISSING:
+            setattr(self.owner, self.attribute, value)
+        elif self.get() is not MISSING:
+            delattr(self.owner, self.attribute)
+
+
+class Item:
+    """An item of a list or a dict that was there before."""
+
+    def __init__(self, owner: Any, index: Any) -> None:
+        self.owner, self.index = owner, index
+        self.name = f"{type(owner).__name__}[{index!r}]"
+        self.key: Any = (id(owner), "item", index)
+
+    def get(self) -> Any:
+        """Its value; MISSING where it has none."""
+        try:
+            return self.owner[self.index]
+        except (KeyError, IndexError):
+            return MISSING
+
+    def put(self, value: Any) -> None:
+        """Set it."""
+        if value is not MISSING:
+            self.owner[self.index] = value
+        elif self.get() is not MISSING:
+            del self.owner[self.index]
+
+
+class Contents:
+    """What a boxed array holds. While a graph of a branch or a body is made, the same box holds a
+    variable of that, so that all names and views of it show it."""
+
+    def __init__(self, box: Boxed) -> None:
+        self.box = box
+        self.name = getattr(box._data, "name", "") or "an array"
+        self.key: Any = id(box)
+
+    def get(self) -> Any:
+        """The value, in a box of its own."""
+        return self.box._alias()
+
+    def put(self, value: Any) -> None:
+        """Write the whole array."""
+        from ..ops import convert
+
+        self.box._write(convert(value, self.box.dtype))
+
+    def enter(self, value: Boxed) -> None:
+        """Hold a variable of the innermost trace, until it is left."""
+        box = self.box
+        box._data = value._data
+        box._adopt(value)
+        box._version_counter[1] += 1
+
+    def state(self) -> Any:
+        """What the box is now."""
+        box = self.box
+        return [getattr(box, n) for n in _CHANGING], list(box._version_counter)
+
+    def restore(self, before: Any) -> None:
+        """Be again what the box was."""
+        self.box._restore(before)
+
+
+from ..faces.writing import CHANGING as _CHANGING  # noqa: E402
+
+Place: TypeAlias = Variable | Attribute | Item | Contents
+
+
+def variables(functions: Sequence[Any], names: Sequence[str]) -> list[Variable]:
+    """The variables of these names that the functions share."""
+    cells: dict[str, CellType] = {}
+    for f in functions:
+        if isinstance(f, FunctionType):
+            cells.update(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
+    return [Variable(n, cells[n]) for n in names if n in cells]
+
+
+def reachable(functions: Sequence[Any]) -> list[Any]:
+    """The containers and plain arrays that variables of these functions lead to."""
+    found: dict[int, Any] = {}
+    stack = [
+        c.cell_contents
+        for f in functions
+        if isinstance(f, FunctionType)
+        for c in f.__closure__ or ()
+        if _is_full(c)
+    ]
+    while stack and len(found) < 4096:
+        x = stack.pop()
+        if id(x) in found:
+            continue
+        if isinstance(x, (list, tuple)):
+            found[id(x)] = x
+            stack.extend(x[:256])
+        elif isinstance(x, dict):
+            found[id(x)] = x
+            stack.extend(list(x.values())[:256])
+        elif isinstance(x, (set, np.ndarray)):
+            found[id(x)] = x
+        elif isinstance(x, Boxed):
+            found[id(x)] = x
+        elif type(getattr(x, "__dict__", None)) is dict and not isinstance(
+            x, (type, FunctionType)
+        ) and type(x).__name__ != "module" and not type(x).__module__.startswith("tracegrad"):
+            found[id(x)] = x
+            stack.append(vars(x))
+    return list(found.values())
+
+
+def _is_full(cell: CellType) -> bool:
+    try:
+        _ = cell.cell_contents
+    except ValueError:
+        return False
+    return True
+
+
+class Around:
+    """The lists, dicts, sets and plain arrays around a body, which must not change while it is
+    made a graph: it would happen once, and not at each pass."""
+
+    def __init__(self, functions: Sequence[Any]) -> None:
+        self.kept: list[tuple[Any, Any]] = []
+        self.locked: list[np.ndarray[Any, Any]] = []
+        for x in reachable(functions):
+            if isinstance(x, (list, set)):
+                self.kept.append((x, list(x)))
+            elif isinstance(x, dict):
+                self.kept.append((x, dict(x)))
+            elif isinstance(x, np.ndarray) and x.flags.writeable:
+                x.flags.writeable = False
+                self.locked.append(x)
+
+    def close(self) -> str:
+        """Put everything back; what was changed, in words."""
+        for x in self.locked:
+            x.flags.writeable = True
+        changed = ""
+        for x, before in self.kept:
+            now = list(x) if isinstance(x, (list, set)) else dict(x)
+            if _same(now, before):
+                continue
+            changed = changed or f"a {type(x).__name__}"
+            x.clear()
+            x.extend(before) if isinstance(x, list) else x.update(before)
+        return changed
+
+
+def _same(a: Any, b: Any) -> bool:
+    if len(a) != len(b):
+        return False
+    if isinstance(a, dict):
+        return all(k in b and b[k] is v for k, v in a.items())
+    return all(x is y for x, y in zip(a, b, strict=True))
+
+
+__all__ = [
+    "MISSING", "NUMBERS", "WEAK", "Around", "Attribute", "Contents", "Item", "Place", "Variable",
+    "any_in", "followed", "is_leaf", "traced", "unknown", "variables",
+]  # fmt: skip

@@ -1,0 +1,488 @@
+"""The syntax tree of a function with its statements as calls of helpers (`helpers.py`).
+
+A branch or a body becomes a function inside of the function, which shares its variables by their
+cells; an operand that Python computes only where it is needed becomes a lambda. All keep the
+places of the text that they stand for.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import itertools
+from collections.abc import Iterable, Sequence
+
+from .jumps import RESULT, Jumps, is_closed
+from .names import Liveness, bound, declared, is_true, read, shared, unassured, walk
+from .source import Definition, Function
+
+HELPERS = "_tg"
+UNTOUCHED = frozenset(
+    ("super", "locals", "globals", "vars", "eval", "exec", "dir", "__import__", "breakpoint")
+)
+"""Functions that look at who calls them."""
+OPERATORS: dict[type[ast.AST], str] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv",
+    ast.Mod: "mod", ast.Pow: "pow", ast.LShift: "lshift", ast.RShift: "rshift", ast.BitOr: "or_",
+    ast.BitXor: "xor", ast.BitAnd: "and_", ast.MatMult: "matmul", ast.Lt: "lt", ast.LtE: "le",
+    ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne", ast.Is: "is_", ast.IsNot: "is_not",
+    ast.In: "in_", ast.NotIn: "not_in",
+}  # fmt: skip
+
+
+class Unfit(Exception):
+    """The function stays as it is; the text says why."""
+
+
+def rewritten(found: Definition) -> Function:
+    """The function of a definition, rewritten; Unfit where its meaning could not be kept."""
+    node = copy.deepcopy(found.node)
+    for n in ast.walk(node):
+        if isinstance(n, (ast.AsyncFunctionDef, ast.Await)):
+            raise Unfit(f"line {n.lineno}: it is asynchronous")
+    for child in ast.iter_child_nodes(node):
+        for n in walk(child):
+            if isinstance(n, (ast.Yield, ast.YieldFrom)):
+                raise Unfit(f"line {n.lineno}: it is a generator")
+            if (
+                isinstance(n, ast.Call)
+                and isinstance(n.func, ast.Name)
+                and n.func.id in UNTOUCHED - {"super"}
+            ):
+                raise Unfit(f"line {n.lineno}: it calls {n.func.id}")
+    return _Rewriter(found.owner).function(node)
+
+
+class _Rewriter(ast.NodeTransformer):
+    def __init__(self, owner: str) -> None:
+        self.owner = owner.lstrip("_")
+        self.count = itertools.count()
+        self.sites = itertools.count()
+        self.live = Liveness(set())
+        self.globals: set[str] = set()
+        self.unassured: set[str] = set()
+        self.first = ""
+
+    # --- functions ------------------------------------------------------------------------------
+
+    def function(self, node: Function) -> Function:
+        """A function without its decorators, all statements rewritten."""
+        if isinstance(node, ast.Lambda):
+            node.body = self.visit(node.body)
+            return node
+        outer = self.live, self.globals, self.unassured
+        _mangle(node, self.owner)
+        self.globals = declared(node, ast.Global)
+        foreign = declared(node, ast.Nonlocal) | self.globals
+        given = {p.arg for p in _parameters(node.args)}
+        self.first = self.first or next((p.arg for p in _parameters(node.args)), "")
+        names = {name for s in node.body for name in bound(s)} - self.globals
+        self.unassured = unassured(node.body, names - foreign, given)
+        body = Jumps(node.body).function(node.body)
+        self.live = Liveness(shared(node) | foreign)
+        self.live.block(body, set())
+        made = self.statements(body)
+        own = sorted({*names, *[n for s in body for n in bound(s)]} - foreign - given)
+        if own:
+            # Variables of this function, whichever of those inside binds them.
+            first = ast.If(
+                ast.Constant(0),
+                [ast.Assign([ast.Name(n, ast.Store()) for n in own], ast.Constant(None))],
+                [],
+            )
+            start = 1 if _is_text(node.body[0]) else 0
+            made.insert(start, _place(first, body[0]))
+        node.body = made
+        node.decorator_list = []
+        self.live, self.globals, self.unassured = outer
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        decorators = [self.visit(d) for d in node.decorator_list]
+        node.args = self.visit(node.args)
+        if any(isinstance(n, (ast.Yield, ast.YieldFrom)) for s in node.body for n in walk(s)):
+            return node
+        made = self.function(node)
+        assert isinstance(made, ast.FunctionDef)
+        made.decorator_list = decorators
+        return made
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        return node
+
+    # --- statements -----------------------------------------------------------------------------
+
+    def statements(self, body: Iterable[ast.stmt]) -> list[ast.stmt]:
+        """The statements, rewritten."""
+        found: list[ast.stmt] = []
+        for s in body:
+            made = self.visit(s)
+            found += made if isinstance(made, list) else [made]
+        return found or [ast.Pass()]
+
+    def _inner(
+        self, s: ast.stmt, body: Sequence[ast.stmt], kind: str, *, given: str = ""
+    ) -> tuple[ast.stmt, str]:
+        """A function of no argument (or the one given) that runs these statements."""
+        name = f"_tg_{kind}_{next(self.count)}"
+        own = bound(body)
+        head: list[ast.stmt] = []
+        if outer := sorted(own - self.globals):
+            head.append(ast.Nonlocal(outer))
+        if around := sorted(own & self.globals):
+            head.append(ast.Global(around))
+        arguments = _arguments([given] if given else [])
+        made = ast.FunctionDef(name, arguments, [*head, *self.statements(body)], [])
+        return _place(made, body[0] if body else s), name
+
+    def _kept(self, s: ast.stmt) -> ast.stmt:
+        for name in ("body", "orelse", "finalbody"):
+            if getattr(s, name, None):
+                setattr(s, name, self.statements(getattr(s, name)))
+        for part in (*getattr(s, "handlers", []), *getattr(s, "cases", [])):
+            part.body = self.statements(part.body)
+        if isinstance(s, ast.If):
+            s.test = self.visit(s.test)
+        elif isinstance(s, ast.While):
+            s.test = self.visit(s.test)
+        elif isinstance(s, ast.For):
+            s.iter = self.visit(s.iter)
+        elif isinstance(s, ast.With):
+            for item in s.items:
+                item.context_expr = self.visit(item.context_expr)
+        return s
+
+    def _carried(self, s: ast.stmt, live: set[str], body: Sequence[ast.stmt]) -> list[str]:
+        own = bound(body) | (bound(s.target) if isinstance(s, ast.For) else set())
+        return sorted((own & live) - self.globals)
+
+    def _names(self, names: Iterable[str]) -> ast.expr:
+        return ast.Tuple([ast.Constant(n) for n in names], ast.Load())
+
+    def _known(self, names: Iterable[str]) -> ast.expr:
+        return self._names(n for n in names if n not in self.unassured or n.startswith("_tg_"))
+
+    def _others(self, body: Sequence[ast.stmt], carried: Sequence[str]) -> ast.expr:
+        """The variables that statements bind and nobody reads behind them; those of the module
+        with a star, which no branch or loop can carry."""
+        own = bound(body) - {*carried}
+        return self._names(sorted(f"*{n}" if n in self.globals else n for n in own))
+
+    def visit_If(self, s: ast.If) -> ast.AST | list[ast.stmt]:
+        if getattr(s, "kept", False):
+            return self._kept(s)
+        both = [*s.body, *s.orelse]
+        names = self._carried(s, self.live.after[s], both)
+        then, a = self._inner(s, s.body, "then")
+        other, b = self._inner(s, s.orelse, "else") if s.orelse else (None, "")
+        call = self._call(
+            "if_",
+            s,
+            self.visit(s.test),
+            _name(a),
+            _name(b) if b else ast.Constant(None),
+            self._names(names),
+            self._known(names),
+            self._others(both, names),
+        )
+        return [then, *([other] if other else []), call]
+
+    def visit_While(self, s: ast.While) -> ast.AST | list[ast.stmt]:
+        if getattr(s, "kept", False):
+            return self._kept(s)
+        names = self._carried(s, self.live.head[s], s.body)
+        body, name = self._inner(s, s.body, "body")
+        flag = getattr(s, "flag", "")
+        if flag:
+            going = _place(ast.UnaryOp(ast.Not(), _name(flag)), s)
+            both = ast.BoolOp(ast.And(), [going, s.test])
+            s.test = going if is_true(s.test) else _place(both, s)
+        call = self._call(
+            "while_",
+            s,
+            self._lazy(self.visit(s.test), s.test),
+            _name(name),
+            self._names(names),
+            self._known(names),
+            self._others(s.body, names),
+            ast.Constant(flag),
+        )
+        return [body, call]
+
+    def visit_For(self, s: ast.For) -> ast.AST | list[ast.stmt]:
+        if getattr(s, "kept", False):
+            return self._kept(s)
+        item = "_tg_item"
+        assign = _place(ast.Assign([s.target], _name(item)), s.target)
+        names = self._carried(s, self.live.head[s] | self.live.after[s], s.body)
+        body, name = self._inner(s, [assign, *s.body], "body", given=item)
+        call = self._call(
+            "for_",
+            s,
+            self.visit(s.iter),
+            _name(name),
+            self._names(names),
+            self._known(names),
+            self._others([assign, *s.body], names),
+            ast.Constant(getattr(s, "flag", "")),
+        )
+        return [body, call]
+
+    def visit_With(self, s: ast.With) -> ast.AST:
+        if getattr(s, "kept", False) or is_closed(s):
+            return self._kept(s)
+        for item in s.items:
+            item.context_expr = self.visit(item.context_expr)
+        s.body = self.statements(s.body)
+        return s
+
+    def visit_Try(self, s: ast.Try) -> ast.AST:
+        return self._kept(s)
+
+    def visit_Match(self, s: ast.Match) -> ast.AST:
+        return self._kept(s)
+
+    def visit_Assert(self, s: ast.Assert) -> ast.AST:
+        message = s.msg or ast.Constant(None)
+        return self._call(
+            "assert_", s, self.visit(s.test), self._lazy(self.visit(message), s)
+        )
+
+    def visit_Raise(self, s: ast.Raise) -> ast.AST | list[ast.stmt]:
+        return [self._call("raising", s), s]
+
+    def visit_Delete(self, s: ast.Delete) -> ast.AST | list[ast.stmt]:
+        return [self._call("effect", s, ast.Constant("del")), s]
+
+    def visit_Assign(self, s: ast.Assign) -> ast.AST | list[ast.stmt]:
+        value = self.visit(s.value)
+        if all(map(_is_plain, s.targets)):
+            s.value = value
+            return s
+        if len(s.targets) == 1 and isinstance(s.targets[0], (ast.Subscript, ast.Attribute)):
+            return self._store(s.targets[0], value, s)
+        whole = f"_tg_value_{next(self.count)}"
+        made: list[ast.stmt] = [_place(ast.Assign([_stored(whole)], value), s)]
+        for target in s.targets:
+            made += self._unpack(target, _name(whole), s)
+        return made
+
+    def visit_AnnAssign(self, s: ast.AnnAssign) -> ast.AST | list[ast.stmt]:
+        if s.value is None:
+            return s
+        found = self.visit_Assign(_place(ast.Assign([s.target], s.value), s))
+        return found
+
+    def _unpack(self, target: ast.expr, value: ast.expr, s: ast.stmt) -> list[ast.stmt]:
+        """`target = value` for a target of any form, from left to right."""
+        if isinstance(target, (ast.Subscript, ast.Attribute)):
+            return [self._store(target, value, s)]
+        if _is_plain(target):
+            return [_place(ast.Assign([target], value), s)]
+        assert isinstance(target, (ast.Tuple, ast.List))
+        later: list[ast.stmt] = []
+        parts: list[ast.expr] = []
+        for part in target.elts:
+            inner = part.value if isinstance(part, ast.Starred) else part
+            name = f"_tg_value_{next(self.count)}"
+            parts.append(
+                ast.Starred(_stored(name), ast.Store())
+                if isinstance(part, ast.Starred)
+                else _stored(name)
+            )
+            later += self._unpack(inner, _name(name), s)
+        return [_place(ast.Assign([ast.Tuple(parts, ast.Store())], value), s), *later]
+
+    def _store(self, target: ast.expr, value: ast.expr, s: ast.stmt) -> ast.stmt:
+        if isinstance(target, ast.Subscript):
+            return self._call(
+                "set_item", s, value, self.visit(target.value), self._key(target.slice)
+            )
+        assert isinstance(target, ast.Attribute)
+        return self._call(
+            "set_attribute", s, value, self.visit(target.value), ast.Constant(target.attr)
+        )
+
+    def visit_AugAssign(self, s: ast.AugAssign) -> ast.AST | list[ast.stmt]:
+        name = ast.Constant(OPERATORS[type(s.op)])
+        target = s.target
+        if isinstance(target, ast.Name):
+            now = ast.copy_location(_name(target.id), target)
+            call = self._helper("augmented", s, name, now, self.visit(s.value))
+            return _place(ast.Assign([target], call), s)
+        value = self._lazy(self.visit(s.value), s.value)
+        if isinstance(target, ast.Subscript):
+            return self._call(
+                "augment_item", s, name, self.visit(target.value), self._key(target.slice), value
+            )
+        assert isinstance(target, ast.Attribute)
+        return self._call(
+            "augment_attribute",
+            s,
+            name,
+            self.visit(target.value),
+            ast.Constant(target.attr),
+            value,
+        )
+
+    # --- expressions ----------------------------------------------------------------------------
+
+    def visit_BoolOp(self, e: ast.BoolOp) -> ast.AST:
+        if _binds(e):
+            return self.generic_visit(e)
+        # What cannot fail may be computed beforehand.
+        free = all(_is_free(v) for v in e.values[1:])
+        parts = [self._lazy(self.visit(v), v) for v in e.values]
+        name = "all_of" if isinstance(e.op, ast.And) else "any_of"
+        return self._helper(name, e, ast.Constant(free), *parts)
+
+    def visit_UnaryOp(self, e: ast.UnaryOp) -> ast.AST:
+        operand = self.visit(e.operand)
+        if isinstance(e.op, ast.Not):
+            return self._helper("not_", e, operand)
+        e.operand = operand
+        return e
+
+    def visit_Compare(self, e: ast.Compare) -> ast.AST:
+        if len(e.ops) == 1 and not isinstance(e.ops[0], (ast.In, ast.NotIn)) or _binds(e):
+            return self.generic_visit(e)
+        first, *others = [self.visit(v) for v in (e.left, *e.comparators)]
+        names = self._names(OPERATORS[type(o)] for o in e.ops)
+        lazy = [self._lazy(v, old) for v, old in zip(others, e.comparators, strict=True)]
+        return self._helper("compared", e, names, first, *lazy)
+
+    def visit_IfExp(self, e: ast.IfExp) -> ast.AST:
+        if _binds(e):
+            return self.generic_visit(e)
+        return self._helper(
+            "either",
+            e,
+            self.visit(e.test),
+            self._lazy(self.visit(e.body), e.body),
+            self._lazy(self.visit(e.orelse), e.orelse),
+        )
+
+    def visit_Call(self, e: ast.Call) -> ast.AST:
+        if isinstance(e.func, ast.Name) and e.func.id in UNTOUCHED:
+            if e.func.id == "super" and not e.args and self.first:
+                e.args = [_place(_name("__class__"), e), _place(_name(self.first), e)]
+            return e
+        function = self.visit(e.func)
+        args = [self.visit(a) for a in e.args]
+        keywords = [self.visit(k) for k in e.keywords]
+        made = ast.Call(
+            ast.Attribute(_name(HELPERS), "call", ast.Load()),
+            [ast.Constant(e.lineno), ast.Constant(next(self.sites)), function, *args],
+            keywords,
+        )
+        return _place(made, e)
+
+    def visit_Subscript(self, e: ast.Subscript) -> ast.AST:
+        if not isinstance(e.ctx, ast.Load):
+            return self.generic_visit(e)
+        return self._helper("get_item", e, self.visit(e.value), self._key(e.slice))
+
+    def _key(self, key: ast.expr) -> ast.expr:
+        if isinstance(key, ast.Slice):
+            parts = [
+                ast.Constant(None) if p is None else self.visit(p)
+                for p in (key.lower, key.upper, key.step)
+            ]
+            return _place(
+                ast.Call(ast.Attribute(_name(HELPERS), "slice", ast.Load()), parts, []), key
+            )
+        if isinstance(key, ast.Tuple):
+            key.elts = [
+                _place(ast.Starred(self._key(k.value), ast.Load()), k)
+                if isinstance(k, ast.Starred)
+                else self._key(k)
+                for k in key.elts
+            ]
+            return key
+        made: ast.expr = self.visit(key)
+        return made
+
+    # --- pieces ---------------------------------------------------------------------------------
+
+    def _lazy(self, value: ast.expr, like: ast.AST) -> ast.expr:
+        return _place(ast.Lambda(_arguments([]), value), like)
+
+    def _helper(self, name: str, like: ast.AST, *args: ast.expr) -> ast.expr:
+        line = getattr(like, "lineno", 0)
+        function = ast.Attribute(_name(HELPERS), name, ast.Load())
+        return _place(ast.Call(function, [ast.Constant(line), *args], []), like)
+
+    def _call(self, name: str, like: ast.stmt, *args: ast.expr) -> ast.stmt:
+        return _place(ast.Expr(self._helper(name, like, *args)), like)
+
+
+def _parameters(a: ast.arguments) -> list[ast.arg]:
+    return [
+        *a.posonlyargs, *a.args, *a.kwonlyargs,
+        *([a.vararg] if a.vararg else []), *([a.kwarg] if a.kwarg else []),
+    ]  # fmt: skip
+
+
+def _mangle(node: ast.AST, owner: str) -> None:
+    """Private names as they are called outside of their class's text."""
+    if not owner:
+        return
+
+    def name(old: str) -> str:
+        private = old.startswith("__") and not old.endswith("__") and "." not in old
+        return f"_{owner}{old}" if private else old
+
+    for n in ast.walk(node):
+        if isinstance(n, ast.Name):
+            n.id = name(n.id)
+        elif isinstance(n, ast.Attribute):
+            n.attr = name(n.attr)
+        elif isinstance(n, ast.arg):
+            n.arg = name(n.arg)
+
+
+def _is_text(s: ast.stmt) -> bool:
+    return isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)
+
+
+def _is_plain(target: ast.expr) -> bool:
+    return not any(isinstance(n, (ast.Subscript, ast.Attribute)) for n in ast.walk(target))
+
+
+def _is_free(e: ast.AST) -> bool:
+    """Whether an expression is made of names, constants, comparisons, sums and products."""
+    kinds = (
+        ast.Name, ast.Constant, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.expr_context,
+        ast.unaryop, ast.boolop, ast.cmpop, ast.BinOp, ast.Add, ast.Sub, ast.Mult,
+    )  # fmt: skip
+    return all(isinstance(n, kinds) for n in ast.walk(e))
+
+
+def _binds(e: ast.AST) -> bool:
+    return any(isinstance(n, ast.NamedExpr) for n in ast.walk(e))
+
+
+def _name(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load())
+
+
+def _stored(name: str) -> ast.Name:
+    return ast.Name(name, ast.Store())
+
+
+def _arguments(names: Sequence[str]) -> ast.arguments:
+    return ast.arguments(
+        posonlyargs=[], args=[ast.arg(n) for n in names], kwonlyargs=[], kw_defaults=[],
+        defaults=[], vararg=None, kwarg=None,
+    )  # fmt: skip
+
+
+def _place(node: ast.AST, like: ast.AST):  # type: ignore[no-untyped-def]
+    """The node at the place of another one, and all of its parts that have none."""
+    for n in ast.walk(node):
+        if "lineno" in n._attributes and not hasattr(n, "lineno"):
+            ast.copy_location(n, like)
+    return node
+
+
+__all__ = ["HELPERS", "OPERATORS", "RESULT", "Unfit", "read", "rewritten"]

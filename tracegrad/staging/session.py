@@ -1,0 +1,236 @@
+"""One attempt after the other: a function is run as it is, and where a traced value stops it, what
+the user wrote there is rewritten, and it is run again."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from types import CodeType, FunctionType, TracebackType
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..errors import ConcretizationError
+from .functions import MADE, Version, function_of, in_place_of, is_dispatcher, is_users, made_of
+from .functions import version_of
+
+LOG = logging.getLogger("tracegrad")
+T = TypeVar("T")
+MOST = 200
+"""Attempts at most; each learns of a function or of a place more."""
+_PARTS = frozenset(("<module>", "<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>"))
+
+
+class Again(BaseException):
+    """Something was learnt that the attempt needed from its start. No `except` of the user's holds
+    it."""
+
+
+class Session:
+    """What is known of the functions of one outermost call."""
+
+    def __init__(self, whole: bool = False) -> None:
+        self.whole = whole
+        """Whether all functions of the user's are rewritten."""
+        self.staged: set[CodeType] = set()
+        self.sites: set[tuple[CodeType, int]] = set()
+        """Calls whose arrays have to hold traced values."""
+        self.loops: set[tuple[CodeType, int]] = set()
+        """Loops whose condition depends on traced values after the first pass."""
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget what belongs to one attempt."""
+        self.made: dict[int, tuple[Any, tuple[CodeType, int], Any]] = {}
+        self.regions: list[Any] = []
+        self.unbound: dict[str, str] = {}
+        """Variables that a branch or a loop left unbound: why."""
+
+    @property
+    def active(self) -> bool:
+        """Whether anything is rewritten."""
+        return self.whole or bool(self.staged)
+
+    def version(self, callable_: Any) -> Any:
+        """What is called in the place of a function: itself where nothing is known of it."""
+        if not (self.staged or self.whole):
+            return in_place_of(callable_, lambda f: f) if is_dispatcher(callable_) else callable_
+        return in_place_of(callable_, self._made)
+
+    def _made(self, f: FunctionType) -> Any:
+        code = f.__code__
+        if code in MADE or not (
+            code in self.staged or ((self.whole or self.regions) and is_users(code))
+        ):
+            return f
+        version = version_of(code)
+        return f if version.code is None else made_of(f, version, helpers_of(version))
+
+    def made_at(self, array: np.ndarray[Any, Any], site: tuple[CodeType, int]) -> None:
+        """Remember which call made an array."""
+        if id(array) not in self.made or self.made[id(array)][0]() is not array:
+            region = self.regions[-1] if self.regions else None
+            self.made[id(array)] = weakref.ref(array), site, region
+
+    def site_of(self, array: np.ndarray[Any, Any]) -> tuple[tuple[CodeType, int], Any] | None:
+        """The call that made an array, or the one that it is a view of; and the branch or body in
+        which it was."""
+        x: Any = array
+        while isinstance(x, np.ndarray):
+            found = self.made.get(id(x))
+            if found is not None and found[0]() is x:
+                return found[1], found[2]
+            x = x.base
+        return None
+
+    def learn(self, error: BaseException) -> bool:
+        """Whether something new is known after an attempt that ended so."""
+        if isinstance(error, Again):
+            return True
+        if not stops(error):
+            return False
+        new = [c for c in _codes(error.__traceback__) if c not in self.staged]
+        usable = [c for c in new if version_of(c).code is not None]
+        for code in new:
+            if code not in usable:
+                reason = version_of(code).reason
+                note = f"{_place(code)} was not staged: {reason}."
+                if note not in getattr(error, "__notes__", ()):
+                    error.add_note(note)
+        for code in usable:
+            LOG.info("%s is staged: %s", _place(code), error)
+        self.staged.update(usable)
+        return bool(usable)
+
+
+class _Open(threading.local):
+    session: Session | None = None
+
+
+_OPEN = _Open()
+_KNOWN: dict[CodeType, Session] = {}
+"""What eager calls of a function learnt."""
+
+
+def current() -> Session | None:
+    """The session of the outermost call that is going on in this thread."""
+    return _OPEN.session
+
+
+def staged(
+    attempt: Callable[[Any], T], function: Any, stage: bool | str = "auto", eager: bool = False
+) -> T:
+    """`attempt(function)`, with a rewritten function in its place where tracing stops.
+
+    `eager` calls remember what they learnt, since each of them runs the function.
+    """
+    outer = _OPEN.session
+    if outer is not None:
+        return attempt(outer.version(function))
+    if stage is False:
+        return attempt(function)
+    session = None
+    if eager and _KNOWN:
+        first = function_of(function)
+        session = None if first is None else _KNOWN.get(first.__code__)
+    if session is None:
+        session = Session(stage is True)
+    else:
+        session.begin()
+    _OPEN.session = session
+    try:
+        return attempt(session.version(function))
+    except BaseException as error:
+        if not session.learn(error):
+            raise explained(error, session)
+    finally:
+        _OPEN.session = None
+    return _again(attempt, function, session, eager)
+
+
+def _again(attempt: Callable[[Any], T], function: Any, session: Session, eager: bool) -> T:
+    for _ in range(MOST):
+        session.begin()
+        _OPEN.session = session
+        try:
+            found = attempt(session.version(function))
+        except BaseException as error:
+            if not session.learn(error):
+                raise explained(error, session)
+            continue
+        finally:
+            _OPEN.session = None
+        first = function_of(function)
+        if eager and first is not None:
+            if len(_KNOWN) > 1024:
+                _KNOWN.clear()
+            _KNOWN[first.__code__] = session
+        return found
+    raise ConcretizationError(f"{function!r:.60} could not be staged in {MOST} attempts")
+
+
+def explained(error: BaseException, session: Session) -> BaseException:
+    """The error of an attempt, in the user's words where a name was read that a branch or a loop
+    left unbound."""
+    if isinstance(error, NameError) and session.unbound:
+        for name, reason in session.unbound.items():
+            if f"'{name}'" in str(error):
+                line = ""
+                tb = error.__traceback__
+                while tb is not None:
+                    if tb.tb_frame.f_code in MADE:
+                        file = os.path.basename(tb.tb_frame.f_code.co_filename)
+                        line = f"{file}:{tb.tb_lineno}: "
+                    tb = tb.tb_next
+                made = ConcretizationError(f"{line}{name!r} is read here, but {reason}")
+                made.__cause__ = error
+                return made
+    return error
+
+
+def stops(error: BaseException) -> bool:
+    """Whether an error says that a traced value was asked for what only a number has."""
+    seen = 0
+    e: BaseException | None = error
+    while e is not None and seen < 8:
+        if isinstance(e, ConcretizationError):
+            return True
+        if type(e).__module__.partition(".")[0] == "numba":
+            return True
+        e = e.__cause__ or e.__context__
+        seen += 1
+    return False
+
+
+def _codes(tb: TracebackType | None) -> list[CodeType]:
+    """The code of the user's functions that were running."""
+    found: dict[CodeType, None] = {}
+    while tb is not None:
+        code = tb.tb_frame.f_code
+        if is_users(code) and code not in MADE and code.co_name not in _PARTS:
+            found[code] = None
+        tb = tb.tb_next
+    return list(found)
+
+
+def _place(code: CodeType) -> str:
+    return f"{code.co_name} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
+
+
+_HELPERS: dict[CodeType, Any] = {}
+
+
+def helpers_of(version: Version) -> Any:
+    """What the rewritten code calls."""
+    from .helpers import Helpers
+
+    found = _HELPERS.get(version.original)
+    if found is None:
+        found = _HELPERS[version.original] = Helpers(version)
+    return found
+
+
+__all__ = ["Again", "Session", "current", "staged", "stops"]
