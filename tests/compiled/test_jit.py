@@ -225,18 +225,21 @@ def test_user_exception_keeps_its_traceback() -> None:
 class TestConcretization:
     def test_if(self) -> None:
         with pytest.raises(tg.ConcretizationError, match=r"test_jit\.py:\d+.*where"):
-            tg.jit(lambda x: x if x > 0 else -x)(1.0)
+            tg.jit(lambda x: x if x > 0 else -x, stage=False)(1.0)
+        assert tg.jit(lambda x: x if x > 0 else -x)(-1.0) == 1.0
 
     @pytest.mark.parametrize("ask", [float, int, range, lambda x: np.asarray(x)])
     def test_conversions(self, ask: Any) -> None:
         with pytest.raises(TypeError):
-            tg.jit(lambda x: ask(x))(1)
+            tg.jit(lambda x: ask(x), stage=False)(1)
+        if ask is not range:
+            assert tg.jit(lambda x: ask(x))(1) == 1
 
     def test_storing_into_a_plain_array(self) -> None:
+        made = np.zeros(3)
         def g(x: Any) -> Any:
-            out = np.zeros(3)
-            out[0] = x[0]
-            return out
+            made[0] = x[0]
+            return made
 
         for run in (
             lambda: tg.jit(g)(np.ones(3)),
@@ -247,7 +250,7 @@ class TestConcretization:
             # NumPy replaces the error by its own and keeps ours as the cause.
             text = f"{caught.value} {caught.value.__cause__}"
             assert "zeros_like" in text
-            assert "tg.zeros" in text
+            assert "made elsewhere" in text
 
 
 def test_escaped_value() -> None:

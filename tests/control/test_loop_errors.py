@@ -277,25 +277,10 @@ def writes_around(x: Any) -> Any:
 
 
 ONLY_VALUES: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
-    "if in a body": (
-        lambda x: tg.scan(lambda c, v: (c if c > 0 else v, None), 0.0, x)[0],
-        tg.ConcretizationError,
-        LINE + r"a Python condition .* tg\.cond for a branch, tg\.while_loop",
-    ),
-    "and in a condition": (
-        lambda x: tg.while_loop(lambda c: c[0] < 3 and c[1] > 0, lambda c: c, (x[0], x[1])),
-        tg.ConcretizationError,
-        LINE + r"a Python condition .* \(in which &, \| and ~ stand for and, or, not\)",
-    ),
     "range in a body": (
         lambda x: tg.fori_loop(0, 3, lambda i, c: c + sum(range(i)), x),
         tg.ConcretizationError,
         LINE + r"an index or range\(\) .* tg\.fori_loop for loops",
-    ),
-    "a number in a branch": (
-        lambda x: tg.cond(x[0] > 0, lambda: float(x[0]), lambda: 1.0),
-        tg.ConcretizationError,
-        LINE + r"float\(\) needs the value",
     ),
     "random numbers": (
         lambda x: tg.scan(lambda c, v: (c + tg.rand(3), None), x, x)[0],

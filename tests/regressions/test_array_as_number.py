@@ -66,6 +66,10 @@ KEPT: dict[str, Function] = {
     "divmod": lambda v: divmod(v[0], 2)[1] * v[1],
     "None": lambda v: v[0] * v[1] if v is not None and v[0] != None else v[0],  # noqa: E711
     "a string": lambda v: v[0] if v[0] == "a" else v[0] * v[1],
+    "float": lambda v: float(v[0]) * v[1],
+    "math.sin": lambda v: math.sin(v[0]) * v[1],
+    "math.hypot": lambda v: math.hypot(*v),
+    "asarray": lambda v: np.asarray(v)[0] * v[1],
     "repr": lambda v: v[0] * v[1] * (2 if repr(v) and str(v) and f"{v}" else 1),
 }
 
@@ -90,14 +94,10 @@ def test_the_derivative_is_kept(name: str, mode: str) -> None:
 
 
 LOST: dict[str, Function] = {
-    "float": lambda v: float(v[0]) * v[1],
     "complex": lambda v: abs(complex(v[0])) * v[1],
-    "math.sin": lambda v: math.sin(v[0]) * v[1],
-    "math.hypot": lambda v: math.hypot(*v),
     "math.fsum": lambda v: math.fsum(v) + v[0],
     "tobytes": lambda v: np.frombuffer(v.tobytes())[0] * v[1],
     "pickle": lambda v: pickle.loads(pickle.dumps(v))[0] * v[1],
-    "asarray": lambda v: np.asarray(v)[0] * v[1],
 }
 
 
@@ -149,8 +149,13 @@ def test_whole_numbers_and_truth_of_running_code(name: str, mode: str) -> None:
 @pytest.mark.parametrize("mode", TRACED)
 @pytest.mark.parametrize("name", CONSTANT)
 def test_whole_numbers_and_truth_of_traced_code(name: str, mode: str) -> None:
-    with pytest.raises(ConcretizationError, match=r"test_array_as_number.py:\d+: "):
-        TRACED[mode](CONSTANT[name])
+    f = CONSTANT[name]
+    if name in ("sorted", "in"):
+        with pytest.raises(ConcretizationError, match=r"test_array_as_number.py:\d+: "):
+            TRACED[mode](f)
+        return
+    expected = np.array([(f(X + 1e-6 * d) - f(X - 1e-6 * d)) / 2e-6 for d in np.eye(2)])
+    np.testing.assert_allclose(TRACED[mode](f), expected, rtol=1e-5)
 
 
 def test_views_are_asked_after_writes_into_their_base() -> None:

@@ -257,9 +257,6 @@ class TestRoot:
         )
         fails(tg.ShapeError, "root: f returns nothing", lambda a: tg.root(lambda x: None, 1.0))
         fails(
-            tg.ConcretizationError, "tg.where", lambda a: tg.root(lambda x: x if x > 0 else a, 1.0)
-        )
-        fails(
             ValueError,
             "no linear solver 'qr'; choose",
             lambda a: tg.root(np.sin, a, linear_solver="qr"),

@@ -12,6 +12,7 @@ from ..compiled.entry import Entry
 from ..compiled.steps import PlainCall, Step, around
 from ..control.block import checkpoint_op
 from ..ir.dispatch import STATE
+from ..staging.session import entered
 from ..tape.mode import MODE
 from ..tape.rerun import rerun
 from ..tensor import Boxed
@@ -55,11 +56,11 @@ def checkpoint(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
         if not MODE.enabled:
-            return function(*args, **kwargs)
+            return entered(function)(*args, **kwargs)
         return (
             traced_again(function, args, kwargs)
             if STATE.traces
-            else rerun(lambda: function(*args, **kwargs))
+            else rerun(lambda: entered(function)(*args, **kwargs))
         )
 
     return call
@@ -80,7 +81,7 @@ def traced_again(
         for k, x in zip(places, given, strict=True):
             full[k] = x
         a, kw = unflatten(spec, full)
-        out_leaves, out_spec = flatten(function(*a, **kw))
+        out_leaves, out_spec = flatten(entered(function)(*a, **kw))
         found[:] = out_leaves, out_spec
         return [x for x in out_leaves if isinstance(x, Boxed)]
 

@@ -22,7 +22,7 @@ from ..ir.dispatch import STATE
 from ..ir.trace import user_line
 from ..ops import convert
 from ..ops.arrays.transfer import place_of, transfer
-from ..staging.session import staged
+from ..staging.session import entered, staged
 from ..tape.engine import gradient, zeros
 from ..tape.hooks import boxed
 from ..tape.leaves import end
@@ -400,6 +400,6 @@ def hvp(function: Function, primals: Any, tangents: Any, *rest: Any, **kwargs: A
         if single
         else (primals, tuple(tangents) if isinstance(tangents, (tuple, list)) else (tangents,))
     )
-    of_all = grad(lambda *p: function(*p, *rest, **kwargs), argnums=tuple(range(len(ps))))
+    of_all = grad(lambda *p: entered(function)(*p, *rest, **kwargs), argnums=tuple(range(len(ps))))
     found = jvp(of_all, ps, ts)[1]
     return found[0] if len(ps) == 1 else found

@@ -95,7 +95,9 @@ class _Agreed:
 
     def built(self, found: list[Any]) -> Any:
         """The value from the results, of which it takes its own."""
-        leaves = [f if k is None else found.pop(0) for k, f in zip(self.kinds, self.fixed, strict=True)]
+        leaves = [
+            f if k is None else found.pop(0) for k, f in zip(self.kinds, self.fixed, strict=True)
+        ]
         return unflatten(self.spec, leaves)
 
 
@@ -128,7 +130,7 @@ def flag_of(test: Any, line: str) -> Any:
                 "Use a.any() or a.all()"
             )
         test = ops.reshape(test, ())
-    return test if test.dtype.kind == "b" else ops.notsame_object(test, 0)
+    return test if test.dtype.kind == "b" else ops.not_equal(test, 0)
 
 
 def choose(
@@ -140,8 +142,8 @@ def choose(
     known: Sequence[str],
     others: Sequence[Variable],
 ) -> list[Any]:
-    """Run the first function where the test holds, else the second, as one `cond`; their results."""
-    places = list(places)
+    """Run the first function where the test holds, else the second, as one `cond`: their result."""
+    choices: list[Place] = list(places)
     flag = flag_of(test, line)
     agreed: list[_Agreed | None] | None = None
     result: _Agreed | None = None
@@ -149,7 +151,7 @@ def choose(
         sides: list[list[_Side]] = []
 
         def branch(
-            function: Callable[[], Any],
+            call: Callable[[], Any],
             sides: list[list[_Side]] = sides,
             plan: list[_Agreed | None] | None = agreed,
             whole: _Agreed | None = result,
@@ -157,7 +159,13 @@ def choose(
             def body() -> list[Any]:
                 nonlocal agreed, result
                 value, found = run(
-                    session, line, functions, places, [_start(p) for p in places], others, function
+                    session,
+                    line,
+                    functions,
+                    choices,
+                    [_start(p) for p in choices],
+                    others,
+                    call,
                 )
                 own = [*map(_Side, found), _Side(value)]
                 sides.append(own)
@@ -166,12 +174,14 @@ def choose(
                 if now is None:
                     if len(sides) == 1:
                         # As long as nothing is known of the other branch: as if it did the same.
-                        now = [_agree(p, [s, s], line) for p, s in zip(places, own[:-1], strict=True)]
+                        now = [
+                            _agree(p, [s, s], line) for p, s in zip(choices, own[:-1], strict=True)
+                        ]
                         last = _agree(None, [own[-1], own[-1]], line)
                         return _returned(now, found, last, value)
                     pairs = [list(pair) for pair in zip(*sides[::-1], strict=True)]
                     agreed = [
-                        _agree(p, pair, line) for p, pair in zip(places, pairs[:-1], strict=True)
+                        _agree(p, pair, line) for p, pair in zip(choices, pairs[:-1], strict=True)
                     ]
                     result = _agree(None, pairs[-1], line)
                     raise _Replan
@@ -184,7 +194,7 @@ def choose(
         except _Replan:
             continue
         except Want as want:
-            places += want.places
+            choices.extend(want.places)
             agreed, result = None, None
             continue
         break
@@ -192,7 +202,7 @@ def choose(
         raise Refused(f"{line}: what this branch changes differs from one look to the next")
     assert agreed is not None
     found = list(given)
-    for p, a in zip(places, agreed, strict=True):
+    for p, a in zip(choices, agreed, strict=True):
         if a is None:
             _unbound(session, p, line, "no branch of the condition binds it for certain")
             continue

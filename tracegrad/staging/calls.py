@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from .._codegen import loading
 from ..ir.dispatch import STATE
 from ..ops.elementwise.arithmetic import number
 from ..tensor import Boxed
@@ -94,9 +95,10 @@ def _sum(values: Any, start: Any = 0) -> Any:
 
 
 _SAME = (
-    "sin cos tan sinh cosh tanh exp expm1 log2 log10 log1p sqrt fabs hypot copysign fmod isnan "
-    "isinf isfinite degrees radians cbrt exp2"
-).split()
+    *("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "log2", "log10", "log1p"),
+    *("sqrt", "fabs", "hypot", "copysign", "fmod", "isnan", "isinf", "isfinite", "degrees"),
+    *("radians", "cbrt", "exp2"),
+)
 _OTHER = {
     "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "asinh": "arcsinh",
     "acosh": "arccosh", "atanh": "arctanh", "pow": "power",
@@ -105,9 +107,7 @@ _OTHER = {
 
 def _special(name: str) -> Callable[..., Any]:
     def call(x: Any) -> Any:
-        from scipy import special
-
-        return getattr(special, name)(x)
+        return getattr(loading.load("scipy.special"), name)(x)
 
     return call
 
@@ -126,8 +126,10 @@ OF_TRACED: dict[Any, Callable[..., Any]] = {
 }  # fmt: skip
 """Functions of numbers, and what computes them of traced ones."""
 CHANGING = frozenset(
-    "append extend insert pop remove clear sort reverse update setdefault popitem add discard "
-    "appendleft popleft".split()
+    (
+        *("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update"),
+        *("setdefault", "popitem", "add", "discard", "appendleft", "popleft"),
+    )
 )
 """Methods that change a list, dict, set or deque."""
 
@@ -174,9 +176,7 @@ class Calls:
         args = tuple([session.version(a) if type(a) in _FUNCTIONS else a for a in args])
         return session.version(function)(*args, **kwargs)
 
-    def _builtin(
-        self, session: Session, line: int, function: Any, args: Any, kwargs: Any
-    ) -> Any:
+    def _builtin(self, session: Session, line: int, function: Any, args: Any, kwargs: Any) -> Any:
         if function is builtins.range:
             return counted(args)
         if function is _PRANGE.get("prange"):

@@ -15,6 +15,7 @@ from .places import Attribute, Item, any_in, followed, is_leaf, traced, unknown
 from .regions import Refused
 from .session import Again, current
 
+
 def in_place(name: str) -> Callable[[Any, Any], Any]:
     """`a += b` as a function, by the operator's name."""
     found: Callable[[Any, Any], Any] = getattr(operator, "i" + name.rstrip("_"))

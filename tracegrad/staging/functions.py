@@ -45,7 +45,7 @@ def _compiled(tree: ast.AST, code: CodeType) -> CodeType:
         posonlyargs=[], args=[ast.arg(n) for n in (HELPERS, *free)], kwonlyargs=[], kw_defaults=[],
         defaults=[], vararg=None, kwarg=None,
     )  # fmt: skip
-    body = [ast.Return(tree)] if isinstance(tree, ast.Lambda) else [tree, ast.Pass()]
+    body: list[Any] = [ast.Return(tree)] if isinstance(tree, ast.Lambda) else [tree, ast.Pass()]
     # Defaults belong to the function object.
     a = tree.args  # type: ignore[attr-defined]
     a.defaults, a.kw_defaults = [], [None] * len(a.kwonlyargs)
@@ -59,7 +59,9 @@ def _compiled(tree: ast.AST, code: CodeType) -> CodeType:
     flags = code.co_flags & _FUTURE
     whole = compile(module, code.co_filename, "exec", flags, dont_inherit=True)
     outer = next(c for c in whole.co_consts if isinstance(c, CodeType))
-    inner = next(c for c in outer.co_consts if isinstance(c, CodeType) and c.co_name == code.co_name)
+    inner = next(
+        c for c in outer.co_consts if isinstance(c, CodeType) and c.co_name == code.co_name
+    )
     return _named(inner, code)
 
 
@@ -118,9 +120,8 @@ def function_of(callable_: Any) -> types.FunctionType | None:
 
 def is_dispatcher(f: Any) -> bool:
     """Whether it is a function compiled by Numba."""
-    return (
-        type(f).__module__.partition(".")[0] == "numba"
-        and isinstance(getattr(f, "py_func", None), types.FunctionType)
+    return type(f).__module__.partition(".")[0] == "numba" and isinstance(
+        getattr(f, "py_func", None), types.FunctionType
     )
 
 
@@ -130,20 +131,22 @@ def in_place_of(callable_: Any, make: Callable[[types.FunctionType], Any]) -> An
         return make(callable_)
     if isinstance(callable_, types.MethodType):
         inner = in_place_of(callable_.__func__, make)
-        return callable_ if inner is callable_.__func__ else types.MethodType(
-            inner, callable_.__self__
+        return (
+            callable_
+            if inner is callable_.__func__
+            else types.MethodType(inner, callable_.__self__)
         )
     if isinstance(callable_, functools.partial):
         inner = in_place_of(callable_.func, make)
-        return callable_ if inner is callable_.func else functools.partial(
-            inner, *callable_.args, **callable_.keywords
+        return (
+            callable_
+            if inner is callable_.func
+            else functools.partial(inner, *callable_.args, **callable_.keywords)
         )
     if is_dispatcher(callable_):
         return make(callable_.py_func)
-    if not inspect.isclass(callable_) and isinstance(
-        getattr(type(callable_), "__call__", None), types.FunctionType
-    ):
-        method = type(callable_).__call__
+    method: Any = inspect.getattr_static(type(callable_), "__call__", None)
+    if isinstance(method, types.FunctionType):
         if is_users(method.__code__):
             inner = make(method)
             return callable_ if inner is method else types.MethodType(inner, callable_)

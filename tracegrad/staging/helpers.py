@@ -18,7 +18,7 @@ class Helpers(Branches, Loops, Elements, Calls):
         self.code = version.original
         self.file = os.path.basename(version.original.co_filename)
 
-    def line_of(self, line: int) -> str:  # type: ignore[override]
+    def line_of(self, line: int) -> str:
         """A place in the user's file."""
         return f"{self.file}:{line}"
 

@@ -1,4 +1,4 @@
-"""What a `for` goes over, item by item: ranges, rows of arrays, and several of them side by side."""
+"""What a `for` goes over, item by item: ranges, rows of arrays, several of them side by side."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ class Counted:
         start, stop, step = (
             (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1) if len(bounds) == 2 else bounds
         )
-        if isinstance(step, Boxed) or isinstance(step, SYMBOLIC):
-            step = operator.index(step)
+        step = operator.index(step)
         if step == 0:
             raise ValueError("range() arg 3 must not be zero")
         for b in (start, stop):
@@ -131,7 +130,7 @@ class Backwards:
         return self.part.item(self.count - 1 - k)
 
     def __iter__(self) -> Iterator[Any]:
-        return reversed(list(self.part))
+        return iter(list(self.part)[::-1])
 
 
 COUNTED = (Counted, Rows, Numbers, Zipped, Backwards)
@@ -172,4 +171,12 @@ def weak_number(k: Any) -> Any:
     return number(k) if isinstance(k, Boxed) else int(k)
 
 
-__all__ = ["COUNTED", "ConcretizationError", "by_number", "counted", "numbered", "side_by_side", "weak_number"]
+__all__ = [
+    "COUNTED",
+    "ConcretizationError",
+    "by_number",
+    "counted",
+    "numbered",
+    "side_by_side",
+    "weak_number",
+]

@@ -6,10 +6,11 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from .names import SCOPES, is_true
 
+T = TypeVar("T", bound=ast.AST)
 RESULT, DONE = "_tg_result", "_tg_done"
 LOOPS = (ast.While, ast.For)
 QUIET = frozenset(("errstate", "no_grad", "enable_grad", "inference_mode", "catch_warnings"))
@@ -108,16 +109,17 @@ class Jumps:
         self.numbers = itertools.count()
         nested = [n for s in body for n in _statements(s)]
         closed = [s for s in nested if is_closed(s)]
-        self.returns_kept = any(
-            isinstance(j, ast.Return) for s in closed for j in jumps_of(s)
-        )
+        self.returns_kept = any(isinstance(j, ast.Return) for s in closed for j in jumps_of(s))
         self.closed = closed
         self.used: set[str] = set()
 
     def function(self, body: list[ast.stmt]) -> list[ast.stmt]:
         """The body of a function, which returns at its end alone."""
         early = [
-            j for s in body if not isinstance(s, ast.Return) for j in jumps_of(s)
+            j
+            for s in body
+            if not isinstance(s, ast.Return)
+            for j in jumps_of(s)
             if isinstance(j, ast.Return)
         ]
         if not early or self.returns_kept:
@@ -183,9 +185,7 @@ class Jumps:
     def _keeps(self, loop: ast.While | ast.For) -> bool:
         inner = {id(n) for b in loop.body for n in _statements(b)}
         own = {id(j) for j in _direct(loop.body)}
-        return any(
-            id(c) in inner and any(id(j) in own for j in jumps_of(c)) for c in self.closed
-        )
+        return any(id(c) in inner and any(id(j) in own for j in jumps_of(c)) for c in self.closed)
 
     def _kept(self, s: ast.stmt, loops: list[Loop], early: bool) -> ast.stmt:
         inner = loops
@@ -269,7 +269,7 @@ class Jumps:
         return _at(ast.If(_not(flags, rest[0]), self.block(rest, loops, early), []), rest[0])
 
 
-def _statements(s: ast.AST) -> Iterator[ast.AST]:
+def _statements(s: ast.AST) -> Iterator[ast.stmt]:
     if isinstance(s, SCOPES):
         return
     if isinstance(s, ast.stmt):
@@ -278,9 +278,8 @@ def _statements(s: ast.AST) -> Iterator[ast.AST]:
         yield from _statements(child)
 
 
-def _at(node: ast.AST, like: ast.AST) -> ast.AST:
-    ast.copy_location(node, like)
-    return ast.fix_missing_locations(node)
+def _at(node: T, like: ast.AST) -> T:
+    return ast.fix_missing_locations(ast.copy_location(node, like))
 
 
 def _like(s: ast.stmt, **changes: object) -> ast.stmt:
@@ -297,13 +296,13 @@ def _store(name: str) -> ast.Name:
 
 
 def _set(name: str, value: bool, like: ast.AST) -> ast.stmt:
-    return _at(ast.Assign([_store(name)], ast.Constant(value)), like)  # type: ignore[return-value]
+    return _at(ast.Assign([_store(name)], ast.Constant(value)), like)
 
 
 def _not(flags: Sequence[str], like: ast.AST) -> ast.expr:
     parts: list[ast.expr] = [ast.UnaryOp(ast.Not(), _load(f)) for f in flags]
     test = parts[0] if len(parts) == 1 else ast.BoolOp(ast.And(), parts)
-    return _at(test, like)  # type: ignore[return-value]
+    return _at(test, like)
 
 
 __all__ = ["DONE", "LOOPS", "RESULT", "Jumps", "is_closed", "jumps_of"]

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Callable, Sequence
-from types import CellType
 from typing import Any
 
 import numpy as np
 
 from .. import ops
 from ..control.repeat import fori_loop, while_loop
-from ..dtypes import promote
 from ..errors import ConcretizationError, ShapeError, TracegradError
 from ..ir.dispatch import STATE
 from ..ir.graph import Graph
-from ..sizes import SYMBOLIC, same_shape
+from ..sizes import SYMBOLIC
 from ..tensor import Boxed
-from ..transforms.tracing import leaf_type
-from ..transforms.weak import kind_of
-from ..tree import unflatten
-from ..types import ArrayType
-from .branches import checked, choose, flag_of, readable, same_object
+from .branches import checked, choose, flag_of
+from .carried import Carried, ChangedShape, Retry
 from .iterables import Counted, by_number, weak_number
-from .places import MISSING, Contents, Place, Variable, any_in, traced, unknown, variables
-from .regions import Refused, Want, is_static, parts, run
+from .places import MISSING, Place, Variable, any_in, traced, unknown, variables
+from .regions import Refused, Want, run
 from .session import Again, Session, current
 
 LOG = logging.getLogger("tracegrad")
@@ -44,160 +38,6 @@ class Budget:
 
 class _Unroll(Exception):
     """The loop is short enough to be written out."""
-
-
-class _Retry(Exception):
-    """A type of the carry was learnt."""
-
-
-class _Carried:
-    """What a loop hands on in one place."""
-
-    def __init__(self, place: Place, line: str) -> None:
-        self.place, self.line = place, line
-        value = place.get()
-        self.shared = isinstance(value, Boxed) and (
-            value._base is not None or sys.getrefcount(value) > _ALONE
-        )
-        """Whether other names lead to the array."""
-        self.undefined = value is MISSING
-        self.bound = not self.undefined
-        self.start = value
-        self.leaves, self.spec = parts(() if self.undefined else value)
-        self.fixed = [x if is_static(x) else None for x in self.leaves]
-        self.found: Any = None
-        """What a step bound that was unbound before: its structure and leaves."""
-        self.wanted: dict[int, Any] = {}
-        """Leaves whose dtype is another one from the first pass on."""
-
-    @property
-    def arrays(self) -> list[int]:
-        """The leaves that a graph carries."""
-        return [k for k, x in enumerate(self.leaves) if not is_static(x)] if self.bound else []
-
-    def settle(self) -> None:
-        """Begin anew with what was learnt."""
-        if self.found is not None:
-            self.spec, leaves = self.found
-            self.leaves = [_zero(x) if isinstance(x, ArrayType) else x for x in leaves]
-            self.fixed = [None if isinstance(x, ArrayType) else x for x in leaves]
-            self.bound, self.found = True, None
-        for k, dtype in self.wanted.items():
-            x = self.leaves[k]
-            self.leaves[k] = _weak(x, dtype) if leaf_type(x).weak else ops.convert(x, dtype)
-        self.wanted = {}
-
-    def initial(self) -> list[Any]:
-        """The leaves that a graph can carry."""
-        return [self.leaves[k] for k in self.arrays]
-
-    def built(self, given: list[Any]) -> Any:
-        """The value; it takes its leaves off what is given."""
-        if not self.arrays and not self.undefined:
-            return self.start
-        leaves = list(self.fixed)
-        for k in self.arrays:
-            leaves[k] = given.pop(0)
-        return unflatten(self.spec, leaves)
-
-    def enter(self, given: list[Any]) -> Any:
-        """The value in the loop; MISSING as long as no pass has bound it."""
-        if not self.bound:
-            return MISSING
-        value = self.built(given)
-        return MISSING if self.undefined else value
-
-    def leave(self, value: Any) -> list[Any]:
-        """The leaves after a step; _Retry where more is known of them now."""
-        name = readable(self.place.name)
-        if value is MISSING:
-            if not self.undefined:
-                raise Refused(f"{self.line}: {name} is unbound at the end of a pass of this loop.")
-            return self.initial()
-        if value is self.start and not self.arrays:
-            return []
-        leaves, spec = parts(value)
-        if not self.bound:
-            self.found = spec, [x if is_static(x) else leaf_type(x) for x in leaves]
-            raise _Retry
-        if spec != self.spec:
-            raise Refused(
-                f"{self.line}: {name} is of another form after a pass of this loop ({spec}) than "
-                f"before it ({self.spec})."
-            )
-        result = []
-        for k, x in enumerate(leaves):
-            if k in self.arrays and not is_static(x):
-                result.append(self._fitted(k, x))
-            elif not same_object(x, self.leaves[k]):
-                raise Refused(
-                    f"{self.line}: {name} holds {x!r:.40} after a pass of this loop and "
-                    f"{self.leaves[k]!r:.40} before it, which a graph cannot carry."
-                )
-        if self.wanted:
-            raise _Retry
-        return result
-
-    def _fitted(self, k: int, x: Any) -> Any:
-        before, after = leaf_type(self.leaves[k]), leaf_type(x)
-        if not same_shape(before.shape, after.shape):
-            raise _Shape(
-                f"{self.line}: {readable(self.place.name)} has the shape {tuple(before.shape)} "
-                f"before a pass of this loop and {tuple(after.shape)} after it. Start with an "
-                "array of the shape that it keeps."
-            )
-        dtype = promote(kind_of(before), kind_of(after))
-        if before.weak and after.weak:
-            if dtype.kind != before.dtype.kind:
-                self.wanted[k] = dtype
-            return x
-        if before.weak:
-            # Python's number takes the dtype of what the steps give, if that holds its kind.
-            if dtype != after.dtype:
-                self.wanted[k] = dtype
-            return x
-        if before.dtype != dtype:
-            self.wanted[k] = dtype
-        return x if after.weak or x.dtype == dtype else ops.convert(x, dtype)
-
-    def finish(self, given: list[Any], session: Session, sure: bool) -> None:
-        """Put what the loop ended with in the place; `sure`: some pass has bound it."""
-        value = self.built(given) if self.bound else MISSING
-        if self.undefined and not sure:
-            value = MISSING
-        if value is MISSING:
-            session.unbound[self.place.name] = (
-                f"the loop at {self.line} may end without having bound it"
-            )
-        if self.arrays or self.undefined:
-            self.place.put(value)
-
-
-class _Shape(Refused):
-    """A carry changes its shape."""
-
-
-def _zero(kind: ArrayType) -> Any:
-    if kind.weak:
-        return _weak(0, kind.dtype)
-    return ops.zeros(kind.shape, kind.dtype)
-
-
-def _weak(x: Any, dtype: Any) -> Any:
-    """A Python number of the kind of a dtype."""
-    if isinstance(x, Boxed):
-        return ops.convert(x, dtype)
-    return {"f": float, "c": complex, "i": int, "u": int, "b": bool}[dtype.kind](x)
-
-
-def _count() -> int:
-    variable = Variable("", CellType(object()))
-    value = variable.get()
-    return sys.getrefcount(value)
-
-
-_ALONE = _count()
-"""The references to what one variable alone holds, while it is being looked at."""
 
 
 def _size(graph: Graph) -> int:
@@ -223,7 +63,7 @@ class _Loop:
     ) -> None:
         self.session, self.line, self.functions = session, line, functions
         self.known, self.others = known, others
-        self.carried = [_Carried(p, line) for p in places]
+        self.carried = [Carried(p, line) for p in places]
         self.flag = next((p for p in places if flag and p.name == flag), None)
         self.fresh: list[Any] = []
 
@@ -232,11 +72,11 @@ class _Loop:
         for _ in range(64):
             try:
                 return attempt()
-            except _Retry:
+            except Retry:
                 for c in self.carried:
                     c.settle()
             except Want as want:
-                self.carried += [_Carried(p, self.line) for p in want.places]
+                self.carried += [Carried(p, self.line) for p in want.places]
         raise Refused(f"{self.line}: what this loop changes differs from one look to the next")
 
     def initial(self) -> list[Any]:
@@ -247,8 +87,11 @@ class _Loop:
         """`call()` with the carry in its places; the leaves after it, or what it returned."""
         given = list(leaves)
         values = [c.enter(given) for c in self.carried]
-        entered = [(c, v, v._data) for c, v in zip(self.carried, values, strict=True)
-                   if isinstance(v, Boxed) and isinstance(c.place, Variable)]
+        entered = [
+            (c, v, v._data)
+            for c, v in zip(self.carried, values, strict=True)
+            if isinstance(v, Boxed) and isinstance(c.place, Variable)
+        ]
         result, found = run(
             self.session,
             self.line,
@@ -265,7 +108,7 @@ class _Loop:
                 self._written(c)
         return [x for c, v in zip(self.carried, found, strict=True) for x in c.leave(v)]
 
-    def _written(self, c: _Carried) -> None:
+    def _written(self, c: Carried) -> None:
         """An array that a pass both writes to and replaces: other names of it would have to see the
         writes of the first pass alone."""
         if c.shared:
@@ -284,9 +127,7 @@ class _Loop:
             o.put(MISSING)
 
 
-def counted_loop(
-    loop: _Loop, items: Any, body: Callable[[Any], Any], count: Any
-) -> None:
+def counted_loop(loop: _Loop, items: Any, body: Callable[[Any], Any], count: Any) -> None:
     """A `for` over numbered items, as one loop."""
     known = type(count) is int
 
@@ -315,7 +156,9 @@ def counted_loop(
     loop.finish(found[1:], known and count > 0)
 
 
-def conditional_loop(loop: _Loop, test: Callable[[], Any], body: Callable[[], Any], sure: bool) -> None:
+def conditional_loop(
+    loop: _Loop, test: Callable[[], Any], body: Callable[[], Any], sure: bool
+) -> None:
     """A `while`, as one loop."""
 
     def going(leaves: Sequence[Any]) -> Any:
@@ -416,7 +259,7 @@ class Loops:
                     if type(count) is not int:
                         raise
                     LOG.info("%s: not one loop: %s", place, error)
-                    if isinstance(error, (_Shape, NameError)) and count > 2 and not flag:
+                    if isinstance(error, (ChangedShape, NameError)) and count > 2 and not flag:
                         self._after_one(
                             session, place, iterable, items, count, body, names, known, others
                         )

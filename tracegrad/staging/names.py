@@ -31,19 +31,16 @@ def bound(nodes: ast.AST | Iterable[ast.AST]) -> set[str]:
             return
         if isinstance(node, COMPREHENSIONS):
             own = own | {
-                n.id
-                for g in node.generators
-                for n in ast.walk(g.target)
-                if isinstance(n, ast.Name)
+                n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)
             }
         if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
             if node.id not in own:
                 found.add(node.id)
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             found.update((a.asname or a.name).partition(".")[0] for a in node.names)
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            found.add(node.name)
-        elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name:
+        elif (isinstance(node, ast.ExceptHandler) and node.name) or (
+            isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name
+        ):
             found.add(node.name)
         elif isinstance(node, ast.MatchMapping) and node.rest:
             found.add(node.rest)
@@ -72,7 +69,7 @@ def read(nodes: ast.AST | Iterable[ast.AST | None]) -> set[str]:
     }
 
 
-def declared(function: ast.AST, kind: type[ast.Global] | type[ast.Nonlocal]) -> set[str]:
+def declared(function: ast.AST, kind: type[ast.Global | ast.Nonlocal]) -> set[str]:
     """The names that a function declares to be global, or another function's."""
     return {
         name

@@ -9,9 +9,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ..faces.writing import CHANGING
 from ..ir.dispatch import STATE
 from ..ir.graph import Var
 from ..ir.trace import of_sizes
+from ..ops import convert
 from ..tensor import Boxed
 from ..weak import WEAK
 
@@ -147,8 +149,6 @@ class Contents:
 
     def put(self, value: Any) -> None:
         """Write the whole array."""
-        from ..ops import convert
-
         self.box._write(convert(value, self.box.dtype))
 
     def enter(self, value: Boxed) -> None:
@@ -161,14 +161,12 @@ class Contents:
     def state(self) -> Any:
         """What the box is now."""
         box = self.box
-        return [getattr(box, n) for n in _CHANGING], list(box._version_counter)
+        return [getattr(box, n) for n in CHANGING], list(box._version_counter)
 
     def restore(self, before: Any) -> None:
         """Be again what the box was."""
         self.box._restore(before)
 
-
-from ..faces.writing import CHANGING as _CHANGING  # noqa: E402
 
 Place: TypeAlias = Variable | Attribute | Item | Contents
 
@@ -202,13 +200,14 @@ def reachable(functions: Sequence[Any]) -> list[Any]:
         elif isinstance(x, dict):
             found[id(x)] = x
             stack.extend(list(x.values())[:256])
-        elif isinstance(x, (set, np.ndarray)):
+        elif isinstance(x, (set, np.ndarray, Boxed)):
             found[id(x)] = x
-        elif isinstance(x, Boxed):
-            found[id(x)] = x
-        elif type(getattr(x, "__dict__", None)) is dict and not isinstance(
-            x, (type, FunctionType)
-        ) and type(x).__name__ != "module" and not type(x).__module__.startswith("tracegrad"):
+        elif (
+            type(getattr(x, "__dict__", None)) is dict
+            and not isinstance(x, (type, FunctionType))
+            and type(x).__name__ != "module"
+            and not type(x).__module__.startswith("tracegrad")
+        ):
             found[id(x)] = x
             stack.append(vars(x))
     return list(found.values())

@@ -11,11 +11,13 @@ import ast
 import copy
 import itertools
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
-from .jumps import RESULT, Jumps, is_closed
-from .names import Liveness, bound, declared, is_true, read, shared, unassured, walk
+from .jumps import Jumps, is_closed
+from .names import Liveness, bound, declared, is_true, shared, unassured, walk
 from .source import Definition, Function
 
+T = TypeVar("T", bound=ast.AST)
 HELPERS = "_tg"
 UNTOUCHED = frozenset(
     ("super", "locals", "globals", "vars", "eval", "exec", "dir", "__import__", "breakpoint")
@@ -141,9 +143,7 @@ class _Rewriter(ast.NodeTransformer):
                 setattr(s, name, self.statements(getattr(s, name)))
         for part in (*getattr(s, "handlers", []), *getattr(s, "cases", [])):
             part.body = self.statements(part.body)
-        if isinstance(s, ast.If):
-            s.test = self.visit(s.test)
-        elif isinstance(s, ast.While):
+        if isinstance(s, (ast.If, ast.While)):
             s.test = self.visit(s.test)
         elif isinstance(s, ast.For):
             s.iter = self.visit(s.iter)
@@ -244,9 +244,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Assert(self, s: ast.Assert) -> ast.AST:
         message = s.msg or ast.Constant(None)
-        return self._call(
-            "assert_", s, self.visit(s.test), self._lazy(self.visit(message), s)
-        )
+        return self._call("assert_", s, self.visit(s.test), self._lazy(self.visit(message), s))
 
     def visit_Raise(self, s: ast.Raise) -> ast.AST | list[ast.stmt]:
         return [self._call("raising", s), s]
@@ -270,8 +268,7 @@ class _Rewriter(ast.NodeTransformer):
     def visit_AnnAssign(self, s: ast.AnnAssign) -> ast.AST | list[ast.stmt]:
         if s.value is None:
             return s
-        found = self.visit_Assign(_place(ast.Assign([s.target], s.value), s))
-        return found
+        return self.visit_Assign(_place(ast.Assign([s.target], s.value), s))
 
     def _unpack(self, target: ast.expr, value: ast.expr, s: ast.stmt) -> list[ast.stmt]:
         """`target = value` for a target of any form, from left to right."""
@@ -344,7 +341,7 @@ class _Rewriter(ast.NodeTransformer):
         return e
 
     def visit_Compare(self, e: ast.Compare) -> ast.AST:
-        if len(e.ops) == 1 and not isinstance(e.ops[0], (ast.In, ast.NotIn)) or _binds(e):
+        if (len(e.ops) == 1 and not isinstance(e.ops[0], (ast.In, ast.NotIn))) or _binds(e):
             return self.generic_visit(e)
         first, *others = [self.visit(v) for v in (e.left, *e.comparators)]
         names = self._names(OPERATORS[type(o)] for o in e.ops)
@@ -477,7 +474,7 @@ def _arguments(names: Sequence[str]) -> ast.arguments:
     )  # fmt: skip
 
 
-def _place(node: ast.AST, like: ast.AST):  # type: ignore[no-untyped-def]
+def _place(node: T, like: ast.AST) -> T:
     """The node at the place of another one, and all of its parts that have none."""
     for n in ast.walk(node):
         if "lineno" in n._attributes and not hasattr(n, "lineno"):
@@ -485,4 +482,4 @@ def _place(node: ast.AST, like: ast.AST):  # type: ignore[no-untyped-def]
     return node
 
 
-__all__ = ["HELPERS", "OPERATORS", "RESULT", "Unfit", "read", "rewritten"]
+__all__ = ["HELPERS", "OPERATORS", "Unfit", "rewritten"]

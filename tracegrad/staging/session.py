@@ -8,14 +8,23 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
-from types import CodeType, FunctionType, TracebackType
+from types import CodeType, FunctionType, MappingProxyType, TracebackType
 from typing import Any, TypeVar
 
 import numpy as np
 
+from .._codegen import loading
 from ..errors import ConcretizationError
-from .functions import MADE, Version, function_of, in_place_of, is_dispatcher, is_users, made_of
-from .functions import version_of
+from .functions import (
+    MADE,
+    Version,
+    function_of,
+    in_place_of,
+    is_dispatcher,
+    is_users,
+    made_of,
+    version_of,
+)
 
 LOG = logging.getLogger("tracegrad")
 T = TypeVar("T")
@@ -32,27 +41,30 @@ class Again(BaseException):
 class Session:
     """What is known of the functions of one outermost call."""
 
-    def __init__(self, whole: bool = False) -> None:
-        self.whole = whole
-        """Whether all functions of the user's are rewritten."""
-        self.staged: set[CodeType] = set()
-        self.sites: set[tuple[CodeType, int]] = set()
-        """Calls whose arrays have to hold traced values."""
-        self.loops: set[tuple[CodeType, int]] = set()
-        """Loops whose condition depends on traced values after the first pass."""
+    whole = False
+    """Whether all functions of the user's are rewritten."""
+    staged: Any = frozenset()
+    """The code that is."""
+    sites: Any = frozenset()
+    """Calls whose arrays have to hold traced values."""
+    loops: Any = frozenset()
+    """Loops whose condition depends on traced values after the first pass."""
+    regions: Any = ()
+    """The branches and bodies that are being made graphs, innermost last."""
+    unbound: Any = MappingProxyType({})
+    """Variables that a branch or a loop left unbound: why."""
+    made: Any = MappingProxyType({})
+    """Plain arrays, by the call that made them."""
+
+    def open(self) -> None:
+        """Get ready to learn. A first attempt, which all calls make, needs no more than there is
+        for all."""
+        self.staged, self.sites, self.loops = set(), set(), set()
         self.begin()
 
     def begin(self) -> None:
         """Forget what belongs to one attempt."""
-        self.made: dict[int, tuple[Any, tuple[CodeType, int], Any]] = {}
-        self.regions: list[Any] = []
-        self.unbound: dict[str, str] = {}
-        """Variables that a branch or a loop left unbound: why."""
-
-    @property
-    def active(self) -> bool:
-        """Whether anything is rewritten."""
-        return self.whole or bool(self.staged)
+        self.made, self.regions, self.unbound = {}, [], {}
 
     def version(self, callable_: Any) -> Any:
         """What is called in the place of a function: itself where nothing is known of it."""
@@ -102,6 +114,8 @@ class Session:
                     error.add_note(note)
         for code in usable:
             LOG.info("%s is staged: %s", _place(code), error)
+        if usable and not self.staged:
+            self.open()
         self.staged.update(usable)
         return bool(usable)
 
@@ -118,6 +132,12 @@ _KNOWN: dict[CodeType, Session] = {}
 def current() -> Session | None:
     """The session of the outermost call that is going on in this thread."""
     return _OPEN.session
+
+
+def entered(function: T) -> T:
+    """What the library calls in the place of a function of the user's, inside of a session."""
+    found: T = function if _OPEN.session is None else _OPEN.session.version(function)
+    return found
 
 
 def staged(
@@ -137,7 +157,10 @@ def staged(
         first = function_of(function)
         session = None if first is None else _KNOWN.get(first.__code__)
     if session is None:
-        session = Session(stage is True)
+        session = Session()
+        if stage is True:
+            session.whole = True
+            session.open()
     else:
         session.begin()
     _OPEN.session = session
@@ -145,7 +168,9 @@ def staged(
         return attempt(session.version(function))
     except BaseException as error:
         if not session.learn(error):
-            raise explained(error, session)
+            if (better := explained(error, session)) is not None:
+                raise better from error
+            raise
     finally:
         _OPEN.session = None
     return _again(attempt, function, session, eager)
@@ -159,7 +184,9 @@ def _again(attempt: Callable[[Any], T], function: Any, session: Session, eager: 
             found = attempt(session.version(function))
         except BaseException as error:
             if not session.learn(error):
-                raise explained(error, session)
+                if (better := explained(error, session)) is not None:
+                    raise better from error
+                raise
             continue
         finally:
             _OPEN.session = None
@@ -172,7 +199,7 @@ def _again(attempt: Callable[[Any], T], function: Any, session: Session, eager: 
     raise ConcretizationError(f"{function!r:.60} could not be staged in {MOST} attempts")
 
 
-def explained(error: BaseException, session: Session) -> BaseException:
+def explained(error: BaseException, session: Session) -> BaseException | None:
     """The error of an attempt, in the user's words where a name was read that a branch or a loop
     left unbound."""
     if isinstance(error, NameError) and session.unbound:
@@ -185,10 +212,10 @@ def explained(error: BaseException, session: Session) -> BaseException:
                         file = os.path.basename(tb.tb_frame.f_code.co_filename)
                         line = f"{file}:{tb.tb_lineno}: "
                     tb = tb.tb_next
-                made = ConcretizationError(f"{line}{name!r} is read here, but {reason}")
-                made.__cause__ = error
-                return made
-    return error
+                return ConcretizationError(f"{line}{name!r} is read here, but {reason}")
+    if type(error) is not ConcretizationError and isinstance(error, ConcretizationError):
+        return ConcretizationError(str(error))
+    return None
 
 
 def stops(error: BaseException) -> bool:
@@ -225,12 +252,11 @@ _HELPERS: dict[CodeType, Any] = {}
 
 def helpers_of(version: Version) -> Any:
     """What the rewritten code calls."""
-    from .helpers import Helpers
-
     found = _HELPERS.get(version.original)
     if found is None:
-        found = _HELPERS[version.original] = Helpers(version)
+        module = loading.load(f"{__package__}.helpers")
+        found = _HELPERS[version.original] = module.Helpers(version)
     return found
 
 
-__all__ = ["Again", "Session", "current", "staged", "stops"]
+__all__ = ["Again", "Session", "current", "entered", "staged", "stops"]

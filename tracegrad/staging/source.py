@@ -8,7 +8,7 @@ import functools
 import linecache
 from collections.abc import Iterator
 from types import CodeType
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 Function: TypeAlias = ast.FunctionDef | ast.Lambda
 
@@ -25,7 +25,7 @@ class Definition(NamedTuple):
 
 class _File(NamedTuple):
     found: list[tuple[Function, str]]
-    codes: frozenset[CodeType]
+    codes: frozenset[Any]
     lines: tuple[str, ...]
 
 
@@ -36,13 +36,23 @@ def definition_of(code: CodeType) -> Definition | None:
     file = _read(code.co_filename, lines) if lines else None
     if file is None:
         return None
-    for node, owner in file.found:
-        if _first_line(node) != code.co_firstlineno or not _is_of(node, code):
-            continue
-        # Where a test runner rewrote the assertions, the code is not what the text gives.
-        if code in file.codes or any(isinstance(n, ast.Assert) for n in ast.walk(node)):
-            return Definition(node, owner, lines)
+    fitting = [
+        (node, owner)
+        for node, owner in file.found
+        if _first_line(node) == code.co_firstlineno and _is_of(node, code)
+    ]
+    if not fitting:
+        return None
+    # Of lambdas in lambdas the innermost one that holds all of the code.
+    node, owner = min(fitting, key=lambda found: _length(found[0]))
+    # Where a test runner rewrote the assertions, the code is not what the text gives.
+    if _key(code) in file.codes or any(isinstance(n, ast.Assert) for n in ast.walk(node)):
+        return Definition(node, owner, lines)
     return None
+
+
+def _length(node: Function) -> tuple[int, int]:
+    return (node.end_lineno or 0) - node.lineno, (node.end_col_offset or 0) - node.col_offset
 
 
 @functools.lru_cache(64)
@@ -50,10 +60,17 @@ def _read(name: str, lines: tuple[str, ...]) -> _File | None:
     text = "".join(lines)
     try:
         tree = ast.parse(text, name)
-        codes = frozenset(_codes(compile(text, name, "exec", dont_inherit=True)))
+        codes = frozenset(map(_key, _codes(compile(text, name, "exec", dont_inherit=True))))
     except (SyntaxError, ValueError, RecursionError):
         return None
     return _File(list(_functions(tree, "")), codes, lines)
+
+
+def _key(code: CodeType) -> Any:
+    """What two compilations of one text have in common, whatever was done to the text around."""
+    constants = tuple([type(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts])
+    names = code.co_names, code.co_varnames, code.co_freevars, constants
+    return code.co_name, code.co_firstlineno, code.co_code, names
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -95,7 +112,7 @@ def _is_of(node: Function, code: CodeType) -> bool:
         and end_column is not None
         and (column, end_column) != (0, 0)
     ]
-    return any(p == span for p in places) and all(
+    return all(
         span[0] <= start and end <= (span[1][0] or 0, span[1][1] or 0)
         for start, end in places
         if start != (node.lineno, node.col_offset)

@@ -1,0 +1,79 @@
+"""The ways in which every program of these tests runs, and what plain Python gives for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import tracegrad as tg
+
+Function = Callable[..., Any]
+
+
+def of_first(f: Function, rest: tuple[Any, ...]) -> Function:
+    return lambda x: f(x, *rest)
+
+
+def batched(f: Function) -> Function:
+    return lambda x, *rest: tg.vmap(f, in_axes=(0, *[None] * len(rest)))(
+        np.stack([x, 1.01 * x]), *rest
+    )[0]
+
+
+def forward(f: Function) -> Function:
+    def gradient(x: Any, *rest: Any) -> Any:
+        g = of_first(f, rest)
+        return np.array([tg.jvp(g, (x,), (d.reshape(x.shape),))[1] for d in np.eye(x.size)])
+
+    return gradient
+
+
+VALUES: dict[str, Callable[[Function], Function]] = {
+    "jit": tg.jit,
+    "vmap": batched,
+    "jit of vmap": lambda f: tg.jit(batched(f)),
+}
+GRADIENTS: dict[str, Callable[[Function], Function]] = {
+    "grad": tg.grad,
+    "jit of grad": lambda f: tg.jit(tg.grad(f)),
+    "grad of jit": lambda f: tg.grad(tg.jit(f)),
+    "jvp": forward,
+}
+
+
+def copies(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple([a.copy() if isinstance(a, np.ndarray) else a for a in args])
+
+
+def value(f: Function, *args: Any) -> Any:
+    """What Python and NumPy give."""
+    return f(*copies(args))
+
+
+def differences(f: Function, *args: Any, step: float = 1e-6) -> Any:
+    """The gradient by the first argument, by central differences."""
+    x = args[0]
+    found = np.zeros_like(x)
+    for k in range(x.size):
+        up, down = copies(args), copies(args)
+        up[0].flat[k] += step
+        down[0].flat[k] -= step
+        found.flat[k] = (f(*up) - f(*down)) / (2 * step)
+    return found
+
+
+def check_value(f: Function, way: str, *args: Any) -> None:
+    np.testing.assert_allclose(
+        VALUES[way](f)(*copies(args)), value(f, *args), rtol=1e-12, atol=1e-13
+    )
+
+
+def check_gradient(f: Function, way: str, *args: Any) -> None:
+    np.testing.assert_allclose(
+        np.reshape(GRADIENTS[way](f)(*copies(args)), args[0].shape),
+        differences(f, *args),
+        rtol=2e-5,
+        atol=2e-6,
+    )

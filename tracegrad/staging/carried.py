@@ -1,0 +1,177 @@
+"""What a loop of the user's hands on from pass to pass: its types, found by looking at passes."""
+
+from __future__ import annotations
+
+import sys
+from types import CellType
+from typing import Any
+
+from .. import ops
+from ..dtypes import promote
+from ..sizes import same_shape
+from ..tensor import Boxed
+from ..transforms.tracing import leaf_type
+from ..transforms.weak import kind_of
+from ..tree import unflatten
+from ..types import ArrayType
+from .branches import readable, same_object
+from .places import MISSING, Place, Variable
+from .regions import Refused, is_static, parts
+from .session import Session
+
+
+class Retry(Exception):
+    """A type of the carry was learnt."""
+
+
+class Carried:
+    """What a loop hands on in one place."""
+
+    def __init__(self, place: Place, line: str) -> None:
+        self.place, self.line = place, line
+        value = place.get()
+        self.shared = isinstance(value, Boxed) and (
+            value._base is not None or sys.getrefcount(value) > _ALONE
+        )
+        """Whether other names lead to the array."""
+        self.undefined = value is MISSING
+        self.bound = not self.undefined
+        self.start = value
+        self.leaves, self.spec = parts(() if self.undefined else value)
+        self.fixed = [x if is_static(x) else None for x in self.leaves]
+        self.found: Any = None
+        """What a step bound that was unbound before: its structure and leaves."""
+        self.wanted: dict[int, Any] = {}
+        """Leaves whose dtype is another one from the first pass on."""
+
+    @property
+    def arrays(self) -> list[int]:
+        """The leaves that a graph carries."""
+        return [k for k, x in enumerate(self.leaves) if not is_static(x)] if self.bound else []
+
+    def settle(self) -> None:
+        """Begin anew with what was learnt."""
+        if self.found is not None:
+            self.spec, leaves = self.found
+            self.leaves = [_zero(x) if isinstance(x, ArrayType) else x for x in leaves]
+            self.fixed = [None if isinstance(x, ArrayType) else x for x in leaves]
+            self.bound, self.found = True, None
+        for k, dtype in self.wanted.items():
+            x = self.leaves[k]
+            self.leaves[k] = _weak(x, dtype) if leaf_type(x).weak else ops.convert(x, dtype)
+        self.wanted = {}
+
+    def initial(self) -> list[Any]:
+        """The leaves that a graph can carry."""
+        return [self.leaves[k] for k in self.arrays]
+
+    def built(self, given: list[Any]) -> Any:
+        """The value; it takes its leaves off what is given."""
+        if not self.arrays and not self.undefined:
+            return self.start
+        leaves = list(self.fixed)
+        for k in self.arrays:
+            leaves[k] = given.pop(0)
+        return unflatten(self.spec, leaves)
+
+    def enter(self, given: list[Any]) -> Any:
+        """The value in the loop; MISSING as long as no pass has bound it."""
+        if not self.bound:
+            return MISSING
+        value = self.built(given)
+        return MISSING if self.undefined else value
+
+    def leave(self, value: Any) -> list[Any]:
+        """The leaves after a step; Retry where more is known of them now."""
+        name = readable(self.place.name)
+        if value is MISSING:
+            if not self.undefined:
+                raise Refused(f"{self.line}: {name} is unbound at the end of a pass of this loop.")
+            return self.initial()
+        if value is self.start and not self.arrays:
+            return []
+        leaves, spec = parts(value)
+        if not self.bound:
+            self.found = spec, [x if is_static(x) else leaf_type(x) for x in leaves]
+            raise Retry
+        if spec != self.spec:
+            raise Refused(
+                f"{self.line}: {name} is of another form after a pass of this loop ({spec}) than "
+                f"before it ({self.spec})."
+            )
+        result = []
+        for k, x in enumerate(leaves):
+            if k in self.arrays and not is_static(x):
+                result.append(self._fitted(k, x))
+            elif not same_object(x, self.leaves[k]):
+                raise Refused(
+                    f"{self.line}: {name} holds {x!r:.40} after a pass of this loop and "
+                    f"{self.leaves[k]!r:.40} before it, which a graph cannot carry."
+                )
+        if self.wanted:
+            raise Retry
+        return result
+
+    def _fitted(self, k: int, x: Any) -> Any:
+        before, after = leaf_type(self.leaves[k]), leaf_type(x)
+        if not same_shape(before.shape, after.shape):
+            raise ChangedShape(
+                f"{self.line}: {readable(self.place.name)} has the shape {tuple(before.shape)} "
+                f"before a pass of this loop and {tuple(after.shape)} after it. Start with an "
+                "array of the shape that it keeps."
+            )
+        dtype = promote(kind_of(before), kind_of(after))
+        if before.weak and after.weak:
+            if dtype.kind != before.dtype.kind:
+                self.wanted[k] = dtype
+            return x
+        if before.weak:
+            # Python's number takes the dtype of what the steps give, if that holds its kind.
+            if dtype != after.dtype:
+                self.wanted[k] = dtype
+            return x
+        if before.dtype != dtype:
+            self.wanted[k] = dtype
+        return x if after.weak or x.dtype == dtype else ops.convert(x, dtype)
+
+    def finish(self, given: list[Any], session: Session, sure: bool) -> None:
+        """Put what the loop ended with in the place; `sure`: some pass has bound it."""
+        value = self.built(given) if self.bound else MISSING
+        if self.undefined and not sure:
+            value = MISSING
+        if value is MISSING:
+            session.unbound[self.place.name] = (
+                f"the loop at {self.line} may end without having bound it"
+            )
+        if self.arrays or self.undefined:
+            self.place.put(value)
+
+
+class ChangedShape(Refused):
+    """A carry changes its shape."""
+
+
+def _zero(kind: ArrayType) -> Any:
+    if kind.weak:
+        return _weak(0, kind.dtype)
+    return ops.zeros(kind.shape, kind.dtype)
+
+
+def _weak(x: Any, dtype: Any) -> Any:
+    """A Python number of the kind of a dtype."""
+    if isinstance(x, Boxed):
+        return ops.convert(x, dtype)
+    return {"f": float, "c": complex, "i": int, "u": int, "b": bool}[dtype.kind](x)
+
+
+def _count() -> int:
+    variable = Variable("", CellType(object()))
+    value = variable.get()
+    return sys.getrefcount(value)
+
+
+_ALONE = _count()
+"""The references to what one variable alone holds, while it is being looked at."""
+
+
+__all__ = ["Carried", "ChangedShape", "Retry"]
