@@ -237,6 +237,7 @@ class TestConcretization:
 
     def test_storing_into_a_plain_array(self) -> None:
         made = np.zeros(3)
+
         def g(x: Any) -> Any:
             made[0] = x[0]
             return made

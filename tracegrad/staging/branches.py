@@ -18,7 +18,7 @@ from ..transforms.tracing import leaf_type
 from ..transforms.weak import kind_of
 from ..tree import unflatten
 from ..types import ArrayType
-from .places import MISSING, Contents, Place, Variable, traced, unknown, variables
+from .places import MISSING, BoxPlace, Place, VariablePlace, traced, unknown, variables
 from .regions import Refused, Want, is_static, parts, run
 from .session import Session, current
 
@@ -140,7 +140,7 @@ def choose(
     functions: tuple[Callable[[], Any], Callable[[], Any]],
     places: Sequence[Place],
     known: Sequence[str],
-    others: Sequence[Variable],
+    others: Sequence[VariablePlace],
 ) -> list[Any]:
     """Run the first function where the test holds, else the second, as one `cond`: their result."""
     choices: list[Place] = list(places)
@@ -220,7 +220,7 @@ def choose(
 
 
 def _start(p: Place) -> Any:
-    return MISSING if isinstance(p, Contents) else p.get()
+    return MISSING if isinstance(p, BoxPlace) else p.get()
 
 
 def _returned(

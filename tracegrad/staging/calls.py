@@ -134,7 +134,7 @@ CHANGING = frozenset(
 """Methods that change a list, dict, set or deque."""
 
 
-class Calls:
+class CallHelpers:
     """The helper of calls."""
 
     line_of: Callable[[int], str]
@@ -241,4 +241,4 @@ def _is_new(found: Any, args: Any) -> bool:
     return found.base is None and not any(found is a for a in args)
 
 
-__all__ = ["Calls", "Refused"]
+__all__ = ["CallHelpers", "Refused"]

@@ -15,7 +15,7 @@ from ..transforms.weak import kind_of
 from ..tree import unflatten
 from ..types import ArrayType
 from .branches import readable, same_object
-from .places import MISSING, Place, Variable
+from .places import MISSING, Place, VariablePlace
 from .regions import Refused, is_static, parts
 from .session import Session
 
@@ -165,7 +165,7 @@ def _weak(x: Any, dtype: Any) -> Any:
 
 
 def _count() -> int:
-    variable = Variable("", CellType(object()))
+    variable = VariablePlace("", CellType(object()))
     value = variable.get()
     return sys.getrefcount(value)
 

@@ -11,9 +11,9 @@ import numpy as np
 from ..ir.dispatch import STATE
 from ..tensor import Boxed, inside
 from .constructors import stacked
-from .places import Attribute, Item, any_in, followed, is_leaf, traced, unknown
+from .places import AttributePlace, ItemPlace, any_in, followed, is_leaf, traced, unknown
 from .regions import Refused
-from .session import Again, current
+from .session import Restart, current
 
 
 def in_place(name: str) -> Callable[[Any, Any], Any]:
@@ -70,7 +70,7 @@ class Elements:
                     f"{self.line_of(line)}: a slice of a list is replaced in a branch or loop on "
                     "traced values. Use an array."
                 )
-            session.regions[-1].wants(Item(owner, key))
+            session.regions[-1].wants(ItemPlace(owner, key))
         owner[key] = value
 
     def _plain(self, line: int, owner: Any, given: Any) -> None:
@@ -88,7 +88,7 @@ class Elements:
             return
         if found is None and not session.whole:
             session.whole = True
-            raise Again
+            raise Restart
         if found is None or found[0] in session.sites:
             raise Refused(
                 f"{self.line_of(line)}: a traced or differentiated value is written into a plain "
@@ -97,7 +97,7 @@ class Elements:
                 "copy made in the function."
             )
         session.sites.add(found[0])
-        raise Again
+        raise Restart
 
     def augmented(self, line: int, name: str, now: Any, value: Any) -> Any:
         """The new value of `x` in `x += value`."""
@@ -127,7 +127,7 @@ class Elements:
         if session is not None and session.regions:
             if isinstance(owner, (np.ndarray, Boxed)):
                 self.effect(line, f".{name} =")
-            session.regions[-1].wants(Attribute(owner, name))
+            session.regions[-1].wants(AttributePlace(owner, name))
         setattr(owner, name, value)
 
     def augment_attribute(

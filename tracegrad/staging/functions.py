@@ -12,7 +12,7 @@ from types import CodeType
 from typing import Any
 
 from ..ir.lines import INSTALLED
-from .rewrite import HELPERS, Unfit, rewritten
+from .rewrite import HELPERS, Unstaged, rewritten
 from .source import definition_of
 
 MADE: set[CodeType] = set()
@@ -32,7 +32,7 @@ class Version:
             return
         try:
             tree = rewritten(found)
-        except Unfit as error:
+        except Unstaged as error:
             self.reason = str(error)
             return
         self.text = ast.unparse(tree)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 
 from .branches import Branches
-from .calls import Calls
+from .calls import CallHelpers
 from .elements import Elements
 from .functions import Version
 from .loops import Loops
 
 
-class Helpers(Branches, Loops, Elements, Calls):
+class Helpers(Branches, Loops, Elements, CallHelpers):
     """The helpers, which know whose statements they stand for."""
 
     def __init__(self, version: Version) -> None:

@@ -17,7 +17,7 @@ QUIET = frozenset(("errstate", "no_grad", "enable_grad", "inference_mode", "catc
 """Contexts that let statements pass as they are."""
 
 
-class Loop(NamedTuple):
+class LoopAround(NamedTuple):
     """The loop around a statement."""
 
     flag: str
@@ -132,7 +132,7 @@ class Jumps:
         return [*start, *found, _at(ast.Return(_load(RESULT)), last)]
 
     def block(
-        self, statements: Sequence[ast.stmt], loops: list[Loop], early: bool = False
+        self, statements: Sequence[ast.stmt], loops: list[LoopAround], early: bool = False
     ) -> list[ast.stmt]:
         """The statements without jumps; `early`: returns become values."""
         out: list[ast.stmt] = []
@@ -172,7 +172,7 @@ class Jumps:
                 return out
         return out
 
-    def _stays(self, s: ast.stmt, jumps: list[ast.stmt], loops: list[Loop]) -> bool:
+    def _stays(self, s: ast.stmt, jumps: list[ast.stmt], loops: list[LoopAround]) -> bool:
         """Whether a jump in a statement must stay one, so that the statement stays as well."""
         if self.returns_kept and any(isinstance(j, ast.Return) for j in jumps):
             return True
@@ -187,10 +187,10 @@ class Jumps:
         own = {id(j) for j in _direct(loop.body)}
         return any(id(c) in inner and any(id(j) in own for j in jumps_of(c)) for c in self.closed)
 
-    def _kept(self, s: ast.stmt, loops: list[Loop], early: bool) -> ast.stmt:
+    def _kept(self, s: ast.stmt, loops: list[LoopAround], early: bool) -> ast.stmt:
         inner = loops
         if isinstance(s, LOOPS):
-            inner = [*loops, Loop("", "", True)]
+            inner = [*loops, LoopAround("", "", True)]
         made = _like(s)
         made.kept = True  # type: ignore[attr-defined]
         for name in ("body", "orelse", "finalbody"):
@@ -202,14 +202,14 @@ class Jumps:
                 part.body = self._as_is(part.body, loops)
         return made
 
-    def _as_is(self, statements: Sequence[ast.stmt], loops: list[Loop]) -> list[ast.stmt]:
+    def _as_is(self, statements: Sequence[ast.stmt], loops: list[LoopAround]) -> list[ast.stmt]:
         found = []
         for s in statements:
             whole = isinstance(s, (ast.If, *LOOPS, ast.With)) or is_closed(s)
             found.append(self._kept(s, loops, False) if whole else s)
         return found
 
-    def _jump(self, s: ast.stmt, loops: list[Loop], early: bool) -> list[ast.stmt]:
+    def _jump(self, s: ast.stmt, loops: list[LoopAround], early: bool) -> list[ast.stmt]:
         if isinstance(s, ast.Return):
             if not early:
                 return [s]
@@ -227,7 +227,7 @@ class Jumps:
         return [_set(name, True, s)]
 
     def _branch(
-        self, s: ast.If, rest: list[ast.stmt], loops: list[Loop], early: bool
+        self, s: ast.If, rest: list[ast.stmt], loops: list[LoopAround], early: bool
     ) -> tuple[ast.stmt, list[ast.stmt]]:
         body, orelse = list(s.body), list(s.orelse)
         if ends(body):
@@ -239,10 +239,10 @@ class Jumps:
         ), rest
 
     def _loop(
-        self, s: ast.While | ast.For, rest: list[ast.stmt], loops: list[Loop], early: bool
+        self, s: ast.While | ast.For, rest: list[ast.stmt], loops: list[LoopAround], early: bool
     ) -> tuple[list[ast.stmt], list[ast.stmt]]:
         number = next(self.numbers)
-        loop = Loop(f"_tg_stop_{number}", f"_tg_skip_{number}", False)
+        loop = LoopAround(f"_tg_stop_{number}", f"_tg_skip_{number}", False)
         body = self.block(s.body, [*loops, loop], early)
         if loop.next in self.used:
             body = [_set(loop.next, False, s), *body]
@@ -257,7 +257,7 @@ class Jumps:
         return [*start, made], rest
 
     def _guard(
-        self, jumps: Sequence[ast.stmt], rest: list[ast.stmt], loops: list[Loop], early: bool
+        self, jumps: Sequence[ast.stmt], rest: list[ast.stmt], loops: list[LoopAround], early: bool
     ) -> ast.stmt:
         flags = []
         if any(isinstance(j, ast.Return) for j in jumps):

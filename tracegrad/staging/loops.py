@@ -18,9 +18,9 @@ from ..tensor import Boxed
 from .branches import checked, choose, flag_of
 from .carried import Carried, ChangedShape, Retry
 from .iterables import Counted, by_number, weak_number
-from .places import MISSING, Place, Variable, any_in, traced, unknown, variables
+from .places import MISSING, Place, VariablePlace, any_in, traced, unknown, variables
 from .regions import Refused, Want, run
-from .session import Again, Session, current
+from .session import Restart, Session, current
 
 LOG = logging.getLogger("tracegrad")
 
@@ -58,7 +58,7 @@ class _Loop:
         functions: Sequence[Callable[..., Any]],
         places: Sequence[Place],
         known: Sequence[str],
-        others: Sequence[Variable],
+        others: Sequence[VariablePlace],
         flag: str,
     ) -> None:
         self.session, self.line, self.functions = session, line, functions
@@ -90,7 +90,7 @@ class _Loop:
         entered = [
             (c, v, v._data)
             for c, v in zip(self.carried, values, strict=True)
-            if isinstance(v, Boxed) and isinstance(c.place, Variable)
+            if isinstance(v, Boxed) and isinstance(c.place, VariablePlace)
         ]
         result, found = run(
             self.session,
@@ -210,7 +210,7 @@ class Loops:
                 if not first and site not in session.loops:
                     # From its start on, so that the first pass does not stand in the graph twice.
                     session.loops.add(site)
-                    raise Again
+                    raise Restart
                 staged(False)
                 return
             if not truth:
@@ -231,7 +231,7 @@ class Loops:
                 and _nodes_now() - started > 4 * Budget.nodes
             ):
                 session.loops.add(site)
-                raise Again
+                raise Restart
 
     def for_(
         self,
@@ -304,7 +304,7 @@ class Loops:
 
     def _rest(
         self, session: Session, place: str, rest: Any, body: Any, names: Any, known: Any,
-        others: Any, flag: Variable,
+        others: Any, flag: VariablePlace,
     ) -> None:  # fmt: skip
         """The passes after one of which it is not known whether it was the last: each where the
         loop has not ended."""

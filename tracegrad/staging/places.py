@@ -69,7 +69,7 @@ def any_in(values: Any, test: Any, depth: int = 3) -> bool:
 # --- places ---------------------------------------------------------------------------------------
 
 
-class Variable:
+class VariablePlace:
     """A variable of the user's function."""
 
     def __init__(self, name: str, cell: CellType) -> None:
@@ -91,7 +91,7 @@ class Variable:
             del self.cell.cell_contents
 
 
-class Attribute:
+class AttributePlace:
     """An attribute of an object that was there before."""
 
     def __init__(self, owner: Any, name: str) -> None:
@@ -111,7 +111,7 @@ class Attribute:
             delattr(self.owner, self.attribute)
 
 
-class Item:
+class ItemPlace:
     """An item of a list or a dict that was there before."""
 
     def __init__(self, owner: Any, index: Any) -> None:
@@ -134,7 +134,7 @@ class Item:
             del self.owner[self.index]
 
 
-class Contents:
+class BoxPlace:
     """What a boxed array holds. While a graph of a branch or a body is made, the same box holds a
     variable of that, so that all names and views of it show it."""
 
@@ -168,16 +168,16 @@ class Contents:
         self.box._restore(before)
 
 
-Place: TypeAlias = Variable | Attribute | Item | Contents
+Place: TypeAlias = VariablePlace | AttributePlace | ItemPlace | BoxPlace
 
 
-def variables(functions: Sequence[Any], names: Sequence[str]) -> list[Variable]:
+def variables(functions: Sequence[Any], names: Sequence[str]) -> list[VariablePlace]:
     """The variables of these names that the functions share."""
     cells: dict[str, CellType] = {}
     for f in functions:
         if isinstance(f, FunctionType):
             cells.update(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
-    return [Variable(n, cells[n]) for n in names if n in cells]
+    return [VariablePlace(n, cells[n]) for n in names if n in cells]
 
 
 def reachable(functions: Sequence[Any]) -> list[Any]:
@@ -261,6 +261,6 @@ def _same(a: Any, b: Any) -> bool:
 
 
 __all__ = [
-    "MISSING", "NUMBERS", "WEAK", "Around", "Attribute", "Contents", "Item", "Place", "Variable",
+    "MISSING", "NUMBERS", "WEAK", "Around", "AttributePlace", "BoxPlace", "ItemPlace", "Place", "VariablePlace",
     "any_in", "followed", "is_leaf", "traced", "unknown", "variables",
 ]  # fmt: skip

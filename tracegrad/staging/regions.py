@@ -10,7 +10,7 @@ from ..errors import ConcretizationError
 from ..ir.dispatch import STATE
 from ..tensor import inside
 from ..tree import flatten
-from .places import MISSING, Around, Contents, Place, Variable, is_leaf
+from .places import MISSING, Around, BoxPlace, Place, VariablePlace, is_leaf
 from .session import Session
 
 
@@ -25,7 +25,7 @@ class Want(Exception):
         self.places = list(places)
 
 
-class Region:
+class OpenBody:
     """What is open: the line of its statement, and the places that it may change."""
 
     def __init__(self, line: str, places: Sequence[Place]) -> None:
@@ -44,19 +44,19 @@ def run(
     functions: Sequence[Any],
     places: Sequence[Place],
     values: Sequence[Any],
-    others: Sequence[Variable],
+    others: Sequence[VariablePlace],
     call: Callable[[], Any],
 ) -> tuple[Any, list[Any]]:
     """`call()` with these values in the places: its result, and what the places hold then."""
     trace = STATE.traces[-1]
-    before = [p.state() if isinstance(p, Contents) else p.get() for p in places]
+    before = [p.state() if isinstance(p, BoxPlace) else p.get() for p in places]
     dead = [p.get() for p in others]
     around = Around(functions)
-    session.regions.append(Region(line, places))
+    session.regions.append(OpenBody(line, places))
     changed = ""
     try:
         for p, v in zip(places, values, strict=True):
-            if isinstance(p, Contents):
+            if isinstance(p, BoxPlace):
                 p.enter(inside(p.get() if v is MISSING else v))
             else:
                 p.put(v)
@@ -64,7 +64,7 @@ def run(
         found = [p.get() for p in places]
         known = {p.key for p in places}
         more = [
-            Contents(box)
+            BoxPlace(box)
             for box, (attributes, _) in trace.touched.values()
             if box._base is None and box._data is not attributes[0] and id(box) not in known
         ]
@@ -73,7 +73,7 @@ def run(
     finally:
         session.regions.pop()
         for p, b in zip(places, before, strict=True):
-            if isinstance(p, Contents):
+            if isinstance(p, BoxPlace):
                 p.restore(b)
             else:
                 p.put(b)
@@ -99,4 +99,4 @@ def is_static(x: Any) -> bool:
     return not is_leaf(x)
 
 
-__all__ = ["Refused", "Region", "Want", "is_static", "parts", "run"]
+__all__ = ["OpenBody", "Refused", "Want", "is_static", "parts", "run"]

@@ -32,26 +32,26 @@ OPERATORS: dict[type[ast.AST], str] = {
 }  # fmt: skip
 
 
-class Unfit(Exception):
+class Unstaged(Exception):
     """The function stays as it is; the text says why."""
 
 
 def rewritten(found: Definition) -> Function:
-    """The function of a definition, rewritten; Unfit where its meaning could not be kept."""
+    """The function of a definition, rewritten; Unstaged where its meaning could not be kept."""
     node = copy.deepcopy(found.node)
     for n in ast.walk(node):
         if isinstance(n, (ast.AsyncFunctionDef, ast.Await)):
-            raise Unfit(f"line {n.lineno}: it is asynchronous")
+            raise Unstaged(f"line {n.lineno}: it is asynchronous")
     for child in ast.iter_child_nodes(node):
         for n in walk(child):
             if isinstance(n, (ast.Yield, ast.YieldFrom)):
-                raise Unfit(f"line {n.lineno}: it is a generator")
+                raise Unstaged(f"line {n.lineno}: it is a generator")
             if (
                 isinstance(n, ast.Call)
                 and isinstance(n.func, ast.Name)
                 and n.func.id in UNTOUCHED - {"super"}
             ):
-                raise Unfit(f"line {n.lineno}: it calls {n.func.id}")
+                raise Unstaged(f"line {n.lineno}: it calls {n.func.id}")
     return _Rewriter(found.owner).function(node)
 
 
@@ -482,4 +482,4 @@ def _place(node: T, like: ast.AST) -> T:
     return node
 
 
-__all__ = ["HELPERS", "OPERATORS", "Unfit", "rewritten"]
+__all__ = ["HELPERS", "OPERATORS", "Unstaged", "rewritten"]

@@ -33,7 +33,7 @@ MOST = 200
 _PARTS = frozenset(("<module>", "<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>"))
 
 
-class Again(BaseException):
+class Restart(BaseException):
     """Something was learnt that the attempt needed from its start. No `except` of the user's holds
     it."""
 
@@ -46,7 +46,7 @@ class Session:
     staged: Any = frozenset()
     """The code that is."""
     sites: Any = frozenset()
-    """Calls whose arrays have to hold traced values."""
+    """CallHelpers whose arrays have to hold traced values."""
     loops: Any = frozenset()
     """Loops whose condition depends on traced values after the first pass."""
     regions: Any = ()
@@ -100,7 +100,7 @@ class Session:
 
     def learn(self, error: BaseException) -> bool:
         """Whether something new is known after an attempt that ended so."""
-        if isinstance(error, Again):
+        if isinstance(error, Restart):
             return True
         if not stops(error):
             return False
@@ -259,4 +259,4 @@ def helpers_of(version: Version) -> Any:
     return found
 
 
-__all__ = ["Again", "Session", "current", "entered", "staged", "stops"]
+__all__ = ["Restart", "Session", "current", "entered", "staged", "stops"]
