@@ -133,6 +133,25 @@ def eliminated(a: Any, b: Any) -> Any:
     )
 
 
+def triangular(a: Any) -> Any:
+    """LU factors, element by element and in place."""
+    n = a.shape[0]
+
+    def column(k: Any, a: Any) -> Any:
+        def row(i: Any, a: Any) -> Any:
+            a[i, k] = a[i, k] / a[k, k]
+
+            def element(j: Any, a: Any) -> Any:
+                a[i, j] = a[i, j] - a[i, k] * a[k, j]
+                return a
+
+            return tg.fori_loop(k + 1, n, element, a)
+
+        return tg.fori_loop(k + 1, n, row, a)
+
+    return np.sum(tg.fori_loop(0, n, column, a) ** 2)
+
+
 def filtered(y: Any, q: Any) -> Any:
     a = np.array([[1.0, 1.0], [0.0, 1.0]])
 
@@ -267,6 +286,7 @@ GOLDEN: dict[str, Golden] = {
     "many_oscillators_grad": Golden(tg.grad(many_oscillators), (zeros(5000),)),
     "filled_grad": Golden(tg.grad(filled), (zeros(50),)),
     "eliminated_grad": Golden(tg.grad(eliminated, (0, 1)), (zeros(6, 6), zeros(6))),
+    "triangular_grad": Golden(tg.grad(triangular), (zeros(9, 9),)),
     "filtered_grad": Golden(tg.grad(filtered), (zeros(30, 2), 0.1)),
     "checkpointed_grad": Golden(tg.grad(checkpointed), (zeros(10),)),
     "crosswise": Golden(crosswise, (zeros(300, 200), zeros(200, 300))),

@@ -3,7 +3,8 @@ least 2."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from .._codegen import integers
 from ..sizes import SIZES, Sizes, same
@@ -39,6 +40,22 @@ class Facts(Sizes):
             if isinstance(rest, int):
                 return rest + bound
         return None
+
+
+@contextmanager
+def at_most_so_large(symbol: str, most: Int | None) -> Iterator[None]:
+    """While this is open, a size that is known late is known to be at most that."""
+    owner = SIZES.open[-1]
+    assert isinstance(owner, Facts)
+    if most is None:
+        yield
+        return
+    fact = "<=", integers.symbol(symbol) - most
+    owner.guards[fact] = True
+    try:
+        yield
+    finally:
+        del owner.guards[fact]
 
 
 def nonnegative(value: Int, ranges: Ranges) -> bool:

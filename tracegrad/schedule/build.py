@@ -14,6 +14,7 @@ from ..transforms.sizes import counted, told_apart
 from ..types import ArrayType, Int, Shape
 from .analysis import Analysis
 from .bounds import Facts
+from .corners import fills_up
 from .counts import numbers
 from .indices import is_one
 from .lower import Emitter, Storage
@@ -350,6 +351,8 @@ class Builder:
                         if var in direct
                         else self.buffer(self.names.of(var), var, "temp")
                     )
+        for node in graph.nodes:
+            self.fill_up(node, analysis)
         result: list[Task] = []
         for node in graph.nodes:
             result.extend(self.tasks_of(node, analysis, result))
@@ -366,6 +369,21 @@ class Builder:
                 for a in (*t.axes, *t.lanes)
             )
         ]
+
+    def fill_up(self, node: Node, analysis: Analysis) -> None:
+        """Where all that is read of a whole array is what fills it up with zeros, it lies there
+        from the beginning."""
+        storage, source = self.emitter.storage, node.inputs[0] if node.inputs else None
+        if (
+            fills_up(node)
+            and node.outputs[0] in analysis.stored
+            and isinstance(source, Var)
+            and source in analysis.stored
+            and source not in analysis.graph.outputs
+            and analysis.uses[source] == [node]
+            and isinstance(analysis.node[source].op.lowering, lowering.Region)
+        ):
+            storage[source] = replace(storage[node.outputs[0]], shape=source.type.shape)
 
     def tasks_of(self, node: Node, analysis: Analysis, earlier: list[Task]) -> list[Task]:
         e = self.emitter

@@ -219,6 +219,14 @@ class Emitter:
             return self.load(atom, index)
         return None
 
+    def is_all_of(self, where: Storage) -> bool:
+        """Whether a value lies in all of a buffer, not in a part of it."""
+        buffer = self.buffers[where.buffer]
+        if where.prefix or where.leading:
+            return False
+        # What holds one number has a place for it.
+        return same_shape(buffer.shape, where.shape or (1,))
+
     def load(self, var: Var, index: Index) -> kernel.Expression:
         where = self.storage[var]
         if self.probe is not None:
@@ -343,7 +351,7 @@ class Emitter:
     def alias(self, var: Var, shape: Shape) -> str | None:
         """A buffer that shows a stored contiguous variable in another shape, if it is one."""
         where = self.storage.get(var)
-        if where is None or where.prefix or where.leading or var.type.ndim == 0:
+        if where is None or not self.is_all_of(where) or var.type.ndim == 0:
             return None
         buffer = self.buffers[where.buffer]
         if buffer.layout == "A":

@@ -10,7 +10,8 @@ from typing import Any
 from .._codegen import integers, kernel, lowering
 from ..ir.graph import Var
 from ..types import Int
-from .bounds import at_most
+from .bounds import at_most, nonnegative
+from .corners import fills_up
 from .indices import Index
 from .lower import Emitter, Storage
 from .tasks import Task, bundles, loops, parts
@@ -92,6 +93,8 @@ class Nests:
         if task.kind == "map":
             for lane in task.lane_positions():
                 index = task.at(task.index, lane)
+                if self.lies_there(task, index):
+                    continue
                 value = e.element(task.var, index) if task.copy else e.computed(_var(task), index)
                 self.store(task.dest, task.at(task.out, lane), value)
                 if not task.copy and not isinstance(value, kernel.Literal):
@@ -104,6 +107,22 @@ class Nests:
             self.close(task)
             return
         self.step(task)
+
+    def lies_there(self, task: Task, index: Index) -> bool:
+        """Whether an element of what is filled up with zeros is one of those before."""
+        e, node = self.emitter, task.node
+        if node is None or not fills_up(node):
+            return False
+        source = node.inputs[0]
+        where = e.storage.get(source) if isinstance(source, Var) else None
+        return (
+            where is not None
+            and (where.buffer, where.prefix) == (task.dest.buffer, task.dest.prefix)
+            and all(
+                nonnegative(n - 1 - i, e.ranges)
+                for i, n in zip(index, source.type.shape, strict=True)
+            )
+        )
 
     def step(self, task: Task) -> None:
         e = self.emitter

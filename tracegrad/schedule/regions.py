@@ -10,6 +10,7 @@ from .._codegen import integers, kernel
 from ..ir.graph import Atom, Graph, Node, Var
 from ..ir.loops import Loop
 from ..types import Int
+from .bounds import at_most_so_large
 from .carries import CarryPlan, in_place, passed
 from .lower import Storage, is_small
 from .names import place_of
@@ -263,7 +264,7 @@ def with_size(
         e.ranges[symbol] = count.value, count.value + 1
     elif most is not None:
         e.ranges[symbol] = 0, most + 1
-    with e.scope(barrier=True) as inner:
+    with at_most_so_large(symbol, most), e.scope(barrier=True) as inner:
         e.depths[symbol] = len(e.scopes) - 1
         written()
     e.sizes.remove(symbol)

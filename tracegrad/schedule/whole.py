@@ -4,6 +4,7 @@ scheduled by the same machinery."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .._codegen import integers, kernel, lowering
@@ -15,6 +16,7 @@ from ..types import ArrayType, Int, Shape, equal_types
 from . import regions
 from .analysis import Analysis
 from .carries import CarryPlan
+from .corners import begins
 from .indices import aligned, is_empty, is_one
 from .lower import Emitter, Storage
 from .names import comment_of, place_of
@@ -119,17 +121,20 @@ class Whole:
         for node in graph.nodes:
             if isinstance(node.op.lowering, (lowering.Library, lowering.Kernel, lowering.Region)):
                 operands, scale = absorbed(node, analysis.is_stored, analysis.node.__getitem__)
+                region = isinstance(node.op.lowering, lowering.Region)
                 for a in (*[a for a, _ in operands], scale):
                     if isinstance(a, Var):
-                        self.require_one(a, analysis)
+                        self.require_one(a, analysis, region)
 
-    def require_one(self, var: Var, analysis: Analysis) -> None:
+    def require_one(self, var: Var, analysis: Analysis, region: bool) -> None:
         if analysis.is_stored(var) or var in analysis.numbers:
             return
         node = analysis.node[var]
         source = node.inputs[0] if node.inputs else None
-        if isinstance(source, Var) and same_view(node) and source.type.ndim:
-            self.require_one(source, analysis)
+        if isinstance(source, Var) and (
+            (same_view(node) and source.type.ndim) or (region and begins(node))
+        ):
+            self.require_one(source, analysis, region)
             return
         analysis.store(var)
 
@@ -196,12 +201,7 @@ class Whole:
         e = self.emitter
         if isinstance(atom, Var):
             where = e.storage.get(atom)
-            if (
-                where is not None
-                and not where.prefix
-                and not where.leading
-                and e.buffers[where.buffer].layout != "A"
-            ):
+            if where is not None and e.is_all_of(where) and e.buffers[where.buffer].layout != "A":
                 return where.buffer
             if where is None:
                 node, _ = e.definitions[atom]
@@ -249,7 +249,7 @@ class Whole:
         back: list[tuple[Storage, Var]] = []
         for v in node.outputs:
             where = e.storage[v]
-            if where.prefix:
+            if not e.is_all_of(where):
                 plain = self.builder.new_buffer(f"{where.buffer}_slice", v.type.dtype, v.type.shape)
                 back.append((where, v))
                 e.storage[v] = plain
@@ -363,13 +363,12 @@ class Whole:
         """Where a region reads a constant or stacked operand."""
         e = self.emitter
         found = e.storage.get(atom) if isinstance(atom, Var) else None
-        if (
-            found is None
-            and isinstance(atom, Var)
-            and atom not in e.counts
-            and same_view(e.definitions[atom][0])
-        ):
-            return Storage(self.contiguous(atom), atom.type.shape)
+        if found is None and isinstance(atom, Var) and atom not in e.counts:
+            node = e.definitions[atom][0]
+            if same_view(node):
+                return Storage(self.contiguous(atom), atom.type.shape)
+            if begins(node):
+                return replace(self.operand(node.inputs[0]), shape=atom.type.shape)
         return found if found is not None else self.copied(atom)
 
     def given(self, atom: Atom) -> Storage | Int:

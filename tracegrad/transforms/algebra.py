@@ -55,8 +55,8 @@ def add_in_place(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | No
 
 
 def put_once(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
-    """index_add(index_put(x, 0, i), v, i) -> index_put(x, v, i); index_put(x, gather(x, i), i) ->
-    x; where no place is named twice.
+    """index_add(index_put(x, 0, i), v, i) -> index_put(x, v, i), also where something is added at
+    other places in between; index_put(x, gather(x, i), i) -> x; where no place is named twice.
 
     The adjoint of a place that is read and written again: as one write it needs no copy of the
     array in a loop.
@@ -70,21 +70,33 @@ def put_once(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
             return False
         return other.inputs[len(other.inputs) - len(node.inputs) + 2 :] == inputs[2:]
 
+    def is_there(array: Atom, value: Atom) -> bool:
+        read = b.made_by(value, family.gather)
+        return read is not None and read.inputs[0] is array and same_places(read)
+
     if node.op is family.put:
-        read = b.made_by(inputs[1], family.gather)
-        return (
-            inputs[0]
-            if read is not None and read.inputs[0] is inputs[0] and same_places(read)
-            else None
-        )
-    put = b.made_by(inputs[0], family.put)
+        return inputs[0] if is_there(*inputs[:2]) else None
+    between: list[Node] = []
+    atom = inputs[0]
+    while isinstance(atom, Var) and atom in b.definition and b.definition[atom].op in ADDING:
+        between.insert(0, b.definition[atom])
+        atom = between[0].inputs[0]
+    put = b.made_by(atom, family.put)
     if put is None or not same_places(put):
+        return None
+    # What somebody else reads would be made twice, and a loop would need the array twice.
+    if between and any(b.uses.get(n.outputs[0]) != 1 for n in (put, *between)):
         return None
     zeros = b.made_by(put.inputs[1], broadcast_to_op)
     zero = zeros.inputs[0] if zeros is not None else put.inputs[1]
     if not isinstance(zero, Literal) or isinstance(zero.value, integers.Integer) or zero.value != 0:
         return None
-    return b.emit(put.op, (put.inputs[0], *inputs[1:]), node.params, node)
+    array, value = put.inputs[0], inputs[1]
+    if not is_there(array, value):
+        array = b.emit(put.op, (array, *inputs[1:]), node.params, node)
+    for link in between:
+        array = b.emit(link.op, (array, *link.inputs[1:]), link.params, link)
+    return array
 
 
 def factor_out_of_sum(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:

@@ -13,12 +13,15 @@ from typing import TypeAlias
 
 from .._codegen import integers, lowering
 from ..ir.graph import Atom, Graph, Node, Var
-from ..ir.loops import Loop, Result, Slice
+from ..ir.loops import Loop, Result, Slice, is_loop
 from ..ops.arrays.slices import embed_op, slice_op
 from ..types import ArrayType, Int, Shape
 from .choices import GAIN, KEPT, choice_in_two
 from .halves import Halves
 from .minimum_cut import bytes_of, number_of
+
+AGAIN = 4
+"""How many times more may be kept in place of operands from which loops compute it again."""
 
 Hints: TypeAlias = dict[str, int]
 
@@ -138,13 +141,11 @@ def _sized(node: Node, late: set[Atom], free: set[Var], hints: Hints) -> list[No
     used = half.used(graph.outputs, half.again)
     saved = [given[v] for v in graph.inputs if v in half.inputs_read() - used]
     shapes = [_largest(v.type.shape, symbol, most) for v in kept]
-    if (
-        not kept
-        or None in shapes
-        or GAIN * sum(map(price, kept)) > sum(KEPT + bytes_of(a.type, hints) for a in saved)
-    ):
-        return None
     before = half.before(kept)
+    again = any(is_loop(n) and Loop.of(n).carries for n in before)
+    room = sum(KEPT + bytes_of(a.type, hints) for a in saved) * (AGAIN if again else 1 / GAIN)
+    if not kept or None in shapes or sum(map(price, kept)) > room:
+        return None
     inner: list[Var] = []
     padded: list[Node] = []
     cropped: list[Node] = []

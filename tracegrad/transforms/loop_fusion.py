@@ -13,6 +13,7 @@ import itertools
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
+from .._codegen import lowering
 from ..dtypes import INT64
 from ..ir.graph import Atom, Graph, Node, Var
 from ..ir.loops import Carry, Constant, Loop, Result, Slice, is_loop
@@ -34,21 +35,75 @@ def fuse(graph: Graph, simplify: Callable[[Graph], Graph], apart: bool) -> Graph
         # compute.
         return fuse(simplify(body), simplify, apart)
 
+    def both_in(a: Node, b: Node) -> tuple[Node, Mapping[Atom, Atom]] | None:
+        if not is_loop(a):
+            return _sized(a, b, within)
+        first, second = Loop.of(a), Loop.of(b)
+        found = (joined if first.test is None else joined_whiles)(first, second, within)
+        return found and (found[0].node(), found[1])
+
     tried: set[tuple[Node, Node]] = set()
     while True:
-        pair = next((p for p in _pairs(graph, apart) if p not in tried), None)
+        pairs = itertools.chain(() if apart else _alike_sized(graph), _pairs(graph, apart))
+        pair = next((p for p in pairs if p not in tried), None)
         if pair is None:
             return graph
         tried.add(pair)
-        first, second = map(Loop.of, pair)
-        found = (joined if first.test is None else joined_whiles)(first, second, within)
+        found = both_in(*pair)
         if found is not None:
             both, same = found
             graph = in_order(
-                graph,
-                [both.node() if n is pair[0] else n for n in graph.nodes if n is not pair[1]],
-                same,
+                graph, [both if n is pair[0] else n for n in graph.nodes if n is not pair[1]], same
             )
+
+
+def _alike_sized(graph: Graph) -> Iterable[tuple[Node, Node]]:
+    """Graphs over the same size that is known late, of which the second does not wait for the
+    first."""
+    sized = [n for n in graph.nodes if n.op.lowering is lowering.SIZED]
+    if len(sized) < 2:
+        return
+    needs: dict[Atom, frozenset[Node]] = {}
+    for node in graph.nodes:
+        found = frozenset().union(*[needs.get(a, frozenset()) for a in node.inputs])
+        for v in node.outputs:
+            needs[v] = found | {node}
+    for k, second in enumerate(sized):
+        for first in sized[:k]:
+            if (
+                first.inputs[0] is second.inputs[0]
+                and all(first.params.get(p) == second.params.get(p) for p in ("symbol", "most"))
+                and first not in needs[second.outputs[0]]
+            ):
+                yield first, second
+
+
+def _sized(
+    first: Node, second: Node, simplify: Callable[[Graph], Graph]
+) -> tuple[Node, Mapping[Atom, Atom]] | None:
+    """Two such graphs as one; None where their loops stay apart."""
+    ours, theirs = first.params["graph"], second.params["graph"]
+    inside = {_key(a): v for a, v in zip(first.inputs[1:], ours.inputs, strict=True)}
+    operands = list(first.inputs)
+    inputs = list(ours.inputs)
+    values: dict[Atom, Atom] = {}
+    for a, v in zip(second.inputs[1:], theirs.inputs, strict=True):
+        if _key(a) not in inside:
+            inside[_key(a)] = Var(v.type, v.name)
+            operands.append(a)
+            inputs.append(inside[_key(a)])
+        values[v] = inside[_key(a)]
+    nodes = (*ours.nodes, *copies(theirs.nodes, values))
+    outputs = (*ours.outputs, *[values.get(a, a) for a in theirs.outputs])
+    whole = simplify(ours.replace(inputs=tuple(inputs), nodes=nodes, outputs=outputs))
+    if sum(map(is_loop, whole.nodes)) == sum(map(is_loop, nodes)):
+        return None
+    both = first.replace(
+        inputs=tuple(operands),
+        params={**first.params, "graph": whole},
+        outputs=(*first.outputs, *second.outputs),
+    )
+    return both, {}
 
 
 def _pairs(graph: Graph, apart: bool) -> Iterable[tuple[Node, Node]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -45,7 +46,7 @@ def rewrite(
     """Rebuild a graph node by node; `rule` returns replacements for a node's outputs, or None to
     keep it."""
     with SIZES.opened(graph.sizes):
-        builder = Rewriter()
+        builder = Rewriter(graph)
         values: dict[Var, Atom] = {}
         for node in graph.nodes:
             inputs = tuple([values.get(a, a) if isinstance(a, Var) else a for a in node.inputs])
@@ -61,7 +62,9 @@ def rewrite(
 class Rewriter:
     """The nodes of the graph being built, and who defined each variable."""
 
-    def __init__(self) -> None:
+    def __init__(self, graph: Graph) -> None:
+        self.uses = Counter([a for node in graph.nodes for a in node.inputs] + [*graph.outputs])
+        """How often the values of the graph before are read."""
         self.nodes: list[Node] = []
         self.definition: dict[Var, Node] = {}
         self.seen: dict[Any, tuple[Atom, ...]] = {}
@@ -305,7 +308,8 @@ def optimize_regions(graph: Graph, tapes: bool = True) -> Graph:
             return None
         return b.keep(with_graphs(node, inputs, lambda g: optimize(g, tapes=tapes)), inputs)
 
-    return rewrite(graph, rule)
+    # What no step changes any more is a constant.
+    return trim(inline_constants(rewrite(graph, rule)))
 
 
 PIPELINE: tuple[tuple[str, Callable[[Graph], Graph]], ...] = (

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from ..._codegen import kernel, owners, verify
 from ...ir.verify import EVERY_PASS
 from .batch_blocks import batch_blocks
+from .fixed_places import keep_fixed_places
 from .fuse_copies import fuse_copies
 from .memory import mentioned, plan, prune, resolve_views
 from .registers import promote
@@ -61,9 +62,15 @@ PIPELINE: tuple[tuple[str, Callable[[Draft], list[kernel.Phase]]], ...] = (
         "registers",
         lambda d: promote(d.phases, d.buffers, d.fresh),
     ),  # when it is known which small arrays are left
+    (
+        "fixed places",
+        lambda d: keep_fixed_places(
+            d.phases, d.buffers, [name for name, _ in d.program.sizes], d.fresh
+        ),
+    ),  # when no pass moves elements any more
     ("tile", lambda d: tile(d.phases, d.fresh)),  # last: it cuts loops that other passes read
 )
-HOST_ONLY = frozenset({"fuse copies", "batch blocks", "tile"})
+HOST_ONLY = frozenset({"fuse copies", "batch blocks", "fixed places", "tile"})
 """What is for few threads with caches of their own."""
 
 
