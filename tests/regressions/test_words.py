@@ -290,8 +290,7 @@ def test_pullbacks_do_not_show_their_tape() -> None:
     assert np.array_equal(found, 3 * np.eye(2))
     assert float(tg.jvp(lambda v: tg.vjp(lambda x: x * x, 2.0)[1](v)[0], (3.0,), (1.0,))[1]) == 4.0
     pulled = tg.vjp(cube, ones)[1](tg.ones(2))[0]
-    assert pulled.grad_fn is None
-    assert not pulled.requires_grad
+    assert type(pulled) is np.ndarray  # a gradient is what its argument is
     # A cotangent that is tracked is asked for.
     ct = tg.ones(2, requires_grad=True)
     tg.vjp(cube, ones)[1](ct)[0].sum().backward()

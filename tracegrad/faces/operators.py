@@ -80,16 +80,16 @@ def counts(x: Any) -> bool:
     return x.shape == () and x.dtype.kind in "iu" and (x.boxes_everything or not x.writes_numbers)
 
 
+_NO_OPERAND = "{}: an operand is {}; it must be an array, a Tensor or a number"
+
+
 def _of_list(function: Function, other: Any) -> Any:
     """The operand that a list or a tuple stands for."""
     try:
         return array_of(other)
     except REFUSED as error:
-        raise TypeError(
-            f"{function.__name__}: "
-            f"an operand is {describe(other)}{fault_of_array(other).rstrip()}; "
-            "it must be an array, a Tensor or a number"
-        ) from error
+        what = f"{describe(other)}{fault_of_array(other).rstrip()}"
+        raise TypeError(_NO_OPERAND.format(function.__name__, what)) from error
 
 
 def _binary(function: Function) -> Any:
@@ -104,6 +104,9 @@ def _binary(function: Function) -> Any:
                 if times and counts(self)
                 else function(self, _of_list(function, other))
             )
+        if times and isinstance(other, (str, bytes, bytearray)) and not counts(self):
+            # Python would ask how often to repeat the text.
+            raise TypeError(_NO_OPERAND.format(function.__name__, describe(other)))
         return _unknown(other)
 
     method.__name__ = function.__name__
@@ -136,6 +139,9 @@ def _reflected(function: Function) -> Any:
                 if times and counts(self)
                 else function(_of_list(function, other), self)
             )
+        if times and isinstance(other, (str, bytes, bytearray)) and not counts(self):
+            # Python would ask how often to repeat the text.
+            raise TypeError(_NO_OPERAND.format(function.__name__, describe(other)))
         return _unknown(other)
 
     method.__name__ = function.__name__

@@ -116,13 +116,6 @@ EXCUSES: dict[str, list[Excuse]] = {
             "OneCycleLR.load_state_dict with _phases",
         ),
     ],
-    "a string times an array is Python's repetition, of whose count it speaks": [
-        Excuse(
-            "internal",
-            "other = a string|other = an empty string|other = bytes",
-            "Array * other|other * Array",
-        ),
-    ],
     "an array of no numbers is refused by what calculates with it": [
         Excuse(
             "differs",
@@ -147,7 +140,7 @@ EXCUSES: dict[str, list[Excuse]] = {
         Excuse(
             "lenient",
             "x = dates",
-            "tg.conj|tg.conjugate|tg.float_power|tg.median",
+            "tg.conj|tg.conjugate|tg.float_power",
         ),
         Excuse(
             "lenient",
@@ -295,7 +288,7 @@ EXCUSES: dict[str, list[Excuse]] = {
         Excuse(
             "lenient",
             "x = True",
-            "tg.percentile|tg.positive|tg.quantile",
+            "tg.positive",
         ),
         Excuse(
             "lenient",

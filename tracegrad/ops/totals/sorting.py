@@ -206,6 +206,9 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any
     x, xp, fp = as_array(x), as_array(xp), as_array(fp)
     if "c" in (x.dtype.kind, xp.dtype.kind):
         raise DTypeError("interp needs real places; complex numbers have no order")
+    for name, given, kinds in (("x", x, "biuf"), ("xp", xp, "biuf"), ("fp", fp, "biufc")):
+        if given.dtype.kind not in kinds:
+            raise DTypeError(f"interp: {name} is an array of {given.dtype}; it must be of numbers")
     if ndim_of(xp) != 1 or ndim_of(fp) != 1:
         raise ShapeError(
             f"interp needs vectors of points and values, got shapes {show(shape_of(xp))} and "
