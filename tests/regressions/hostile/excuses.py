@@ -241,11 +241,6 @@ EXCUSES: dict[str, list[Excuse]] = {
     ],
     "takes more than NumPy's function does": [
         Excuse(
-            "differs",
-            "x = infinity",
-            "tg.percentile|tg.quantile",
-        ),
-        Excuse(
             "lenient",
             "operand 0 = complex numbers",
             "np.fabs",
