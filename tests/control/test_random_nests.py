@@ -142,18 +142,17 @@ def value(state: Mapping[str, Any], what: tuple[Any, ...], env: Mapping[str, Any
     return total
 
 
+State = dict[str, Any]
 For = Callable[[Any, Any, Callable[[Any, Any], Any], Any], Any]
 
 
-def run(
-    body: tuple[Any, ...], state: dict[str, Any], env: dict[str, Any], loop: For, cond: Any
-) -> dict[str, Any]:
+def run(body: tuple[Any, ...], state: State, env: Mapping[str, Any], loop: For, cond: Any) -> State:
     """The state after the statements, with these ways to loop and to branch."""
     for s in body:
         if isinstance(s, Loop):
 
-            def step(i: Any, carry: Any, s: Loop = s, env: dict[str, Any] = env) -> Any:
-                inner = {**state, **dict(zip(STATE, carry, strict=True))}
+            def step(i: Any, carry: Any, s: Loop = s, before: State = state) -> Any:
+                inner = {**before, **dict(zip(STATE, carry, strict=True))}
                 done = run(s.body, inner, {**env, s.variable: i}, loop, cond)
                 return tuple(done[n] for n in STATE)
 
@@ -161,8 +160,8 @@ def run(
             state = {**state, **dict(zip(STATE, carry, strict=True))}
         elif isinstance(s, Branch):
 
-            def then(*carry: Any, s: Branch = s, env: dict[str, Any] = env) -> Any:
-                inner = {**state, **dict(zip(STATE, carry, strict=True))}
+            def then(*carry: Any, s: Branch = s, before: State = state) -> Any:
+                inner = {**before, **dict(zip(STATE, carry, strict=True))}
                 done = run(s.body, inner, env, loop, cond)
                 return tuple(done[n] for n in STATE)
 

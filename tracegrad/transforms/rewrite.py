@@ -301,7 +301,10 @@ def plain(graph: Graph) -> Graph:
 
 
 def optimize_regions(graph: Graph, tapes: bool = True) -> Graph:
-    """The same pipeline inside the bodies of loops and branches."""
+    """The same pipeline inside the bodies of loops and branches, and what they do not change any
+    more as constants."""
+    if not any(isinstance(node.op.lowering, lowering.Region) for node in graph.nodes):
+        return graph
 
     def rule(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Sequence[Atom] | None:
         if not isinstance(node.op.lowering, lowering.Region):
