@@ -17,7 +17,7 @@ from ..ir.graph import Literal
 from ..ir.lines import user_line
 from ..ir.recording import span
 from ..sizes import Sizes
-from ..staging.session import staged
+from ..staging.session import staged, written_out
 from ..surroundings.captures import STATEFUL, Surroundings
 from ..surroundings.growth import Outgrown, bound_of, grown
 from ..surroundings.outside import check_drawn, states, watching
@@ -73,6 +73,7 @@ def make_entry(
                 True,
                 device,
                 watch,
+                over=None if stage is False else written_out,
             )
 
     def trace() -> Traced:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import get_ident
 from types import FrameType
@@ -89,6 +89,9 @@ class Trace:
         self.outer: tuple[list[Trace], tuple[int, ...], list[Owner], int] = ([], (), [], 0)
         """What was open around it: traces, levels of forward mode, sizes, modes."""
         self.forms = Forms()
+        self.most = sys.maxsize
+        self.over: Callable[[Trace], int] | None = None
+        """Asked when there are more nodes than `most`, and gives the next such number."""
         self.device: Any = STATE.traces[-1].device if STATE.traces else None
         """Where the graph will run, as far as what it was given tells; None stands for the CPU or
         not known."""
@@ -217,6 +220,8 @@ class Trace:
             if not self.nameless:
                 self._assign(names, instruction, outputs)
         self.nodes.append(Node(op, atoms, params, outputs, where, self.note))
+        if len(self.nodes) > self.most and self.over is not None:
+            self.most = self.over(self)
         return outputs
 
     def _assign(

@@ -26,10 +26,18 @@ class Version:
         self.original, self.reason = code, ""
         self.code: CodeType | None = None
         self.text = ""
+        self.source = ""
+        self.loops: list[tuple[int, int]] = []
         found = definition_of(code)
         if found is None:
             self.reason = "its source is not to be had (a REPL, exec, a changed file)"
             return
+        self.loops = [
+            (n.lineno, n.end_lineno or n.lineno)
+            for n in ast.walk(found.node)
+            if isinstance(n, ast.For)
+        ]
+        self.source = "".join(found.lines[found.node.lineno - 1 : found.node.end_lineno])
         try:
             tree = rewritten(found)
         except Unstaged as error:
@@ -37,6 +45,10 @@ class Version:
             return
         self.text = ast.unparse(tree)
         self.code = _compiled(tree, code)
+
+    def loops_at(self, line: int) -> bool:
+        """Whether a line of the user's file stands in a `for`."""
+        return any(first <= line <= last for first, last in self.loops)
 
 
 def _compiled(tree: ast.AST, code: CodeType) -> CodeType:

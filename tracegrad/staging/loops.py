@@ -28,12 +28,8 @@ LOG = logging.getLogger("tracegrad")
 class Budget:
     """How much is written out step by step."""
 
-    nodes = 128
+    nodes = 64
     """A loop whose steps are fewer operations than this in all is written out."""
-    steps = 64
-    """In code that is not rewritten: so many steps of one line, and"""
-    trace = 1500
-    """so many operations in all, and the function is staged."""
 
 
 class _Unroll(Exception):

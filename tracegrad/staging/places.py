@@ -261,6 +261,6 @@ def _same(a: Any, b: Any) -> bool:
 
 
 __all__ = [
-    "MISSING", "NUMBERS", "WEAK", "Around", "AttributePlace", "BoxPlace", "ItemPlace", "Place", "VariablePlace",
-    "any_in", "followed", "is_leaf", "traced", "unknown", "variables",
+    "MISSING", "NUMBERS", "WEAK", "Around", "AttributePlace", "BoxPlace", "ItemPlace", "Place",
+    "VariablePlace", "any_in", "followed", "is_leaf", "traced", "unknown", "variables",
 ]  # fmt: skip

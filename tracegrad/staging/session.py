@@ -5,16 +5,19 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import threading
 import weakref
+from collections import Counter
 from collections.abc import Callable
-from types import CodeType, FunctionType, MappingProxyType, TracebackType
+from types import CodeType, FrameType, FunctionType, MappingProxyType, TracebackType
 from typing import Any, TypeVar
 
 import numpy as np
 
 from .._codegen import loading
 from ..errors import ConcretizationError
+from ..ir.trace import Trace
 from .functions import (
     MADE,
     Version,
@@ -132,6 +135,45 @@ _KNOWN: dict[CodeType, Session] = {}
 def current() -> Session | None:
     """The session of the outermost call that is going on in this thread."""
     return _OPEN.session
+
+
+class Limit:
+    """Where a loop of known count is written out no longer."""
+
+    nodes = 200
+    """From so many operations on it is asked"""
+    steps = 12
+    """whether one line was met so often, in a `for`."""
+
+
+def written_out(trace: Trace) -> int:
+    """Whether a trace grows by loops that are written out: then what does is staged, and
+    the trace starts again. Else the number of operations at which to ask next."""
+    session, count = _OPEN.session, len(trace.nodes)
+    if session is None or count < Limit.nodes:
+        return Limit.nodes
+    often = Counter(n.where for n in trace.nodes)
+    frame: FrameType | None = sys._getframe(1)
+    users: list[CodeType] = []
+    found = False
+    while frame is not None and frame is not trace.opened:
+        code = frame.f_code
+        if is_users(code) and code not in MADE and code.co_name not in _PARTS:
+            users.append(code)
+            line = f"{os.path.basename(code.co_filename)}:{frame.f_lineno}"
+            if code not in session.staged and often[line] >= Limit.steps:
+                version = version_of(code)
+                found = found or (version.code is not None and version.loops_at(frame.f_lineno))
+        frame = frame.f_back
+    if not found:
+        return 2 * count
+    if not session.staged:
+        session.open()
+    for code in users:
+        if version_of(code).code is not None:
+            LOG.info("%s is staged: a loop in it is long", _place(code))
+            session.staged.add(code)
+    raise Restart
 
 
 def entered(function: T) -> T:
@@ -259,4 +301,4 @@ def helpers_of(version: Version) -> Any:
     return found
 
 
-__all__ = ["Restart", "Session", "current", "entered", "staged", "stops"]
+__all__ = ["Restart", "Session", "current", "entered", "staged", "stops", "written_out"]

@@ -95,6 +95,7 @@ def trace_function(
     device: Device | None = None,
     watch: Any = None,
     repeated: str = "",
+    over: Callable[[Trace], int] | None = None,
 ) -> Traced:
     """Trace `function(*args, **kwargs)` where `spec` is the structure of (args, kwargs) and `types`
     its leaves.
@@ -104,13 +105,16 @@ def trace_function(
     carry it out (`changing`); else it is an error. `device` is where the arguments lie, if that is
     no host. `watch` looks at the Python state around the function (surroundings/state.py); what has
     to be stored of it at each call are further outputs. What is traced once and runs as often as it
-    may, as a loop's body does, must not change any: `repeated` says what to do.
+    may, as a loop's body does, must not change any: `repeated` says what to do. `over` is asked
+    whether the graph may grow as it does.
     """
     trace = Trace(
         name or getattr(function, "__name__", "function").replace("<lambda>", "lambda_"), sizes
     )
     if device is not None:
         trace.choose_device(device)
+    if over is not None:
+        trace.over, trace.most = over, 0
     standing = standing or [NOWHERE] * len(types)
     born = next_number()
     outer = (
