@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -11,6 +12,7 @@ from ..ir.graph import Graph
 from ..runtime.execute import Executable, executable_for
 from ..runtime.plan import Memory
 from ..runtime.standalone import numba_function
+from ..staging.functions import function_of, version_of
 from ..transforms.rewrite import optimize
 from .entry import Entry
 from .on_device import GraphOnDevice, placed
@@ -78,9 +80,28 @@ class Shown:
     """The methods of a jitted function that show what became of it."""
 
     _signatures: Signatures
+    function: Callable[..., Any]
 
     def _entry(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Found:
         raise NotImplementedError
+
+    def staged(self) -> str:
+        """The function as it stands in its file, and as it is run where a traced value stops it.
+
+        The helpers `_tg` look at each call whether anything traced takes part; if not, they do what
+        Python does. A function that cannot be rewritten says why.
+
+        >>> import tracegrad as tg
+        >>> print(tg.jit(len).staged())
+        len is no Python function.
+        """
+        function = function_of(self.function)
+        if function is None:
+            return f"{getattr(self.function, '__name__', self.function)} is no Python function."
+        version = version_of(function.__code__)
+        if version.code is None:
+            return f"{function.__name__} cannot be staged: {version.reason}."
+        return f"{textwrap.dedent(version.source).rstrip()}\n\n# staged:\n{version.text}"
 
     def graphs(self, *args: Any, **kwargs: Any) -> Graphs:
         """The graph of this signature as traced, and after the passes.

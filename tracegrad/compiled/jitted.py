@@ -17,6 +17,7 @@ from ..ir.dispatch import PROFILES, SPECIAL, STATE
 from ..ir.graph import Var
 from ..ir.recording import span
 from ..sizes import Sizes
+from ..staging.functions import is_dispatcher
 from ..tape.mode import MODE
 from ..tensor import Boxed
 from ..transforms.tracing import check_leaf, device_of, face_of, leaf_type, standing_of
@@ -51,6 +52,8 @@ class Jitted(Shown):
     ) -> None:
         if not callable(function):
             raise TypeError(f"jit expects a function, got {type(function).__name__}")
+        if is_dispatcher(function):
+            function = function.py_func  # type: ignore[attr-defined]
         if stage not in (True, False, "auto"):
             raise ValueError(f"jit: stage is 'auto', True or False, not {stage!r:.60}")
         self.function, self.checked, self.stage = function, checked, stage

@@ -321,6 +321,22 @@ def inside_of(trace: Trace) -> Iterator[None]:
         STATE.traces, STATE.levels, SIZES.open = traces, levels, sizes
 
 
+def _of_sizes_alone(var: Var, made: dict[Var, Node], order: dict[Node, None]) -> bool:
+    """Whether a variable follows from numbers and sizes alone; `order`: from which nodes."""
+    stack: list[tuple[Var, bool]] = [(var, False)]
+    while stack:
+        v, done = stack.pop()
+        node = made.get(v)
+        if node is None:
+            return False
+        if done:
+            order.setdefault(node)
+        elif node not in order:
+            stack.append((v, True))
+            stack += [(a, False) for a in node.inputs if not isinstance(a, Literal)]
+    return True
+
+
 def of_sizes(var: Var) -> np.ndarray[Any, Any] | None:
     """The value of a traced number that was computed from symbolic sizes alone, which pins them;
     None for any other."""
@@ -330,16 +346,7 @@ def of_sizes(var: Var) -> np.ndarray[Any, Any] | None:
     made = {out: node for node in trace.nodes if len(node.outputs) == 1 for out in node.outputs}
     order: dict[Node, None] = {}
 
-    def only_sizes(atom: Atom) -> bool:
-        if isinstance(atom, Literal):
-            return True
-        node = made.get(atom)
-        if node is None or not all(only_sizes(a) for a in node.inputs):
-            return False
-        order.setdefault(node)
-        return True
-
-    if var.type.shape or not only_sizes(var):
+    if var.type.shape or not _of_sizes_alone(var, made, order):
         return None
     values: dict[Atom, Any] = {}
     for node in order:

@@ -148,6 +148,7 @@ def choose(
     agreed: list[_Agreed | None] | None = None
     result: _Agreed | None = None
     for _ in range(MOST):
+        # `cond` looks at the branch where the condition does not hold first.
         sides: list[list[_Side]] = []
 
         def branch(
@@ -179,7 +180,7 @@ def choose(
                         ]
                         last = _agree(None, [own[-1], own[-1]], line)
                         return _returned(now, found, last, value)
-                    pairs = [list(pair) for pair in zip(*sides[::-1], strict=True)]
+                    pairs = [list(pair) for pair in zip(*sides, strict=True)]
                     agreed = [
                         _agree(p, pair, line) for p, pair in zip(choices, pairs[:-1], strict=True)
                     ]

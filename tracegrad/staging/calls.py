@@ -151,6 +151,13 @@ class CallHelpers:
             for array in out if isinstance(out, tuple) else (out,):
                 if isinstance(array, np.ndarray):
                     self._plain(line, array, (args, kwargs))  # type: ignore[attr-defined]
+        owner = getattr(function, "__self__", None)
+        name = getattr(function, "__name__", "")
+        if isinstance(owner, np.ndarray) and name == "fill":
+            self.set_item(line, args[0], owner, ...)  # type: ignore[attr-defined]
+            return None
+        if session.regions and isinstance(owner, (list, dict, set)) and name in CHANGING:
+            self.effect(line, f"{type(owner).__name__}.{name}")
         new = made(function, args, kwargs) if _hashable(function) else None
         if new is not None:
             return new
@@ -191,16 +198,6 @@ class CallHelpers:
             return reversed(args[0]) if part is None else Backwards(part)
         if function is builtins.print:
             self.effect(line, "print")
-        owner = getattr(function, "__self__", None)
-        if isinstance(owner, np.ndarray) and getattr(function, "__name__", "") == "fill":
-            self.set_item(line, args[0], owner, ...)  # type: ignore[attr-defined]
-            return None
-        if (
-            session.regions
-            and isinstance(owner, (list, dict, set))
-            and getattr(function, "__name__", "") in CHANGING
-        ):
-            self.effect(line, f"{type(owner).__name__}.{function.__name__}")
         try:
             replaced = OF_TRACED.get(function)
         except TypeError:

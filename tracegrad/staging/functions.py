@@ -66,14 +66,16 @@ def _compiled(tree: ast.AST, code: CodeType) -> CodeType:
             arg.annotation = None
     if isinstance(tree, ast.FunctionDef):
         tree.returns = None
+    # Under a name of its own: the user's may be a variable of the module.
+    if isinstance(tree, ast.FunctionDef):
+        tree.name = "_tg_function"
     factory = ast.FunctionDef("_tg_factory", around, body, [])
     module = ast.Module([ast.fix_missing_locations(ast.copy_location(factory, tree))], [])
     flags = code.co_flags & _FUTURE
     whole = compile(module, code.co_filename, "exec", flags, dont_inherit=True)
     outer = next(c for c in whole.co_consts if isinstance(c, CodeType))
-    inner = next(
-        c for c in outer.co_consts if isinstance(c, CodeType) and c.co_name == code.co_name
-    )
+    names = ("_tg_function", "<lambda>")
+    inner = next(c for c in outer.co_consts if isinstance(c, CodeType) and c.co_name in names)
     return _named(inner, code)
 
 

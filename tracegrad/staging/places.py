@@ -57,9 +57,10 @@ def followed(x: Any) -> bool:
 
 def any_in(values: Any, test: Any, depth: int = 3) -> bool:
     """Whether a test holds for a value, or for one in the tuples, lists and dicts."""
-    if isinstance(values, (tuple, list)):
+    # What stands for a list of the user's while it is traced must not be read.
+    if isinstance(values, tuple) or type(values) is list:
         return depth > 0 and any(any_in(v, test, depth - 1) for v in values)
-    if isinstance(values, dict):
+    if type(values) is dict:
         return depth > 0 and any(any_in(v, test, depth - 1) for v in values.values())
     if type(values) is slice:
         return any_in((values.start, values.stop, values.step), test)
@@ -194,10 +195,10 @@ def reachable(functions: Sequence[Any]) -> list[Any]:
         x = stack.pop()
         if id(x) in found:
             continue
-        if isinstance(x, (list, tuple)):
+        if type(x) in (list, tuple):
             found[id(x)] = x
             stack.extend(x[:256])
-        elif isinstance(x, dict):
+        elif type(x) is dict:
             found[id(x)] = x
             stack.extend(list(x.values())[:256])
         elif isinstance(x, (set, np.ndarray, Boxed)):
@@ -229,9 +230,9 @@ class Around:
         self.kept: list[tuple[Any, Any]] = []
         self.locked: list[np.ndarray[Any, Any]] = []
         for x in reachable(functions):
-            if isinstance(x, (list, set)):
+            if type(x) in (list, set):
                 self.kept.append((x, list(x)))
-            elif isinstance(x, dict):
+            elif type(x) is dict:
                 self.kept.append((x, dict(x)))
             elif isinstance(x, np.ndarray) and x.flags.writeable:
                 x.flags.writeable = False

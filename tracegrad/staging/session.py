@@ -117,10 +117,13 @@ class Session:
                     error.add_note(note)
         for code in usable:
             LOG.info("%s is staged: %s", _place(code), error)
-        if usable and not self.staged:
+        if not usable:
+            _without_source(error)
+            return False
+        if type(self.staged) is frozenset:
             self.open()
         self.staged.update(usable)
-        return bool(usable)
+        return True
 
 
 class _Open(threading.local):
@@ -167,7 +170,7 @@ def written_out(trace: Trace) -> int:
         frame = frame.f_back
     if not found:
         return 2 * count
-    if not session.staged:
+    if type(session.staged) is frozenset:
         session.open()
     for code in users:
         if version_of(code).code is not None:
@@ -283,6 +286,16 @@ def _codes(tb: TracebackType | None) -> list[CodeType]:
             found[code] = None
         tb = tb.tb_next
     return list(found)
+
+
+def _without_source(error: BaseException) -> None:
+    """Say of a function that was typed in, or made of a text, why it is not staged."""
+    tb = error.__traceback__
+    while tb is not None:
+        code = tb.tb_frame.f_code
+        if code.co_filename in ("<string>", "<stdin>"):
+            error.add_note(f"{_place(code)} was not staged: its source is not to be had.")
+        tb = tb.tb_next
 
 
 def _place(code: CodeType) -> str:

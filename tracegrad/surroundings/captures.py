@@ -17,6 +17,7 @@ import numpy as np
 from ..autograd.function import Function
 from ..holders import GroupHolder, ModuleHolder, OptimizerHolder, RuleHolder
 from ..ops.random import Generator
+from ..staging.functions import is_dispatcher
 from ..tensor import Boxed
 from .names import IN_OWN_MODULE, modules_of, names_of, not_loaded, texts_of, variables_of
 from .places import ABSENT, ATTRIBUTE, ENTRY, ITEM, Fact, Place, root
@@ -124,6 +125,8 @@ class Surroundings:
         wrapped = _wrapped(function)
         if wrapped is not None and not isinstance(wrapped, ModuleHolder):
             self._function(wrapped)
+        if is_dispatcher(function):
+            function = function.py_func
         code = getattr(function, "__code__", None)
         if code is None:
             kind = type(function)
