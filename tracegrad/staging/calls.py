@@ -156,8 +156,10 @@ class CallHelpers:
         if isinstance(owner, np.ndarray) and name == "fill":
             self.set_item(line, args[0], owner, ...)  # type: ignore[attr-defined]
             return None
-        if session.regions and isinstance(owner, (list, dict, set)) and name in CHANGING:
-            self.effect(line, f"{type(owner).__name__}.{name}")
+        if session.regions and name in CHANGING:
+            # Of what stands for a list of the user's while it is traced, too.
+            if isinstance(owner, (list, dict, set)) or _stands_in(owner):
+                self.effect(line, f"{type(owner).__name__}.{name}")
         new = made(function, args, kwargs) if _hashable(function) else None
         if new is not None:
             return new
@@ -227,6 +229,10 @@ _PRANGE: dict[str, Any] = {}
 def _open(x: Any) -> bool:
     """Whether Python's own function of it would stop, or lose its derivative."""
     return followed(x) and (not STATE.traces or unknown(x))
+
+
+def _stands_in(x: Any) -> bool:
+    return type(x).__module__.startswith("tracegrad.surroundings")
 
 
 def _hashable(f: Any) -> bool:

@@ -18,7 +18,7 @@ from ..tensor import Boxed
 from .branches import checked, choose, flag_of
 from .carried import Carried, ChangedShape, Retry
 from .iterables import Counted, by_number, weak_number
-from .places import MISSING, Place, VariablePlace, any_in, traced, unknown, variables
+from .places import MISSING, Place, VariablePlace, any_in, fields, traced, unknown, variables
 from .regions import Refused, Want, run
 from .session import Restart, Session, current
 
@@ -339,12 +339,10 @@ def _involved(body: Any, items: Any) -> bool:
         return True
     for cell in body.__closure__ or ():
         try:
-            if any_in(cell.cell_contents, traced):
-                return True
-            found = getattr(cell.cell_contents, "__dict__", None)
+            value = cell.cell_contents
         except ValueError:
             continue
-        if type(found) is dict and not callable(cell.cell_contents) and any_in(found, traced):
+        if any_in(value, traced) or any_in(fields(value), traced):
             return True
     return False
 

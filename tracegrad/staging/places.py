@@ -4,7 +4,7 @@ branch or a body that becomes a graph reads and leaves them there."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import CellType, FunctionType
+from types import CellType, FunctionType, ModuleType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -65,6 +65,17 @@ def any_in(values: Any, test: Any, depth: int = 3) -> bool:
     if type(values) is slice:
         return any_in((values.start, values.stop, values.step), test)
     return bool(test(values))
+
+
+def fields(x: Any) -> dict[str, Any] | None:
+    """The attributes of an object of the user's."""
+    kind = type(x)
+    if issubclass(kind, (type, FunctionType, ModuleType)) or kind.__module__.startswith(
+        "tracegrad"
+    ):
+        return None
+    found = getattr(x, "__dict__", None)
+    return found if type(found) is dict else None
 
 
 # --- places ---------------------------------------------------------------------------------------
@@ -203,14 +214,9 @@ def reachable(functions: Sequence[Any]) -> list[Any]:
             stack.extend(list(x.values())[:256])
         elif isinstance(x, (set, np.ndarray, Boxed)):
             found[id(x)] = x
-        elif (
-            type(getattr(x, "__dict__", None)) is dict
-            and not isinstance(x, (type, FunctionType))
-            and type(x).__name__ != "module"
-            and not type(x).__module__.startswith("tracegrad")
-        ):
+        elif (inner := fields(x)) is not None:
             found[id(x)] = x
-            stack.append(vars(x))
+            stack.append(inner)
     return list(found.values())
 
 
@@ -263,5 +269,6 @@ def _same(a: Any, b: Any) -> bool:
 
 __all__ = [
     "MISSING", "NUMBERS", "WEAK", "Around", "AttributePlace", "BoxPlace", "ItemPlace", "Place",
-    "VariablePlace", "any_in", "followed", "is_leaf", "traced", "unknown", "variables",
+    "VariablePlace", "any_in", "fields", "followed", "is_leaf", "traced", "unknown",
+    "variables",
 ]  # fmt: skip

@@ -115,9 +115,7 @@ class _Writer(NamedTuple):
             and buffer in dtypes
             and all(isinstance(i, (int, integers.Integer)) for i in index)
             and inside.isdisjoint(n for i in index for n in integers.symbols(i))
-            and all(
-                a.at == index or self.apart(index, a) for a in accesses if a.buffer == buffer
-            )
+            and all(a.at == index or self.apart(index, a) for a in accesses if a.buffer == buffer)
         }
 
     def look(
