@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import ops
 from ..errors import ConcretizationError
+from ..ir.forms import form_of, smallest
 from ..ops.elementwise.arithmetic import number
 from ..sizes import SYMBOLIC, larger_of
 from ..tensor import Boxed, inside
@@ -39,7 +40,11 @@ class Counted:
         span = self.stop - self.start if self.step > 0 else self.start - self.stop
         size = abs(self.step)
         found = span if size == 1 else (span + (size - 1)) // size
-        return ops.maximum(found, 0) if isinstance(found, Boxed) else larger_of(0, found)
+        if not isinstance(found, Boxed):
+            return larger_of(0, found)
+        # Of the difference more is known than of a maximum.
+        least = smallest(form_of(found))
+        return found if isinstance(least, int) and least >= 0 else ops.maximum(found, 0)
 
     def item(self, k: Any) -> Any:
         """The item of a number."""
