@@ -68,6 +68,16 @@ def swapped_names_of_others(x: Any) -> Any:
     return np.sum(u**2) + np.sum(v * x)
 
 
+def raised_in_place(x: Any) -> Any:
+    a, c = np.zeros(3), x.copy()
+    b, d = a, c[1:]
+    for i in range(60):
+        a += x * i
+        if b[0] > 100:
+            d *= 0.9
+    return np.sum(b) * x[0] + np.sum(c**2)
+
+
 def written_in_a_branch(x: Any) -> Any:
     out = np.zeros(3)
     if x[0] > 0:
@@ -208,6 +218,7 @@ PROGRAMS: dict[str, Callable[..., Any]] = {
         alias_before_the_loop,
         view_before_the_loop,
         view_in_the_loop,
+        raised_in_place,
         swapped,
         swapped_names_of_others,
         written_in_a_branch,

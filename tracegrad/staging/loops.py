@@ -18,8 +18,18 @@ from ..tensor import Boxed
 from .branches import checked, choose, flag_of
 from .carried import Carried, ChangedShape, Retry
 from .iterables import Counted, by_number, weak_number
-from .places import MISSING, Place, VariablePlace, any_in, fields, traced, unknown, variables
-from .regions import Refused, Want, run
+from .places import (
+    MISSING,
+    BoxPlace,
+    Place,
+    VariablePlace,
+    any_in,
+    fields,
+    traced,
+    unknown,
+    variables,
+)
+from .regions import Refused, Want, parts, run
 from .session import Restart, Session, current
 
 LOG = logging.getLogger("tracegrad")
@@ -84,9 +94,10 @@ class _Loop:
         given = list(leaves)
         values = [c.enter(given) for c in self.carried]
         entered = [
-            (c, v, v._data)
+            [(x, x._data) for x in parts(v)[0] if isinstance(x, Boxed)]
+            if isinstance(c.place, VariablePlace) and v is not MISSING
+            else []
             for c, v in zip(self.carried, values, strict=True)
-            if isinstance(v, Boxed) and isinstance(c.place, VariablePlace)
         ]
         result, found = run(
             self.session,
@@ -99,20 +110,31 @@ class _Loop:
         )
         if not leave:
             return result
-        for c, v, data in entered:
-            if v._data is not data:
-                self._written(c)
+        for c, v, now, boxes in zip(list(self.carried), values, found, entered, strict=True):
+            if any(x._data is not data for x, data in boxes):
+                self._written(c, now is v)
         return [x for c, v in zip(self.carried, found, strict=True) for x in c.leave(v)]
 
-    def _written(self, c: Carried) -> None:
-        """An array that a pass both writes to and replaces: other names of it would have to see the
-        writes of the first pass alone."""
-        if c.shared:
-            raise Refused(
-                f"{self.line}: {c.place.name} is written to and bound to another array in the same "
-                "loop, and is known by another name as well (an argument, a view). Begin with a "
-                f"copy: {c.place.name} = {c.place.name}.copy()"
-            )
+    def _written(self, c: Carried, stays: bool) -> None:
+        """A pass writes into an array that a variable brings along. Other names of it have to see
+        that: so the array itself is what the loop changes, if the variable stays bound to it."""
+        start = c.start
+        if isinstance(start, np.ndarray):
+            site = self.session.site_of(start)
+            if site is not None and site[0] not in self.session.sites:
+                self.session.sites.add(site[0])
+                raise Restart
+        if isinstance(start, Boxed) and not c.shared:
+            return
+        if isinstance(start, Boxed) and stays:
+            root = start if start._base is None else start._base
+            self.carried.remove(c)
+            raise Want([BoxPlace(root)])
+        raise Refused(
+            f"{self.line}: {c.place.name} is written to and bound anew in the same loop, and is "
+            "known by another name as well (an argument, a view, a list). Begin with a copy: "
+            f"{c.place.name} = {c.place.name}.copy()"
+        )
 
     def finish(self, found: Sequence[Any], sure: bool) -> None:
         """Hand over what the loop ended with."""
