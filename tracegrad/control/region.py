@@ -58,13 +58,21 @@ class TracedRegion(NamedTuple):
     ) -> list[Any]:
         """The results for these arguments, where `values` stand for `captures`, those of this
         region among them."""
-        at = {id(c): v for c, v in zip(captures, values, strict=True)}
-        return evaluate(self.graph, [*arguments, *[at[id(c)] for c in self.captures]])
+        at = {_identity(c): v for c, v in zip(captures, values, strict=True)}
+        return evaluate(self.graph, [*arguments, *[at[_identity(c)] for c in self.captures]])
 
 
 def captured(*regions: TracedRegion) -> list[Any]:
     """What several regions capture, each once."""
-    return list({id(c): c for r in regions for c in r.captures}.values())
+    return list({_identity(c): c for r in regions for c in r.captures}.values())
+
+
+def _identity(x: Any) -> Any:
+    """What is equal of two captured values that are one, with one history: as two operands they
+    would have two cotangents."""
+    if not isinstance(x, Boxed) or x._base is not None or (x._requires_grad and not x._grad_fn):
+        return id(x)
+    return id(x._data), id(x._grad_fn), x._output_nr, id(x._tangents)
 
 
 def region(
