@@ -420,3 +420,40 @@ def test_tracebacks_point_into_the_users_text() -> None:
         for entry in caught.traceback
         if hasattr(entry.path, "name")
     )
+
+
+def chosen_then_written(x: Any) -> Any:
+    p = x.copy()
+    q = p
+    if x[0] > 5:
+        p = p * 2
+    p[1] = 7.0
+    return np.sum(q) + np.sum(p)
+
+
+def looped_then_written(x: Any) -> Any:
+    best = x
+    for i in range(80):
+        c = x * np.sin(i)
+        if c[0] > best[0]:
+            best = c
+    best[0] = 5.0
+    return np.sum(best) * x[0]
+
+
+def attribute_with_another_name(x: Any) -> Any:
+    o = types.SimpleNamespace(v=x.copy())
+    w = o.v
+    for i in range(60):
+        o.v[i % 3] += x[i % 3]
+        if w[0] > 5:
+            o.v = o.v * 0.5
+    return np.sum(o.v) + np.sum(w)
+
+
+@pytest.mark.parametrize(
+    "program", [chosen_then_written, looped_then_written, attribute_with_another_name]
+)
+def test_which_array_is_written_is_known_or_refused(program: Callable[..., Any]) -> None:
+    with pytest.raises(ConcretizationError, match=r"^test_meaning.py:\d+: .*may be one that has"):
+        tg.jit(program)(X)

@@ -14,6 +14,7 @@ from ..dtypes import promote
 from ..errors import ShapeError
 from ..ir.dispatch import STATE
 from ..sizes import same_shape
+from ..tensor import Boxed
 from ..transforms.tracing import leaf_type
 from ..transforms.weak import kind_of
 from ..tree import unflatten
@@ -40,6 +41,12 @@ class _Side:
         leaves, self.spec = parts(() if self.missing else value)
         self.leaves = leaves
         self.kinds = [None if is_static(x) else leaf_type(x) for x in leaves]
+        trace = STATE.traces[-1] if STATE.traces else None
+        self.outer = any(
+            isinstance(x, np.ndarray)
+            or (isinstance(x, Boxed) and getattr(x._data, "trace", None) is not trace)
+            for x in leaves
+        )
 
 
 class _Agreed:
@@ -50,6 +57,8 @@ class _Agreed:
         first = next(s for s in sides if not s.missing)
         self.spec, self.same = first.spec, False
         self.fixed_value = first.value
+        self.outer = any(s.outer for s in sides)
+        """Whether it is, on one side, an array that was there before."""
         self.fixed = list(first.leaves)
         self.kinds: list[ArrayType | None] = list(first.kinds)
         for s in sides:
@@ -211,6 +220,8 @@ def choose(
             p.put(a.fixed_value)
             continue
         value = a.built(found)
+        if a.outer and not isinstance(p, BoxPlace):
+            session.merge(value, line)
         if a.reason and p.name not in known:
             _unbound(session, p, line, a.reason)
         else:

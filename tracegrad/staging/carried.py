@@ -6,6 +6,8 @@ import sys
 from types import CellType
 from typing import Any
 
+import numpy as np
+
 from .. import ops
 from ..dtypes import promote
 from ..sizes import same_shape
@@ -15,7 +17,7 @@ from ..transforms.weak import kind_of
 from ..tree import unflatten
 from ..types import ArrayType
 from .branches import readable, same_object
-from .places import MISSING, Place, VariablePlace
+from .places import MISSING, BoxPlace, Place, VariablePlace
 from .regions import Refused, is_static, parts
 from .session import Session
 
@@ -31,7 +33,7 @@ class Carried:
         self.place, self.line = place, line
         value = place.get()
         self.shared = isinstance(value, Boxed) and (
-            value._base is not None or sys.getrefcount(value) > _ALONE
+            value._base is not None or sys.getrefcount(value) > ALONE
         )
         """Whether other names lead to the array."""
         self.undefined = value is MISSING
@@ -145,6 +147,11 @@ class Carried:
             )
         if self.arrays or self.undefined:
             self.place.put(value)
+            if not isinstance(self.place, BoxPlace) and (
+                self.shared or isinstance(self.start, (list, tuple, np.ndarray))
+            ):
+                # With no pass it is what it was.
+                session.merge(value, self.line)
 
 
 class ChangedShape(Refused):
@@ -170,8 +177,8 @@ def _count() -> int:
     return sys.getrefcount(value)
 
 
-_ALONE = _count()
+ALONE = _count()
 """The references to what one variable alone holds, while it is being looked at."""
 
 
-__all__ = ["Carried", "ChangedShape", "Retry"]
+__all__ = ["ALONE", "Carried", "ChangedShape", "Retry"]

@@ -22,6 +22,13 @@ def in_place(name: str) -> Callable[[Any, Any], Any]:
     return found
 
 
+def _held(owner: Any, key: Any) -> Any:
+    try:
+        return owner[key]
+    except (KeyError, IndexError, TypeError):
+        return None
+
+
 class Elements:
     """The helpers of items and attributes."""
 
@@ -55,6 +62,8 @@ class Elements:
             owner[key] = value
             return
         if isinstance(owner, Boxed):
+            if session.merged:
+                session.before_write(owner, self.line_of(line))
             owner[key] = stacked(value) if isinstance(value, (list, tuple)) else value
             return
         if isinstance(owner, (list, dict)) and any_in(key, traced):
@@ -65,6 +74,8 @@ class Elements:
                     "not known while the function is traced. Use an array."
                 )
         if session.regions and isinstance(owner, (list, dict)):
+            if _held(owner, key) is value:
+                return
             if isinstance(key, slice):
                 raise Refused(
                     f"{self.line_of(line)}: a slice of a list is replaced in a branch or loop on "
@@ -105,6 +116,9 @@ class Elements:
         if session is not None:
             if isinstance(now, np.ndarray):
                 self._plain(line, now, value)
+            elif isinstance(now, Boxed):
+                if now.shape and session.merged:
+                    session.before_write(now, self.line_of(line))
             elif isinstance(now, (list, set, dict)) and session.regions:
                 self.effect(line, f"{type(now).__name__} +=")
         return in_place(name)(now, value)
@@ -125,6 +139,8 @@ class Elements:
         """`owner.name = value`."""
         session = current()
         if session is not None and session.regions:
+            if getattr(owner, name, None) is value:
+                return
             if isinstance(owner, (np.ndarray, Boxed)):
                 self.effect(line, f".{name} =")
             session.regions[-1].wants(AttributePlace(owner, name))

@@ -95,7 +95,7 @@ class _Loop:
         values = [c.enter(given) for c in self.carried]
         entered = [
             [(x, x._data) for x in parts(v)[0] if isinstance(x, Boxed)]
-            if isinstance(c.place, VariablePlace) and v is not MISSING
+            if not isinstance(c.place, BoxPlace) and v is not MISSING
             else []
             for c, v in zip(self.carried, values, strict=True)
         ]

@@ -18,6 +18,7 @@ import numpy as np
 from .._codegen import loading
 from ..errors import ConcretizationError
 from ..ir.trace import Trace
+from ..tensor import Boxed
 from .functions import (
     MADE,
     Version,
@@ -59,6 +60,10 @@ class Session:
     made: Any = MappingProxyType({})
     """Plain arrays, by the call that made them."""
 
+    merged: Any = MappingProxyType({})
+    """Arrays that a branch or loop gave, of which it is not known whether they are one that has
+    another name: they must not be written to."""
+
     def open(self) -> None:
         """Get ready to learn. A first attempt, which all calls make, needs no more than there is
         for all."""
@@ -67,7 +72,7 @@ class Session:
 
     def begin(self) -> None:
         """Forget what belongs to one attempt."""
-        self.made, self.regions, self.unbound = {}, [], {}
+        self.made, self.regions, self.unbound, self.merged = {}, [], {}, {}
 
     def version(self, callable_: Any) -> Any:
         """What is called in the place of a function: itself where nothing is known of it."""
@@ -83,6 +88,24 @@ class Session:
             return f
         version = version_of(code)
         return f if version.code is None else made_of(f, version, helpers_of(version))
+
+    def merge(self, value: Any, line: str) -> None:
+        """Remember that a value may be another array under a new name."""
+        if isinstance(value, Boxed) and value.shape:
+            self.merged[id(value)] = value, line
+        elif isinstance(value, (tuple, list)):
+            for v in value:
+                self.merge(v, line)
+
+    def before_write(self, owner: Any, line: str) -> None:
+        """A ConcretizationError where nobody knows which array is written to."""
+        root = owner if owner._base is None else owner._base
+        if id(root) in self.merged:
+            raise ConcretizationError(
+                f"{line}: this array comes from the branch or loop at {self.merged[id(root)][1]}, "
+                "and may be one that has another name, which would have to see the write. Write "
+                "into a copy: a = a.copy()"
+            )
 
     def made_at(self, array: np.ndarray[Any, Any], site: tuple[CodeType, int]) -> None:
         """Remember which call made an array."""
