@@ -14,7 +14,9 @@ import numpy as np
 
 from .. import ops
 from .._codegen import loading
+from ..control.repeat import loop_while
 from ..ir.dispatch import STATE
+from ..ir.trace import user_line
 from ..ops.elementwise.arithmetic import number
 from ..tensor import Boxed
 from .constructors import boxed, made
@@ -49,13 +51,27 @@ def _log(x: Any, base: Any = None) -> Any:
 
 
 def _int(x: Any = 0) -> Any:
+    x = _real(_one(x), "int")
     if x.dtype.kind == "f":
+        # As a loop that must not take a step, which is how a kernel tells of a number.
+        x = loop_while(
+            lambda v: np.logical_not(np.isfinite(v)), lambda v: v * 0, x, 0,
+            "int() of NaN or infinity: there is no such integer",
+        )  # fmt: skip
         x = np.trunc(x)
-    return _weak(ops.convert(_one(x), np.int64))
+    return _weak(ops.convert(x, np.int64))
+
+
+def _real(x: Any, name: str) -> Any:
+    if x.dtype.kind == "c":
+        raise TypeError(
+            f"{user_line()}: {name}() takes a real number, not {x.dtype}; take its .real part"
+        )
+    return x
 
 
 def _float(x: Any = 0.0) -> Any:
-    x = _one(x)
+    x = _real(_one(x), "float")
     return _weak(x if x.dtype == np.float64 else ops.convert(x, np.float64))
 
 
@@ -134,6 +150,13 @@ CHANGING = frozenset(
 """Methods that change a list, dict, set or deque."""
 
 
+def called(function: Any) -> str:
+    """A function's name as its caller writes it."""
+    name = getattr(function, "__name__", type(function).__name__)
+    numpy = isinstance(function, np.ufunc) or getattr(function, "__module__", None) == "numpy"
+    return f"np.{name}" if numpy else name
+
+
 class CallHelpers:
     """The helper of calls."""
 
@@ -150,7 +173,8 @@ class CallHelpers:
         if (out := kwargs.get("out")) is not None:
             for array in out if isinstance(out, tuple) else (out,):
                 if isinstance(array, np.ndarray):
-                    self._plain(line, array, (args, kwargs))  # type: ignore[attr-defined]
+                    name = f"{called(function)}, out="
+                    self._plain(line, array, (args, kwargs), name)  # type: ignore[attr-defined]
         owner = getattr(function, "__self__", None)
         name = getattr(function, "__name__", "")
         if isinstance(owner, np.ndarray) and name == "fill":

@@ -84,8 +84,8 @@ class Elements:
             session.regions[-1].wants(ItemPlace(owner, key))
         owner[key] = value
 
-    def _plain(self, line: int, owner: Any, given: Any) -> None:
-        """Before a plain array is written: where it cannot hold what is written, or the write
+    def _plain(self, line: int, owner: Any, given: Any, who: str = "") -> None:
+        """Before a plain array is written (by a function's argument, where it is said): where it cannot hold what is written, or the write
         belongs into a graph, the array has to be traced from its start."""
         session = current()
         assert session is not None
@@ -102,10 +102,10 @@ class Elements:
             raise Restart
         if found is None or found[0] in session.sites:
             raise Refused(
-                f"{self.line_of(line)}: a traced or differentiated value is written into a plain "
-                f"array of shape {owner.shape} that was made elsewhere (an argument, a variable "
-                "around the function, a library). Write into a new one: np.zeros_like(x), or a "
-                "copy made in the function."
+                f"{self.line_of(line)}: {who and who + ': '}a traced or differentiated value is "
+                f"written into a plain array of shape {owner.shape} that was made elsewhere (an "
+                "argument, a variable around the function, a library). Write into a new one: "
+                "np.zeros_like(x), or a copy made in the function."
             )
         session.sites.add(found[0])
         raise Restart

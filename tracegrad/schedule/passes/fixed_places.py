@@ -28,7 +28,7 @@ def keep_fixed_places(
     fresh: Callable[[str], str],
 ) -> list[kernel.Phase]:
     """The phases in which such elements are local variables of the loop's surroundings."""
-    writer = _Writer(owners.Owners(buffers), frozenset(sizes), fresh)
+    writer = _Keeper(owners.Owners(buffers), frozenset(sizes), fresh)
     result = []
     for phase in phases:
         if phase.kind == "parallel":
@@ -42,7 +42,7 @@ def keep_fixed_places(
     return result
 
 
-class _Access(NamedTuple):
+class _Touch(NamedTuple):
     buffer: str
     at: tuple[Any, ...]
     writes: bool
@@ -50,7 +50,7 @@ class _Access(NamedTuple):
     """What the symbols of the index may be, there: loops one after the other share names."""
 
 
-class _Writer(NamedTuple):
+class _Keeper(NamedTuple):
     owner: owners.Owners
     sizes: frozenset[str]
     fresh: Callable[[str], str]
@@ -94,7 +94,7 @@ class _Writer(NamedTuple):
 
     def chosen(self, loop: kernel.Loop, ranges: Ranges) -> dict[Place, Any]:
         """The elements, with their dtypes."""
-        accesses: list[_Access] = []
+        accesses: list[_Touch] = []
         closed: set[str] = set()
         self.look(loop.body, _inside(loop, ranges), accesses, closed)
         inside = {loop.index}
@@ -122,15 +122,15 @@ class _Writer(NamedTuple):
         self,
         body: Iterable[kernel.Statement],
         ranges: Ranges,
-        found: list[_Access],
+        found: list[_Touch],
         closed: set[str],
     ) -> None:
         """What statements read and write by elements, and the owners of what they use as a
         whole."""
         for s, known in _known(body, ranges):
-            found.extend(_Access(x.buffer, x.index, False, known) for x in traversal.loads(s))
+            found.extend(_Touch(x.buffer, x.index, False, known) for x in traversal.loads(s))
             if isinstance(s, kernel.Store):
-                found.append(_Access(s.buffer, s.index, True, known))
+                found.append(_Touch(s.buffer, s.index, True, known))
             elif isinstance(s, kernel.Call):
                 closed |= self.owner.all(a for a in s.arguments if isinstance(a, str))
             elif isinstance(s, (kernel.Allocate, kernel.Grow)):
@@ -139,7 +139,7 @@ class _Writer(NamedTuple):
             for part in traversal.bodies(s):
                 self.look(part, inside, found, closed)
 
-    def apart(self, place: tuple[Any, ...], access: _Access) -> bool:
+    def apart(self, place: tuple[Any, ...], access: _Touch) -> bool:
         """Whether a place outside of the loops inside is never the one of that access."""
         return any(
             isinstance(i, (int, integers.Integer))
