@@ -85,8 +85,9 @@ class Elements:
         owner[key] = value
 
     def _plain(self, line: int, owner: Any, given: Any, who: str = "") -> None:
-        """Before a plain array is written (by a function's argument, where it is said): where it cannot hold what is written, or the write
-        belongs into a graph, the array has to be traced from its start."""
+        """Before a plain array is written: where it cannot hold what is written, or the write
+        belongs into a graph, the array has to be traced from its start. `who` writes, where it is a
+        function that got it as an argument."""
         session = current()
         assert session is not None
         found = session.site_of(owner)
