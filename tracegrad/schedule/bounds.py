@@ -23,23 +23,17 @@ class Facts(Sizes):
             return nonnegative(-difference - (relation == "<"), {})
         return bool(known)
 
-    def least(self, value: Int) -> int | None:
-        """A lower bound of `value` that follows from one fact."""
+    def not_negative(self) -> Iterator[Int]:
+        """Expressions that the facts say to be at least 0."""
         for (relation, difference), holds in self.guards.items():
-            if relation == "==" and not holds:
-                continue
             if relation == "==":
-                known, bound = difference, 0
+                if holds:
+                    yield difference
+                    yield -difference
             elif relation == "<":
-                known, bound = -difference, 1
+                yield -difference - 1 if holds else difference
             else:
-                known, bound = -difference, 0
-            if relation != "==" and not holds:
-                known, bound = difference, 0 if relation == "<" else 1
-            rest = value - known
-            if isinstance(rest, int):
-                return rest + bound
-        return None
+                yield -difference if holds else difference - 1
 
 
 @contextmanager
@@ -82,16 +76,21 @@ def nonnegative(value: Int, ranges: Ranges) -> bool:
             integers.substitute(value, {name: extreme}),
             {k: v for k, v in ranges.items() if k != name},
         )
+    if _by_itself(value, ranges):
+        return True
+    owner = SIZES.open[-1] if SIZES.open else None
+    return isinstance(owner, Facts) and any(
+        _by_itself(value - known, ranges) for known in owner.not_negative()
+    )
+
+
+def _by_itself(value: Int, ranges: Ranges) -> bool:
+    """Whether `value >= 0` follows from what the symbols are that have no range."""
+    if isinstance(value, int):
+        return value >= 0
     least = {n: 0 if n.startswith(COUNT) else 2 for n in integers.symbols(value) if n not in ranges}
     shifted = integers.substitute(value, {n: integers.symbol(n) + k for n, k in least.items()})
-    if isinstance(shifted, int):
-        return shifted >= 0
-    if all(c >= 0 for _, c in shifted.terms):
-        return True
-    if SIZES.open and isinstance(SIZES.open[-1], Facts):
-        bound = SIZES.open[-1].least(value)
-        return bound is not None and bound >= 0
-    return False
+    return shifted >= 0 if isinstance(shifted, int) else all(c >= 0 for _, c in shifted.terms)
 
 
 def _depth(name: str, ranges: Ranges) -> int:
@@ -110,7 +109,8 @@ def at_most(a: Int, b: Int, ranges: Ranges | None = None) -> bool:
 def ordered(values: set[Int]) -> list[Int] | None:
     """The values in increasing order, or None where the order is not known."""
     result: list[Int] = []
-    for value in values:
+    # Of equal ones the first is kept as it is written: the same in each process.
+    for value in sorted(values, key=repr):
         for k, other in enumerate(result):
             if at_most(value, other):
                 result.insert(k, value)

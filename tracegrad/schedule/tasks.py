@@ -395,7 +395,7 @@ def parts(tasks: Sequence[Task], level: int) -> list[tuple[Int, Int]] | None:
         # comparison.
         return [(0, next(iter(top)))] if len(top) == 1 else None
     for t in tasks:
-        for cut in t.cuts.get(t.axes[level].symbol, ()):
+        for cut in sorted(t.cuts.get(t.axes[level].symbol, ()), key=repr):
             if integers.symbols(cut) & set(t.bound) or any(
                 n.startswith("_") for n in integers.symbols(cut)
             ):
@@ -404,4 +404,7 @@ def parts(tasks: Sequence[Task], level: int) -> list[tuple[Int, Int]] | None:
             if attempt is not None and len(attempt) <= MOST_PARTS + 1:
                 points = attempt
     points = [p for p in points if at_most(0, p) and any(at_most(p, h) for h in top)]
-    return list(pairwise(points))
+    found = list(pairwise(points))
+    # Of each task it must be certain whether it has a part in a range.
+    certain = all(at_most(hi, h) or at_most(h, lo) for lo, hi in found for h in top)
+    return found if certain else None
