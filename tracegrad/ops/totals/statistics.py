@@ -272,7 +272,7 @@ def vector_norm(x: Any, ord: Any = 2, axis: Axis = None, keepdims: bool = False)
         return _safe_sqrt(sum_(squares, axes, keepdims))
     size = abs_(x)
     if ord == np.inf:
-        return max_(size, axes, keepdims)
+        return largest(size, axes, keepdims)
     if ord == -np.inf:
         return min_(size, axes, keepdims)
     if ord == 0:
@@ -289,6 +289,13 @@ def vector_norm(x: Any, ord: Any = 2, axis: Axis = None, keepdims: bool = False)
         return power(total, 1 / p)
     none = equal(total, 0)
     return where_(none, total.dtype.type(0), power(where_(none, total.dtype.type(1), total), 1 / p))
+
+
+def largest(size: Any, axes: Axis, keepdims: bool = False) -> Any:
+    """The largest of values that are not negative: 0 of none, as norms have it."""
+    along = normalize_axes(axes, ndim_of(size))
+    none = any(same(shape_of(size)[k], 0) for k in along)
+    return max_(size, along, keepdims, initial=0.0) if none else max_(size, along, keepdims)
 
 
 def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Any:
@@ -321,7 +328,7 @@ def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> 
     )
     summed, other = (row, column) if abs(ord) == 1 else (column, row)
     totals = sum_(abs_(x), summed, keepdims=True)
-    result = (max_ if ord > 0 else min_)(totals, other, keepdims=True)
+    result = (largest if ord > 0 else min_)(totals, other, keepdims=True)
     return (
         result
         if keepdims
