@@ -293,7 +293,8 @@ def matrix_norm(
     if row == column:
         raise ShapeError(f"matrix_norm: the axes {axis} are the same one")
     values = svdvals(moveaxis(a, (row, column), (-2, -1)))
-    result = {"nuc": sum_, 2: statistics.largest, -2: min_}[ord](values, -1)
+    fold: Any = {"nuc": sum_, 2: statistics.largest, -2: min_}[ord]
+    result = fold(values, -1)
     return (
         reshape(result, tuple(1 if k in (row, column) else s for k, s in enumerate(shape_of(a))))
         if keepdims
