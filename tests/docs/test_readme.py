@@ -1,4 +1,5 @@
-"""The tour in the README runs as it is printed, block after block, in one namespace."""
+"""The tour in the README and the page on programs run as they are printed, block after block, each
+in one namespace."""
 
 from __future__ import annotations
 
@@ -8,17 +9,18 @@ import re
 
 import pytest
 
-README = pathlib.Path(__file__).resolve().parents[2] / "README.md"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-def test_tour(capsys: pytest.CaptureFixture[str]) -> None:
-    text = README.read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", ["README.md", "docs/your_program.md"])
+def test_tour(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
     namespace: dict[str, object] = {"__name__": "tour"}
     blocks = list(re.finditer(r"^```python\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL))
     assert blocks
     for number, block in enumerate(blocks):
         source = block[1]
-        name = f"tour_{number}.py"
+        name = f"{pathlib.Path(page).stem}_{number}.py"
         # Numba and error messages read the lines of a function from here.
         linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
         exec(compile(source, name, "exec"), namespace)
