@@ -203,3 +203,34 @@ def test_results_are_numpys_scalars() -> None:
         again, push = tg.linearize(f, 2.5)
         found = [value, *pull(1.0), *tg.jvp(f, (2.5,), (1.0,)), tg.grad(f)(2.5), again, push(1.0)]
         assert {type(x) for x in found} == {np.float64}
+
+
+def newton(s: Any) -> Any:
+    @tg.custom_root(lambda x, a: x**3 + x - a)
+    def solve(a: Any) -> Any:
+        x = 1.0
+        for _ in range(60):
+            x = x - (x**3 + x - a) / (3 * x * x + 1)
+        return x
+
+    return solve(s)
+
+
+AROUND: dict[str, Any] = {
+    "custom_root": newton,
+    "root": lambda s: tg.root(lambda x: x**3 + x - s, 1.0),
+    "fori_loop": lambda s: tg.fori_loop(0, 3, lambda i, c: c * s + 0.5, 1.0),
+    "while_loop": lambda s: tg.while_loop(lambda x: x < 10.0, lambda x: x * s, 1.0),
+    "scan": lambda s: tg.scan(lambda k, x: (k * s + x, k), 0.0, np.ones(3))[0],
+    "jit": lambda s: tg.jit(lambda y: y * s)(3.0),
+    "vmap": lambda s: tg.vmap(lambda y: y * s)(np.ones(2)).sum(),
+    "checkpoint": lambda s: tg.checkpoint(lambda y: np.sin(y) * s)(s),
+}
+
+
+@pytest.mark.parametrize("name", AROUND)
+def test_read_around_what_is_traced(name: str) -> None:
+    """A number that is differentiated by, read in functions that are traced."""
+    f = AROUND[name]
+    for way in (tg.grad(f), tg.grad(tg.grad(f)), tg.hessian(f), tg.jit(tg.grad(f))):
+        np.testing.assert_allclose(way(1.7), way(np.float64(1.7)), rtol=1e-9)

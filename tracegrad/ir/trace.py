@@ -176,7 +176,7 @@ class Trace:
             kind = data.type if isinstance(data, Var) else type_of(data)
             if isinstance(data, DeviceArray):
                 self.choose_device(data.device)
-            elif not isinstance(data, (np.ndarray, Var)):
+            elif not isinstance(data, (np.ndarray, Var)) and not isinstance(x, Value):
                 x = np.asarray(x)
             found = self.captures[key] = (Var(kind, getattr(data, "name", ""), self), (x, data))
             if isinstance(x, Value) and x._on_tape():
