@@ -8,6 +8,7 @@ steps times elements.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
@@ -18,6 +19,7 @@ from ..ops.arrays.slices import embed_op, slice_op
 from ..types import ArrayType, Int, Shape
 from .choices import GAIN, KEPT, choice_in_two
 from .halves import Halves
+from .loop_parts import TRIMMED
 from .minimum_cut import bytes_of, number_of
 
 AGAIN = 4
@@ -39,11 +41,17 @@ def cut_regions(graph: Graph, late: set[Atom], free: set[Var], hints: Hints) -> 
         effects = any(n.op.effects for g in node.subgraphs() for n in g.nodes)
         found = cut(node, late, free, hints) if waits and cut and not effects else None
         nodes.extend(found or [node])
-    return graph.replace(nodes=tuple(nodes)) if len(nodes) > len(graph.nodes) else graph
+    same = len(nodes) == len(graph.nodes) and all(map(operator.is_, nodes, graph.nodes))
+    return graph if same else graph.replace(nodes=tuple(nodes))
 
 
 def _choice(node: Node, late: set[Atom], free: set[Var], hints: Hints) -> list[Node] | None:
-    return None if node.inputs[0] in late else choice_in_two(node, late, free, hints)
+    found = None if node.inputs[0] in late else choice_in_two(node, late, free, hints)
+    if found is None:
+        # What no branch reads need not be kept.
+        smaller = TRIMMED["switch"](node, [True] * len(node.outputs))
+        found = [smaller] if len(smaller.inputs) < len(node.inputs) else None
+    return found
 
 
 def _there(atom: Atom, free: set[Var]) -> bool:
