@@ -4,6 +4,7 @@ it."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -41,3 +42,26 @@ def test_calls_with_state_are_compiled_once_and_take_the_short_way() -> None:
     assert traces == []
     assert len(compiled._callers) == 1
     assert look() == 6
+
+
+def test_state_that_decides_a_branch() -> None:
+    """What a call counts may decide what it does."""
+
+    class Held:
+        n = 0
+
+    def made() -> tuple[Any, Any]:
+        held = Held()
+
+        def f(x: Any) -> Any:
+            held.n += 1
+            return x if held.n % 2 else -x
+
+        return f, held
+
+    plain, there = made()
+    function, held = made()
+    for way in (tg.jit(function), tg.jit(tg.grad(function))):
+        expected = [plain(1.0) for _ in range(4)]
+        assert [float(way(1.0)) for _ in range(4)] == expected
+        assert held.n == there.n

@@ -130,7 +130,7 @@ def _bytes(kind: ArrayType, lanes: int) -> int | None:
     size = integers.product(kind.shape)
     if not isinstance(size, int):
         return None
-    return size * kind.dtype.itemsize // lanes if lanes in kind.shape else 0
+    return size * kind.dtype.itemsize // lanes if lanes and lanes in kind.shape else 0
 
 
 def _axis(node: Node, sizes: set[Int], lanes: set[Int]) -> int | None:

@@ -18,7 +18,7 @@ from ..ir.op import Op, Rest
 from ..ir.operands import NUMBERS, STRANGE, plain_operand
 from ..ir.trace import Trace, is_left_over, left_over
 from ..sizes import seen_within
-from ..weak import KINDS, PYTHON, as_python, weak
+from ..weak import KINDS, PYTHON, as_python, as_weak, weak
 from .eager_text import OF_NUMBERS, fits, fresh, write_out
 from .mode import MODE
 from .saved import SAVING
@@ -131,7 +131,8 @@ def _of_numbers(op: Op, data: Sequence[Any], params: dict[str, Any]) -> Any:
     if op.weak and all(type(x) in KINDS or type(x) in PYTHON for x in data):
         apply = OF_NUMBERS.get(op.evaluate)
         if apply is not None:
-            return apply(*data)
+            # Beside a complex number of Python's a float is Python's own.
+            return as_weak(apply(*data))
         result = op.evaluate(*data, **params)
         return weak(result, np.asarray(result).dtype.kind)
     # What acts by element takes Python's own, of which NumPy knows that they raise no dtype.
