@@ -2,7 +2,8 @@
 and gradient of the sum of the squares of its result. Gradients are checked by a central difference
 along a random direction.
 
-`python -m tracegrad.bench.programs` prints a table in Markdown. Times are minima, on one thread.
+`python -m tracegrad.bench.programs` prints a table in Markdown. Times are minima of
+processor time; set NUMBA_NUM_THREADS=1 for one thread.
 """
 
 from __future__ import annotations
@@ -10,15 +11,17 @@ from __future__ import annotations
 import argparse
 import linecache
 import math
-import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
+import numba
 import numpy as np
 
+from ..compiled.jitted import jit
+from ..derivatives.reverse import value_and_grad
 from .program_texts import Text
 
 TEXTS = Path(__file__).with_name("program_texts.py")
@@ -67,11 +70,6 @@ def slope(function: Callable[..., Any], arguments: Sequence[Any], along: Sequenc
 
 def row(name: str, text: Text) -> list[str]:
     """A line of the table."""
-    import numba
-
-    from ..compiled.jitted import jit
-    from ..derivatives.reverse import value_and_grad
-
     function, arguments = text
     theirs = numba.njit(function)
     expected = theirs(*arguments)
@@ -103,8 +101,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tracegrad.bench.programs", description=__doc__)
     parser.add_argument("--program", action="append", choices=list(known), metavar="NAME")
     options = parser.parse_args(arguments)
-    for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
     headings = ["program", "Numba, ms", "function, ms", "value and gradient, ms"]
     headings += ["function / Numba", "v&g / Numba", "first call, s", "first v&g, s"]
     sys.stdout.write(f"| {' | '.join(headings)} |\n|---|{'---:|' * (len(headings) - 1)}\n")
