@@ -228,4 +228,9 @@ def test_random_programs(case: Any, costs: tuple[int, int]) -> None:
             parts.backward,
             [*[operands[k] for k in parts.inputs], *outs, *residuals, args[0].dtype.type(1)],
         )
-    assert_same((out, *found), (value, *gradients), tolerance(args))
+    # What cancels exactly the one way may leave a rounding error the other.
+    near = [
+        np.where(np.abs(f) < 1e-14, e, f) if np.all(e == 0) else f
+        for f, e in zip(found, gradients, strict=True)
+    ]
+    assert_same((out, *near), (value, *gradients), tolerance(args))

@@ -13,11 +13,12 @@ from ..devices import Device, DeviceArray
 from ..dtypes import SHORT, SUPPORTED, is_differentiable, of_another_library
 from ..errors import DTypeError, TracegradError
 from ..faces.writing import CHANGING
-from ..ir.dispatch import STATE, current
+from ..ir.dispatch import STATE, bind, current
 from ..ir.graph import Graph, Var
 from ..ir.graph import Node as GraphNode
 from ..ir.operands import plain_array
 from ..ir.trace import Trace, user_line
+from ..ops.elementwise.elementary import identity_op
 from ..ops.random import draws
 from ..ops.totals.statistics import no_grad_op
 from ..sizes import Size, Sizes
@@ -473,8 +474,13 @@ def plain(x: Any) -> Any:
 def result_of(x: Any, tensor: bool) -> Any:
     """A result as the function itself would give it: a Tensor, or without a box where it needs
     none, a NumPy scalar for a number. What lies on a device is a Tensor."""
+    if tensor and STATE.traces and isinstance(x, (np.ndarray, np.generic)):
+        x = Array(np.asarray(x))
     if isinstance(x, Boxed):
         tensor = tensor or type(x._data) is DeviceArray
+        if tensor and STATE.traces and type(x._data) is np.ndarray and not x._on_tape():
+            # A constant goes where the graph runs; a Tensor would lie on the host.
+            x = bind(identity_op, [x._as(Array)])
         if x.boxes_everything is not tensor:
             x = x._as(Tensor if tensor else Array)
         if tensor or isinstance(x._data, Var) or x._requires_grad or x._tangents:
