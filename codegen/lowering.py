@@ -165,6 +165,16 @@ SCAN, WHILE, SWITCH, SIZED, TAPED, BLOCK = map(
 )
 """All kinds of regions: `op.lowering is SCAN` asks whether a node is such a loop."""
 
+
+class Effect(Record):
+    """Something that is done for its own sake, in its turn; `kind` is "check"."""
+
+    kind: str
+
+
+CHECK = Effect("check")
+"""Record an error where the operand is not 0: which of `params["errors"]`, counted from 1."""
+
 Lowering: TypeAlias = (
     Pointwise
     | Reduce
@@ -177,4 +187,5 @@ Lowering: TypeAlias = (
     | Library
     | Kernel
     | Region
+    | Effect
 )

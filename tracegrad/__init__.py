@@ -59,6 +59,9 @@ if _typing.TYPE_CHECKING:
     from . import func as func
     from . import nn as nn
     from . import optim as optim
+    from .bridges import jax as jax
+    from .bridges import pytensor as pytensor
+    from . import scipy as scipy
     from . import tree as tree
     from . import utils as utils
     from .autograd import functional as functional
@@ -74,6 +77,7 @@ if _typing.TYPE_CHECKING:
     from .derivatives.jacobians import hessian, jacfwd, jacobian, jacrev
     from .derivatives.reverse import grad, hvp, value_and_grad, vjp
     from .derivatives.vmap import vmap
+    from .interfaces.library import load
     from .ops import *  # noqa: F403
     from .faces.numpy.results import *  # noqa: F403
     from .picture import graph_picture
@@ -89,11 +93,20 @@ if _typing.TYPE_CHECKING:
 # What is loaded where it is first asked for: modules, and functions by the module that has them.
 _MODULES = {
     "cuda": "cuda",
+    "fft": "fft",
     "func": "func",
     "functional": "autograd.functional",
+    "jax": "bridges.jax",
+    "pytensor": "bridges.pytensor",
+    "integrate": "integrate",
+    "interpolate": "interpolate",
     "linalg": "linalg",
     "nn": "nn",
     "optim": "optim",
+    "signal": "signal",
+    "special": "special",
+    "stats": "stats",
+    "scipy": "scipy",
     "torch": "torch",  # for programs that are written in torch's words
     "tree": "tree",
     "utils": "utils",
@@ -111,6 +124,7 @@ _FUNCTIONS = {
     "derivatives.jacobians": ("hessian", "jacfwd", "jacobian", "jacrev"),
     "derivatives.reverse": ("grad", "hvp", "value_and_grad", "vjp"),
     "derivatives.vmap": ("vmap",),
+    "interfaces.library": ("load",),
     "picture": ("graph_picture",),
     "runtime.threads": ("get_num_threads", "set_num_threads"),
     "solvers.custom_root": ("custom_root",),
@@ -181,6 +195,7 @@ __all__ = [
     "jvp",
     "linear_solve",
     "linearize",
+    "load",
     "map",
     "minimize",
     "nn",
@@ -229,4 +244,5 @@ if not _typing.TYPE_CHECKING:
             __getattr__(name)
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *_MODULES, *_LATE, *_LISTED} - {"torch"})
+        hidden = {"jax", "pytensor", "scipy", "torch"}  # other libraries' names
+        return sorted({*globals(), *_MODULES, *_LATE, *_LISTED} - hidden)

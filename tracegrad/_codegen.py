@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import codegen as codegen
     from codegen import addresses as addresses
+    from codegen import c_function as c_function
     from codegen import inplace as inplace
     from codegen import integers as integers
     from codegen import kernel as kernel
@@ -38,6 +39,7 @@ else:
         syntax,
     )
 
+    c_function = loading.Late("tracegrad.codegen.c_function")
     inplace = loading.Late("tracegrad.codegen.inplace")
     kernel = loading.Late("tracegrad.codegen.kernel")
     owners = loading.Late("tracegrad.codegen.owners")
@@ -48,6 +50,7 @@ else:
 
 __all__ = [
     "addresses",
+    "c_function",
     "codegen",
     "inplace",
     "integers",

@@ -1,10 +1,14 @@
-"""Linear algebra with NumPy's names: `tracegrad.linalg`; torch's words are in
-`tracegrad.torch.linalg`."""
+"""Linear algebra with NumPy's names, and with SciPy's where NumPy has none: `tracegrad.linalg`;
+torch's words are in `tracegrad.torch.linalg`."""
 
 from __future__ import annotations
 
 from .checks import OFTEN, publish
 from .ops.matrices.linalg import *  # noqa: F403
-from .ops.matrices.linalg import __all__ as __all__
+from .ops.matrices.linalg import __all__ as _NUMPYS
+from .ops.matrices.scipy_names import *  # noqa: F403
+from .ops.matrices.scipy_names import __all__ as _SCIPYS
+
+__all__ = [*_NUMPYS, *_SCIPYS]
 
 publish(globals(), __all__, OFTEN)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .control import block, branch, call, repeat, scan_rules, sized
+from .control import block, branch, call, check, repeat, scan_rules, sized
 from .custom import function as custom_function
 from .custom import rules as custom
 from .ir.op import Op
@@ -15,6 +15,7 @@ ALL_OPS: tuple[Op, ...] = (
     *block.OPS,
     *scan_rules.OPS,
     *branch.OPS,
+    *check.OPS,
     *sized.OPS,
     *repeat.OPS,
     *loop_tape.OPS,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .. import kernel, traversal
+from .. import kernel, scalars, traversal
 from ..integers import Int
 from ..owners import Owners
 from ..printer import dtype_name, integer
@@ -157,6 +157,12 @@ def plan(program: kernel.Program, deterministic: bool = True) -> DevicePlan:
     }
     writer = _Writer(program, owners, cells, deterministic)
     steps = writer.steps(tree)
+    lacking = scalars.host_only(writer.module())
+    if lacking:
+        raise NotImplementedError(
+            f"{lacking[0]} is computed on processors only, and this program runs on a device: "
+            "move its operands to the processor first, with x.cpu()"
+        )
     return DevicePlan(
         program,
         steps,

@@ -12,7 +12,9 @@ import numpy as np
 
 from . import gemm
 from .bridge import implements
+from .filters import recursive_filter
 from .foreign import LARGEST
+from .fourier.library import fft, irfft, rfft
 from .lapack import (
     adjugate,
     cholesky,
@@ -26,14 +28,16 @@ from .lapack import (
     svd,
     triangular_solve,
 )
+from .matrix_functions import eig, expm, lu, permutation, sqrtm, sylvester
 from .products import by_loops, has_blas, in_loops, with_matrix, with_vector
 from .stacks import small_cholesky, small_det, small_inv, small_solve, small_triangular_solve
 from .support import signed
 
 __all__ = [
-    "adjugate", "cholesky", "det", "eigh", "inv", "matmul", "matmul_batched",
-    "matmul_batched_scaled", "matmul_scaled", "pinv", "qr", "slogdet", "small_cholesky",
-    "small_det", "small_inv", "small_solve", "small_triangular_solve", "solve", "svd",
+    "adjugate", "cholesky", "det", "eig", "eigh", "expm", "fft", "inv", "irfft", "lu", "matmul",
+    "matmul_batched", "matmul_batched_scaled", "matmul_scaled", "permutation", "pinv", "qr",
+    "recursive_filter", "rfft", "slogdet", "small_cholesky", "small_det", "small_inv",
+    "small_solve", "small_triangular_solve", "solve", "sqrtm", "svd", "sylvester",
     "triangular_solve",
 ]  # fmt: skip
 

@@ -14,12 +14,14 @@ from ..disk.entry import DiskEntry
 from ..disk.stored import CODE, library_of, object_code
 from ..translation.direct import DirectCompiler
 from . import gemm, small, symbols
+from .fourier import transform
 
-_FAMILIES: dict[str, tuple[Callable[[str], Callable[..., None]], Callable[[str], Any]]] = {
+FAMILIES: dict[str, tuple[Callable[[str], Callable[..., None]], Callable[[str], Any]]] = {
     "gemm": (gemm.entry, gemm.entry_signature),
     "eliminate": (small.eliminate, small.eliminate_signature),
     "cholesky": (small.cholesky, small.cholesky_signature),
     "triangular": (small.triangular, small.triangular_signature),
+    "fourier": (transform.entry, transform.entry_signature),
 }
 
 
@@ -28,7 +30,7 @@ def address(name: str) -> int:
     """The address of the routine `family_dtype`, which takes all its arguments by address; compiled
     at first use on a machine."""
     family, dtype = name.split("_")
-    entry, signature = _FAMILIES[family]
+    entry, signature = FAMILIES[family]
     loaded: list[Any] = []
 
     def build() -> tuple[int, DiskEntry]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numba.core import types
 
+from ..disk.sources import generated
 from ..scalars import SCALARS, Scalar
 from .bridge import implements, inlined, is_complex, is_real, parameters
 from .math.vector_math import written
@@ -57,16 +58,12 @@ def _made(scalar: Scalar) -> Callable[..., Any]:
 
 
 def _named(name: str, python: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of one or two numbers by itself, for Numba to know it by."""
-
-    def one(x: Any) -> Any:
-        return python(x)
-
-    def two(x: Any, y: Any) -> Any:
-        return python(x, y)
-
+    """A function of numbers by itself, for Numba to know it by."""
     count = python.nin if isinstance(python, np.ufunc) else len(parameters(python))
-    function = one if count == 1 else two
+    operands = ", ".join("xyzw"[:count])
+    function: Callable[..., Any] = generated(
+        f"def f({operands}):\n    return python({operands})\n", "f", {"python": python}
+    )
     function.__name__ = function.__qualname__ = name
     return function
 
@@ -83,15 +80,20 @@ def _of_complex(function: Callable[..., Any], body: Callable[..., Any]) -> None:
 
 def _of_scipy(function: Callable[..., Any], routine: str) -> None:
     """SciPy's compiled function over doubles, called by name, single precision through double."""
-    signature = types.float64(types.float64, types.intc)
+    count = len(parameters(function))
+    signature = types.float64(*[types.float64] * count, types.intc)
+    named = "xyzw"[:count]
+    wide = ", ".join(f"np.float64({x})" for x in named)
 
-    @implements(function)
-    def typer(x: Any) -> Any:
-        if not is_real(x):
+    def typer(*kinds: Any) -> Any:
+        if not all(map(is_real, kinds)):
             return None
         # Looked up here, at the first compile that needs it: importing SciPy's module takes a
         # while.
-        call = external(symbol(SPECIAL, routine), signature)
-        if x == types.float32:
-            return lambda x: np.float32(call(np.float64(x), 0))
-        return lambda x: call(np.float64(x), 0)
+        scope = {"call": external(symbol(SPECIAL, routine), signature), "np": np}
+        single = all(k == types.float32 for k in kinds)
+        text = f"np.float32(call({wide}, 0))" if single else f"call({wide}, 0)"
+        return generated(f"def f({', '.join(named)}):\n    return {text}\n", "f", scope)
+
+    operands = ", ".join(named)
+    implements(function)(eval(f"lambda {operands}: typer({operands})", {"typer": typer}))

@@ -69,3 +69,44 @@ def _native_polygamma(n: Any, x: Any) -> Any:
         return None
     t = np.float32 if x == types.float32 else np.float64
     return lambda n, x: t(_polygamma(np.int64(n), np.float64(x)))
+
+
+def zeta(x: Any, q: Any) -> Any:
+    """Hurwitz' zeta function of x > 1 and q > 0."""
+    value = _zeta(np.float64(x), np.float64(q))
+    return np.float32(value) if isinstance(x, np.float32) else np.float64(value)
+
+
+def _zeta(x: Any, q: Any) -> Any:
+    """The first terms of the sum, then Euler's and Maclaurin's series of the others."""
+    if not (x > 1 and q > 0):
+        return math.inf if x == 1 and q > 0 else math.nan
+    if x > 1100:
+        # Beyond the first terms nothing is left of so high a power.
+        return np.float64(q) ** -x + np.float64(q + 1.0) ** -x
+    total = 0.0
+    while q < 15.0 + x:
+        term = np.float64(q) ** -x
+        total += term
+        q += 1.0
+        if term < 1e-17 * total:
+            return total
+    first = np.float64(q) ** -x
+    tail = first * q / (x - 1.0) + 0.5 * first
+    term = 0.5 * x * first / q
+    for k in range(len(BERNOULLI)):
+        tail += BERNOULLI[k] * term
+        a = x + 2.0 * k + 1.0
+        term *= a * (a + 1.0) / ((2.0 * k + 3.0) * (2.0 * k + 4.0)) / (q * q)
+    return total + tail
+
+
+implements(_zeta, inline=False)(lambda x, q: _zeta)
+
+
+@implements(zeta, inline=False)
+def _native_zeta(x: Any, q: Any) -> Any:
+    if not (is_real(x) and is_real(q)):
+        return None
+    t = np.float32 if x == types.float32 and q == types.float32 else np.float64
+    return lambda x, q: t(_zeta(np.float64(x), np.float64(q)))

@@ -8,11 +8,11 @@ loads Numba.
 
 from __future__ import annotations
 
-from . import arithmetic, comparison, elementary, random, special, trigonometric
-from .value import SCALARS, Scalar, add, called, check, cost_of
+from . import arithmetic, comparison, elementary, random, rare, special, trigonometric
+from .value import SCALARS, Scalar, add, called, check, cost_of, host_only
 
-for _family in (elementary, trigonometric, special, arithmetic, comparison, random):
+for _family in (elementary, trigonometric, special, rare, arithmetic, comparison, random):
     for _scalar in _family.SCALARS:
         add(_scalar)
 
-__all__ = ["SCALARS", "Scalar", "add", "called", "check", "cost_of"]
+__all__ = ["SCALARS", "Scalar", "add", "called", "check", "cost_of", "host_only"]

@@ -45,4 +45,5 @@ SCALARS = (
         "trigamma", _trigamma, "vector", device="double bodies.trigamma", cost=60, ulp=(4.0, 4.0)
     ),
     Scalar("polygamma", native="special", cost=60),
+    Scalar("zeta", native="special", cost=60),
 )

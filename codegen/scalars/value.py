@@ -73,6 +73,11 @@ def cost_of(code: str) -> int:
     return max(1, sum(s.cost for s in called(code)))
 
 
+def host_only(text: str) -> list[str]:
+    """The functions that a text calls which devices do not have."""
+    return [s.name for s in called(text) if s.native.startswith("scipy ") and not s.device]
+
+
 def check(code: str, who: str) -> None:
     """ValueError where the template of an operation calls a function that is not there."""
     for name in _CALLED.findall(code):

@@ -16,6 +16,7 @@ from types import FunctionType
 from typing import Any, Protocol
 
 from llvmlite import ir
+from llvmlite.ir.instructions import CallInstr
 from numba.core import types
 
 from ..disk.sources import assignments
@@ -28,6 +29,8 @@ WRITTEN_OUT = 16
 HEAVY = 200
 """Instructions of a loop's body from which on two vectors of iterations are computed side by
 side."""
+FAR = 128
+"""Bytes from one element to the next from which on vectors are not put together of them."""
 SHORT = range(4, 24)
 """Passes of a loop that half of the widest registers hold, and that the whole would leave to single
 numbers in good part."""
@@ -240,9 +243,36 @@ class FunctionTranslation(Expressions):
             b.add(counter, stride, flags=(("nuw",) if unsigned else ("nsw",)) if one else ()), again
         )
         latch = b.branch(head)
-        if sum(len(block.instructions) for block in [inner, *b.function.blocks[count:]]) >= HEAVY:
+        written = [i for block in [inner, *b.function.blocks[count:]] for i in block.instructions]
+        if len(written) >= HEAVY:
             side_by_side(latch)
+        elif not any(calls(i) for i in written) and self.along_columns(name, body):
+            one_by_one(latch)
         b.position_at_end(after)
+
+    def along_columns(self, name: str, body: Sequence[ast.stmt]) -> bool:
+        """Whether all elements that an innermost loop reads or writes lie far behind those of the
+        step before."""
+        nodes = [n for s in body for n in ast.walk(s)]
+        own = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        found = False
+        for node in nodes:
+            if isinstance(node, ast.For | ast.While):
+                return False
+            if not isinstance(node, ast.Subscript):
+                continue
+            places = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            named = [{n.id for n in ast.walk(p) if isinstance(n, ast.Name)} for p in places]
+            moving = [k for k, names in enumerate(named) if name in names or names & own]
+            array = self.known(node.value.id) if isinstance(node.value, ast.Name) else None
+            strides = getattr(array, "strides", ())
+            if moving and len(strides) != len(places):
+                return False
+            for stride in (strides[k] for k in moving):
+                if not isinstance(stride, ir.Constant) or abs(stride.constant) < FAR:
+                    return False
+                found = True
+        return found
 
     def written_out(self, name: str, limits: Sequence[Operand], body: Sequence[ast.stmt]) -> bool:
         """Write a short loop of a scalar function out, if this is one: the loop around its call is
@@ -308,6 +338,20 @@ def _reading(target: ast.expr) -> ast.expr:
     )
 
 
+def calls(instruction: Any) -> bool:
+    """Whether an instruction calls a function of more than one instruction."""
+    return isinstance(instruction, CallInstr) and not instruction.callee.name.startswith("llvm.")
+
+
+def one_by_one(latch: Any) -> None:
+    """Tell the vectoriser to leave the loop that this branch closes as it is.
+
+    Vectors that are put together of elements from several rows cost more than they save where
+    little is computed: the columns of Gram-Schmidt take 0.186 ms with them, 0.116 without.
+    """
+    hint(latch, "llvm.loop.vectorize.width", 1)
+
+
 def side_by_side(latch: Any) -> None:
     """Ask the vectoriser for two vectors at a time in the loop that this branch closes, where it
     would not by itself.
@@ -316,11 +360,16 @@ def side_by_side(latch: Any) -> None:
     black_scholes' gradient takes 5.6 ns an element instead of 7.5. Short bodies need it less than
     the registers.
     """
+    hint(latch, "llvm.loop.interleave.count", 2)
+
+
+def hint(latch: Any, name: str, value: int) -> None:
+    """Give the vectoriser a hint about the loop that a branch closes."""
     module = latch.module
-    count = module.add_metadata(
-        [ir.MetaDataString(module, "llvm.loop.interleave.count"), ir.Constant(ir.IntType(32), 2)]
+    found = module.add_metadata(
+        [ir.MetaDataString(module, name), ir.Constant(ir.IntType(32), value)]
     )
-    loop = module.add_metadata([count, ir.Constant(ir.IntType(32), len(module.metadata))])
+    loop = module.add_metadata([found, ir.Constant(ir.IntType(32), len(module.metadata))])
     # What tells loops apart is that each refers to itself.
-    loop.operands = (loop, count)
+    loop.operands = (loop, found)
     latch.set_metadata("llvm.loop", loop)

@@ -91,13 +91,14 @@ def test_a_library_that_is_missing(head: dict[str, Any], monkeypatch: pytest.Mon
                 "torch is not installed here" if library == "torch" else "",
             )
 
-        def measure(self, number: int, samples: int) -> dict[str, Any]:
+        def ask(self, line: str) -> dict[str, Any]:
+            samples = int(line.split()[1])
             return {"seconds": [1e-6] * samples, "sum": 1.0}
 
         def close(self) -> None:
             pass
 
-    monkeypatch.setattr(operations, "Process", Fake)
+    monkeypatch.setattr(operations, "started", Fake)
     findings = operations.measure(head, "python", 2, lambda item: None)
     assert findings.remarks == ["torch is left out: torch is not installed here."]
     assert findings.mean() is None
@@ -112,12 +113,13 @@ def test_results_that_differ_are_told(
         def __init__(self, library: str, python: str) -> None:
             self.library = library
 
-        def measure(self, number: int, samples: int) -> dict[str, Any]:
+        def ask(self, line: str) -> dict[str, Any]:
+            samples = int(line.split()[1])
             return {"seconds": [1e-6] * samples, "sum": 1.0 if self.library == "torch" else 1.1}
 
         def close(self) -> None:
             pass
 
-    monkeypatch.setattr(operations, "Process", Fake)
+    monkeypatch.setattr(operations, "started", Fake)
     findings = operations.measure(head, "python", 2, lambda item: None)
     assert {c.check for c in findings.costs} == {"the results differ: 1.1 and 1.0"}

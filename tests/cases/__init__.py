@@ -4,7 +4,7 @@ check on every row."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,8 @@ class Case:
     special     extra inputs (NaN, inf, empty, zero-dim, float32, ints) for which only values are
                 compared
     errors      (arguments, exception, regular expression of the message)
+    device      whether its kernels are compiled for devices: a composition of operations that other
+                rows compile says nothing new there
     """
 
     name: str
@@ -42,3 +44,9 @@ class Case:
     errors: tuple[tuple[tuple[Any, ...], type[Exception], str], ...] = field(default=())
     vmap: bool = True
     jit: bool = True
+    device: bool = True
+
+
+def off_device(*cases: Case) -> tuple[Case, ...]:
+    """The rows without kernels for devices."""
+    return tuple(replace(c, device=False) for c in cases)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
-from tracegrad.bench.programs import texts
+from tracegrad.bench.peers.programs_with_tracegrad import texts
 from tracegrad.schedule import schedule
 
 

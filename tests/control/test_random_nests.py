@@ -75,7 +75,9 @@ class Maker:
         offset = self.random.randint(-low, N - 1 - high)
         if self.random.random() < 0.5:
             offset = min(max(self.random.randint(0, 4), -low), N - 1 - high)
-        # From the end sometimes.
+        if chosen and self.random.random() < 0.15:
+            # From the end in some steps or all.
+            return Affine(chosen, self.random.randint(max(-N - low, -6), N - 1 - high))
         return Affine(chosen, offset - (N if not chosen and self.random.random() < 0.2 else 0))
 
     def read(self, names: tuple[str, ...]) -> tuple[Any, ...]:

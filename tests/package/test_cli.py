@@ -195,7 +195,11 @@ def test_bench_refuses_before_measuring(tmp_path: Path, capsys: pytest.CaptureFi
     pytest.importorskip("rich")
     assert cli.main(["bench", "--json", str(tmp_path / "none" / "a.json")]) == 2
     assert cli.main(["bench", "--peer-python", str(tmp_path / "none")]) == 2
-    assert "does not exist" in capsys.readouterr().err
+    assert cli.main(["bench", "--workload", "LU"]) == 2
+    assert cli.main(["bench", "--programs", "--workload", "lse"]) == 2
+    said = capsys.readouterr().err
+    assert "does not exist" in said
+    assert "--workload LU: a program, for --programs\n--workload lse: no program\n" in said
 
 
 def test_bench_memory_adds_the_large_case() -> None:

@@ -216,3 +216,11 @@ def test_readme_glossary_is_short() -> None:
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").rglob("*.py")), ids=lambda p: p.name)
 def test_examples_say_what_they_show(path: pathlib.Path) -> None:
     assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+
+
+def test_test_files_have_names_of_their_own() -> None:
+    """Two modules of one name cannot be collected together. (Those in cuda/ run apart.)"""
+    names = Counter(
+        path.name for path in ROOT.glob("tests/**/test_*.py") if "cuda" not in path.parts
+    )
+    assert [name for name, count in names.items() if count > 1] == []

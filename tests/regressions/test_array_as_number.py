@@ -94,7 +94,6 @@ def test_the_derivative_is_kept(name: str, mode: str) -> None:
 
 
 LOST: dict[str, Function] = {
-    "complex": lambda v: abs(complex(v[0])) * v[1],
     "math.fsum": lambda v: math.fsum(v) + v[0],
     "tobytes": lambda v: np.frombuffer(v.tobytes())[0] * v[1],
     "pickle": lambda v: pickle.loads(pickle.dumps(v))[0] * v[1],

@@ -107,3 +107,25 @@ def test_a_second_size_leaves_nothing(function: Function, dtype: Any) -> None:
 def test_an_index_into_nothing_is_still_an_error() -> None:
     with pytest.raises(IndexError):
         tg.jit(lambda x, k: x[1:][k])(np.ones(1), 0)
+
+
+NOTHING_OF_ROWS: list[Function] = [
+    lambda x: np.sum(np.outer(x[:, 0], np.diagonal(x, 1)) ** 2),
+    lambda x: np.sum(np.sin(np.outer(x[:, 0], np.diagonal(x, 1)))) + np.sum(np.diagonal(x, 1)),
+    lambda x: np.sum(np.outer(np.diagonal(x, 1), x[:, 0]) ** 2),
+    lambda x: np.sum(np.outer(x[:, 0], x[:, 0])[:, : min(len(x), 0)] * 2.0),
+    lambda x: np.sum(np.max(np.outer(x[:, 0], np.diagonal(x, 1)), axis=0, initial=1.0)),
+]
+
+
+@pytest.mark.parametrize("k", range(len(NOTHING_OF_ROWS)))
+def test_rows_without_elements_at_all_sizes(k: int) -> None:
+    """Code for all numbers of rows, of which none has an element: once a division by zero."""
+    loss = NOTHING_OF_ROWS[k]
+    compiled, product = tg.jit(tg.value_and_grad(loss)), tg.jit(tg.jvp, static_argnums=0)
+    for rows in (5, 6, 7):
+        x = np.random.default_rng(rows).normal(size=(rows, 1))
+        value, gradient = compiled(x)
+        assert value == loss(x)
+        assert np.array_equal(gradient, np.zeros_like(x))
+        assert product(loss, (x,), (x,))[1] == 0

@@ -206,3 +206,19 @@ def test_computed_names_of_objects_and_libraries_are_no_matter() -> None:
     np.testing.assert_allclose(f(x), 2 * np.sin(x))
     here.__dict__["own"] = 3.0
     np.testing.assert_allclose(f(x), 3 * np.sin(x))
+
+
+@pytest.mark.parametrize("way", ["jit", "jit of grad", "jit of vmap"])
+def test_what_numpy_looks_up_on_its_own_is_no_matter(way: str) -> None:
+    """NumPy asks lists and numbers for a method; the function's own `getattr` has nothing to do
+    with that. Once this was refused where the function holds NumPy in a variable."""
+    numbers = [1.0, 2.0]
+
+    def f(x: Any) -> Any:
+        of = np
+        return of.sum(numbers, None, of.float64) * getattr(x, "size", 1) * of.sum(x * x)
+
+    x = np.ones(3)
+    made = {"jit": tg.jit(f), "jit of grad": tg.jit(tg.grad(f)), "jit of vmap": tg.jit(tg.vmap(f))}
+    wanted = {"jit": 27, "jit of grad": [18, 18, 18], "jit of vmap": [27]}
+    assert np.array_equal(made[way](x[None] if "vmap" in way else x), wanted[way])

@@ -26,11 +26,11 @@ M = np.eye(3) + 0.1
 INSIDE: dict[str, tuple[Callable[[Any], Any], str]] = {
     "norm.logpdf": (
         lambda v: np.sum(scipy.stats.norm.logpdf(v)),
-        r"scipy\.stats\.\w+\.logpdf .*-0\.5 \* x\*\*2",
+        r"scipy\.stats\.\w+\.logpdf .*tg\.stats\.norm\.logpdf",
     ),
     "norm.cdf": (
         lambda v: np.sum(scipy.stats.norm(0.0, 1.0).cdf(v)),
-        r"\.cdf .*scipy\.special\.ndtr",
+        r"\.cdf .*tg\.stats\.norm\.cdf",
     ),
     "multivariate normal": (
         lambda v: scipy.stats.multivariate_normal.logpdf(v, np.zeros(3), M),
@@ -38,10 +38,10 @@ INSIDE: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "logsumexp": (
         lambda v: scipy.special.logsumexp(v),
-        r"scipy\.special\.logsumexp .*tg\.logsumexp",
+        r"scipy\.special\.logsumexp .*tg\.special\.logsumexp",
     ),
-    "softmax": (lambda v: scipy.special.softmax(v)[0], r"tg\.softmax"),
-    "polygamma": (lambda v: scipy.special.polygamma(1, v)[0], r"tg\.ops\.polygamma"),
+    "softmax": (lambda v: scipy.special.softmax(v)[0], r"tg\.special\.softmax"),
+    "polygamma": (lambda v: scipy.special.polygamma(1, v)[0], r"tg\.special\.polygamma"),
     "solve": (
         lambda v: np.sum(scipy.linalg.solve(M, v)),
         r"scipy\.linalg\.solve .*np\.linalg\.solve",
@@ -90,9 +90,7 @@ def test_conversions_in_the_users_own_code_have_the_general_advice() -> None:
         np.asarray(tg.tensor(X, requires_grad=True))
 
 
-@pytest.mark.parametrize(
-    "name", ["delete", "insert", "unwrap", "unique", "histogram", "partition", "polyfit", "modf"]
-)
+@pytest.mark.parametrize("name", ["insert", "unwrap", "unique", "trim_zeros", "modf"])
 def test_advice_is_silent_unless_it_helps(name: str) -> None:
     function = getattr(np, name)
     args = {"delete": (1,), "insert": (1, 2.0), "partition": (1,), "polyfit": (X, 1)}.get(name, ())
@@ -108,12 +106,13 @@ def test_advice_is_silent_unless_it_helps(name: str) -> None:
     "name",
     [n for n in dir(np.fft) if hasattr(getattr(np.fft, n), "_implementation") and "freq" not in n],
 )
-def test_transforms_have_no_false_friends(name: str) -> None:
-    with pytest.raises(
-        UnsupportedFunctionError,
-        match=rf"np\.fft\.{name} has no counterpart.*Write it with supported functions",
-    ):
-        tg.grad(lambda v: np.sum(np.abs(getattr(np.fft, name)(v * np.eye(3)))))(X)
+def test_transforms_are_those_of_their_name(name: str) -> None:
+    def transformed(v: Any) -> Any:
+        return getattr(np.fft, name)(v * np.arange(1.0, 10.0).reshape(3, 3))
+
+    found = tg.jvp(transformed, (X,), (X,))
+    for part in found:
+        np.testing.assert_allclose(part, transformed(X), atol=1e-13)
 
 
 def test_advice_names_what_there_is() -> None:

@@ -206,6 +206,35 @@ def complex_carry(x: Any) -> Any:
     return abs(z) * n
 
 
+def in_quiet_contexts(x: Any) -> Any:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if x[0] > 0:
+            y = x[1] * 2
+        else:
+            y = x[2] / 0.0
+        for i in range(60):
+            if y < 2.87:
+                y = y + x[i % 3] * 0.5
+    return y * x[0]
+
+
+def tried_in_a_function(x: Any) -> Any:
+    try:
+        y = chosen(x)
+    finally:
+        z = x[2]
+    try:
+        return [y * z][0]
+    except IndexError:
+        return y
+
+
+def chosen(x: Any) -> Any:
+    if x[0] > x[1]:
+        return x[0] * x[1]
+    return x[2]
+
+
 def not_taken(x: Any) -> Any:
     if x[1] > 0:
         return np.sqrt(x[1])
@@ -231,6 +260,8 @@ PROGRAMS: dict[str, Callable[..., Any]] = {
         decorated,
         recursive,
         complex_carry,
+        in_quiet_contexts,
+        tried_in_a_function,
         not_taken,
     )
 } | {
@@ -321,18 +352,19 @@ def appending(x: Any) -> Any:
     return out[0]
 
 
-def raising(x: Any) -> Any:
-    if x[0] < 0:
-        raise ValueError("negative")
-    return x[0]
-
-
 def trying(x: Any) -> Any:
     try:
         if x[0] > 0:
             return x[0]
     except ValueError:
         return 2.0
+    return 1.0
+
+
+def with_a_jump(x: Any) -> Any:
+    with np.errstate(divide="ignore"):
+        if x[0] > 0:
+            return x[0]
     return 1.0
 
 
@@ -356,8 +388,8 @@ REFUSED: dict[Callable[..., Any], str] = {
     other_shapes: r"y has the shape \(3,\) where the condition holds and \(2,\)",
     other_forms: r"what the function returns is a number f64\[\] where .* holds and None",
     appending: r"'list.append' in a branch or loop",
-    raising: r"'raise' in a branch or loop",
-    trying: r"a Python condition",
+    trying: r"this condition depends on a traced value, and stands in a 'try'",
+    with_a_jump: r"this condition depends on a traced value, and stands in a 'try', a 'match' or",
     printing: r"'print' in a branch or loop",
     writing_around: r".*written into a plain array .* made elsewhere",
 }

@@ -315,11 +315,31 @@ def test_gradients(program: Callable[..., Any], way: str) -> None:
     check_gradient(program, way, X)
 
 
-def test_second_derivatives() -> None:
-    for program in (converging, sum_with_continue_and_break, helper_functions):
-        step = 1e-5
-        expected = [
-            (tg.grad(program)(X + step * d) - tg.grad(program)(X - step * d)) / (2 * step)
-            for d in np.eye(4)
-        ]
-        np.testing.assert_allclose(tg.jit(tg.hessian(program))(X), expected, rtol=1e-5, atol=1e-7)
+SMOOTH = [
+    branch,
+    early_return_deep,
+    sum_with_continue_and_break,
+    while_counted,
+    return_inside_of_two_loops,
+    break_of_the_inner_loop,
+    converging,
+    rows,
+    side_by_side,
+    lazy_and_or,
+    helper_functions,
+    known_in_later_passes,
+]
+
+
+@pytest.mark.parametrize("program", SMOOTH)
+def test_second_derivatives(program: Callable[..., Any]) -> None:
+    step = 1e-5
+    expected = [
+        (tg.grad(program)(X + step * d) - tg.grad(program)(X - step * d)) / (2 * step)
+        for d in np.eye(4)
+    ]
+    ways = [tg.hessian, lambda f: tg.hessian(tg.jit(f))]
+    if program in (converging, sum_with_continue_and_break, helper_functions):
+        ways.append(lambda f: tg.jit(tg.hessian(f)))
+    for way in ways:
+        np.testing.assert_allclose(way(program)(X), expected, rtol=1e-5, atol=1e-7)

@@ -12,16 +12,18 @@ from pathlib import Path
 from typing import Any
 
 from ..devices import driver
-from . import SIZES, WORKLOADS, Workload, machine, operations
+from . import SIZES, WORKLOADS, Workload, machine, operations, programs
 from .contestant import CONTESTANTS, OURS, PEERS
 from .measure import usable_cores
+from .program_texts import texts
 from .report import plot, tables, targets
-from .report.files import Findings, threads
+from .report.files import Findings, Section, threads
 from .run import Outcome, Settings, failures, run, surroundings
 from .small import ITEMS
 from .startup import StartUp, measure
 
 START_UPS = 11
+PROGRAMS = tuple(texts())
 
 DESCRIPTION = """\
 Times derivatives in eager mode against jit, and checks every entry of every result against a
@@ -38,6 +40,7 @@ examples:
   python -m tracegrad bench --device cuda --peers --size large
   python -m tracegrad bench --memory --workload lennard_jones
   python -m tracegrad bench --operations --peers              single eager operations beside torch's
+  python -m tracegrad bench --programs --peers                plain Python beside Numba's and JAX's
 
 The exit code is 1 when a result of eager or jit is wrong or missing, 2 for wrong usage, else 0.
 """
@@ -49,16 +52,19 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], ve
         "bench",
         help="time derivatives, eager against jit, and check them",
         description=DESCRIPTION,
-        epilog=EPILOG + "\nworkloads:\n" + workload_list(),
+        epilog=EPILOG
+        + "\nworkloads:\n"
+        + workload_list()
+        + f"\nprograms:\n  {', '.join(PROGRAMS)}\n",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     names = list(dict.fromkeys(w.name for w in WORKLOADS))
     parser.add_argument(
         "--workload",
         action="append",
-        choices=names,
+        choices=[*names, *PROGRAMS],
         metavar="NAME",
-        help="run only this workload (may be given several times)",
+        help="run only this workload, or with --programs this program (may be given several times)",
     )
     parser.add_argument(
         "--size",
@@ -125,6 +131,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], ve
         ),
     )
     parser.add_argument(
+        "--programs",
+        action="store_true",
+        help=(
+            "time programs in plain Python instead, beside Numba's compilation of the same text, "
+            "with --peers beside JAX's loops"
+        ),
+    )
+    parser.add_argument(
         "--json", type=Path, metavar="PATH", help="write everything that was measured"
     )
     parser.add_argument(
@@ -132,7 +146,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], ve
         type=Path,
         metavar="PATH",
         help="write the tables as Markdown; in a file with lines '<!-- begin 1 thread -->' and "
-        "'<!-- end 1 thread -->' (or '2 threads', 'memory', 'operations'), "
+        "'<!-- end 1 thread -->' (or '2 threads', 'memory', 'operations', 'programs'), "
         "what is between them is replaced",
     )
     parser.add_argument(
@@ -178,6 +192,14 @@ def chosen(names: list[str] | None, size: str, memory: bool) -> list[tuple[Workl
     return cases
 
 
+def misplaced(names: list[str] | None, of_programs: bool) -> str:
+    """What is wrong with the names that were asked for: a workload is no program."""
+    for name in names or ():
+        if (name in PROGRAMS) != of_programs:
+            return f"{name}: {'no program' if of_programs else 'a program, for --programs'}"
+    return ""
+
+
 def main(options: argparse.Namespace) -> int:
     """Run, print, write; the exit code."""
     missing = [
@@ -192,6 +214,9 @@ def main(options: argparse.Namespace) -> int:
     if python is None:
         sys.stderr.write(f"--peer-python: there is no interpreter {options.peer_python}\n")
         return 2
+    if other := misplaced(options.workload, options.programs):
+        sys.stderr.write(f"--workload {other}\n")
+        return 2
     for path in (options.json, options.markdown, options.plot):
         if path is not None and not path.absolute().parent.is_dir():
             sys.stderr.write(f"the folder of {path} does not exist\n")
@@ -202,7 +227,7 @@ def main(options: argparse.Namespace) -> int:
     wanted = PEERS if options.peers or options.peer_python else ()
     peers = tuple(name for name in wanted if options.device in CONTESTANTS[name].devices)
     settings = Settings(
-        threads=options.threads or usable_cores(),
+        threads=1 if options.operations or options.programs else options.threads or usable_cores(),
         device=options.device,
         repeat=options.repeat,
         separate=options.memory,
@@ -215,8 +240,9 @@ def main(options: argparse.Namespace) -> int:
         "settings": {**asdict(settings), "size": options.size},
     }
     del head["settings"]["peer_python"]  # a path of this machine
-    if options.operations:
-        return time_operations(head, python if peers else None, options)
+    if options.operations or options.programs:
+        time = time_programs if options.programs else time_operations
+        return tell(time(head, python if peers else None, options), options)
     outcomes, start_up = with_progress(cases, (*OURS, *peers), settings, options.startup)
     findings = Findings(head, outcomes, peers, start_up)
     show(findings)
@@ -235,11 +261,13 @@ def main(options: argparse.Namespace) -> int:
     return 1 if failures(outcomes) else 0
 
 
-def time_operations(head: dict[str, Any], python: str | None, options: argparse.Namespace) -> int:
-    """`--operations`: run, print, write; the exit code."""
+def time_operations(
+    head: dict[str, Any], python: str | None, options: argparse.Namespace
+) -> Section:
+    """`--operations`."""
     with progress_bar() as bar:
         task = bar.add_task("preparing", total=len(ITEMS))
-        findings = operations.measure(
+        return operations.measure(
             head,
             python,
             options.repeat,
@@ -247,6 +275,24 @@ def time_operations(head: dict[str, Any], python: str | None, options: argparse.
                 task, advance=1, description=f"{item.name}, n = {item.size:,} done"
             ),
         )
+
+
+def time_programs(head: dict[str, Any], python: str | None, options: argparse.Namespace) -> Section:
+    """`--programs`."""
+    names = [name for name in PROGRAMS if name in (options.workload or PROGRAMS)]
+    with progress_bar() as bar:
+        task = bar.add_task("preparing", total=len(names))
+        return programs.measure(
+            head,
+            names,
+            options.size,
+            python,
+            lambda name: bar.update(task, advance=1, description=f"{name} done"),
+        )
+
+
+def tell(findings: Section, options: argparse.Namespace) -> int:
+    """Print and write what `--operations` or `--programs` found; the exit code."""
     out = console()
     for title, rows in findings.tables():
         out.print(tables.rich_table(title, *rows))
@@ -256,7 +302,7 @@ def time_operations(head: dict[str, Any], python: str | None, options: argparse.
         findings.write_json(options.json)
     if options.markdown:
         findings.write_markdown(options.markdown)
-    return 1 if any(cost.check != "ok" for cost in findings.costs) else 0
+    return 1 if findings.wrong else 0
 
 
 def interpreter(given: str | None) -> str | None:

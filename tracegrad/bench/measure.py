@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import math
 import os
 import re
 import statistics
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 BATCH_SECONDS = 2e-3
@@ -61,6 +62,23 @@ def seconds_per_call(
     while len(samples) < FEWEST_SAMPLES or (len(samples) < repeat and perf_counter() < stop):
         samples.append(timed(call, number) / number)
     return statistics.median(samples)
+
+
+def least(call: Callable[[], Any], seconds: float) -> float:
+    """The least processor time of a call that is seen in so many seconds, of all threads together:
+    what else runs on the machine does not count."""
+    number, found = 1, math.inf
+    stop = perf_counter() + seconds
+    while found == math.inf or perf_counter() < stop:
+        start = process_time()
+        for _ in range(number):
+            call()
+        taken = process_time() - start
+        if taken < BATCH_SECONDS / 4 and number < 1_000:
+            number *= 4
+        else:
+            found = min(found, taken / number)
+    return found
 
 
 class PeakMemory:

@@ -2,66 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import math
 import statistics
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
-from . import machine
-from .report.files import replace_section, table
+from .processes import Process
+from .report.files import Section
 from .report.tables import Rows, significant
 from .run import HERE, STANDALONE, Settings, surroundings
 from .small import CHAINS, ITEMS, OPERATIONS, RECORDING, SIZES, Item
-from .worker import MARK
 
 ROUNDS = 4
 """The libraries take turns this often, so that what disturbs the machine disturbs both."""
-SECTION = "operations"
 
 
-class Process:
-    """A library in a process of its own, on the first core."""
-
-    def __init__(self, library: str, python: str) -> None:
-        self.library = library
-        arguments = [python, "-c", STANDALONE, str(HERE), "small", library]
-        pipe = subprocess.PIPE
-        self.process = subprocess.Popen(
-            arguments, stdin=pipe, stdout=pipe, text=True, env=surroundings(Settings())
-        )
-        said = self._listen()
-        self.missing: str = said.get("missing", "")
-
-    def measure(self, number: int, samples: int) -> dict[str, Any]:
-        """Times of an item."""
-        assert self.process.stdin is not None
-        self.process.stdin.write(f"{number} {samples}\n")
-        self.process.stdin.flush()
-        return self._listen()
-
-    def close(self) -> None:
-        """End it."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.close()
-        self.process.stdout.close()
-        self.process.wait()
-
-    def _listen(self) -> dict[str, Any]:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            if line.startswith(MARK):
-                found: dict[str, Any] = json.loads(line[len(MARK) :])
-                return found
-        raise RuntimeError(
-            f"bench --operations: the process of {self.library} ended with code "
-            f"{self.process.wait()}"
-        )
+def started(library: str, python: str) -> Process:
+    """A library in a process of its own, on the first core. A line is the number of an item and how
+    many samples to take."""
+    command = [python, "-c", STANDALONE, str(HERE), "small", library]
+    return Process(library, command, surroundings(Settings()))
 
 
 @dataclass
@@ -83,12 +45,18 @@ class Cost:
 
 
 @dataclass
-class OperationTimes:
+class OperationTimes(Section):
     """What a run measured. `head` says with which version, machine and settings."""
 
     head: dict[str, Any]
     costs: Sequence[Cost]
     remarks: list[str] = field(default_factory=list)
+    name: str = "operations"
+
+    @property
+    def wrong(self) -> bool:
+        """Whether results differ."""
+        return any(cost.check != "ok" for cost in self.costs)
 
     def mean(self, kind: str | None = None) -> float | None:
         """The geometric mean of the ratios (of one kind)."""
@@ -140,24 +108,14 @@ class OperationTimes:
             )
         return tables
 
-    def write_json(self, path: Path) -> None:
+    def as_dict(self) -> dict[str, Any]:
         """Everything, times in seconds."""
-        everything = {
+        return {
             **self.head,
             "operations": [asdict(c) for c in self.costs],
             "geometric_mean": self.mean(),
             "remarks": self.remarks,
         }
-        path.write_text(json.dumps(everything, indent=2) + "\n", encoding="utf-8")
-
-    def write_markdown(self, path: Path) -> None:
-        """Write the tables, or replace the section of operations in a file that has one."""
-        replace_section(path, SECTION, self.markdown())
-
-    def markdown(self) -> str:
-        """The tables, with the machine and the settings above them."""
-        parts = ["\n".join(f"- {line}" for line in (*machine.lines(self.head), *self.remarks))]
-        return "\n\n".join([*parts, *[table(title, rows) for title, rows in self.tables()]]) + "\n"
 
 
 def measure(
@@ -165,8 +123,8 @@ def measure(
 ) -> OperationTimes:
     """Time every item, `repeat` samples of each; torch too where an interpreter is given that has
     it."""
-    ours = Process("tracegrad", sys.executable)
-    theirs = None if peer_python is None else Process("torch", peer_python)
+    ours = started("tracegrad", sys.executable)
+    theirs = None if peer_python is None else started("torch", peer_python)
     remarks = (
         [f"torch is left out: {theirs.missing}."] if theirs is not None and theirs.missing else []
     )
@@ -179,7 +137,7 @@ def measure(
             sums = {}
             for k in range(rounds):
                 for p in running:
-                    answer = p.measure(number, (repeat + k) // rounds)
+                    answer = p.ask(f"{number} {(repeat + k) // rounds}")
                     samples[p.library] += answer["seconds"]
                     sums[p.library] = answer["sum"]
             median = {library: statistics.median(times) for library, times in samples.items()}
@@ -191,7 +149,7 @@ def measure(
             costs.append(cost)
             progress(item)
     finally:
-        for started in (ours, theirs):
-            if started is not None:
-                started.close()
+        for process in (ours, theirs):
+            if process is not None:
+                process.close()
     return OperationTimes(head, costs, remarks)

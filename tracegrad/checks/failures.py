@@ -259,8 +259,8 @@ def named(error: Exception, name: str) -> Exception:
 
 def placed(error: Exception, where: str, name: str) -> Exception:
     """The error of an operation that was written at a place in the user's code and is computed
-    later: `error` itself where it names a place."""
-    if not where or type(error) not in _NAMED or _PLACE.match(str(error)):
+    later: `error` itself where it names a place, or is the user's own (`check`)."""
+    if name == "check" or not where or type(error) not in _NAMED or _PLACE.match(str(error)):
         return error
     return type(error)(f"{where}: {name}: {error}")
 

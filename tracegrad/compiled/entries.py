@@ -59,6 +59,8 @@ def make_entry(
     asked: list[Fact] = []
 
     def attempt(f: Callable[..., Any]) -> Traced:
+        # What an attempt that was given up relied on is no fact of the one that is kept.
+        own = None if sizes is None else Sizes(sizes.hints, sizes.guards)
         with span(f"{name}: trace"), watching(name, watch.reach, asked):
             return trace_function(
                 _with_static(f, static) if static else f,
@@ -67,7 +69,7 @@ def make_entry(
                 faces,
                 names,
                 name,
-                sizes,
+                own,
                 None,
                 standing,
                 True,

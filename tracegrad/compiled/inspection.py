@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from .._codegen import kernel, text
+from .._codegen import kernel, loading, text
+from ..checks import flag
 from ..ir.graph import Graph
 from ..runtime.execute import Executable, executable_for
 from ..runtime.plan import Memory
 from ..runtime.standalone import numba_function
 from ..staging.functions import function_of, version_of
 from ..transforms.rewrite import optimize
-from .entry import Entry
 from .on_device import GraphOnDevice, placed
 from .signatures import Signatures
 
@@ -68,7 +68,7 @@ class Programs(Stages[AfterPass]):
 class Found(NamedTuple):
     """The signature of a call: what is kept of it, and what the call was given."""
 
-    entry: Entry
+    entry: Any
     leaves: list[Any]
     spec: Any
     static: Any
@@ -189,6 +189,81 @@ class Shown:
         return numba_function(
             entry.traced, entry.graph, names, leaves, entry.captured() or [], captures, target
         )
+
+    def cfunc(self, *args: Any, signature: str = "plain", **options: Any) -> Any:
+        """The compiled function as a C function, for arguments of these dtypes and shapes
+        (docs/native/c_functions.md).
+
+        signature   what C calls: "plain" (an int status, arguments and results by address), the
+                    callbacks of SciPy ("quad", "generic_filter", ...), of IPOPT ("ipopt"), of
+                    nutpie ("nutpie"), of solvers of differential equations ("lsoda", ...);
+                    `tg.interfaces.SIGNATURES` says what each takes
+        options     what the signature takes besides, as the `constraints` of "ipopt"
+
+        The result has the `address`, and is a ctypes function (`ctypes`), a PyCapsule (`capsule`),
+        a `scipy.LowLevelCallable` (`scipy`), and an argument for your own `@njit` functions. It
+        runs no Python and may be called from several threads at once; memory that it needs is on
+        the stack or kept for the next call. Arrays that the function reads around it are copied
+        now. Raises TypeError where the function does not fit the signature.
+
+        >>> import numpy as np
+        >>> import tracegrad as tg
+        >>> from scipy.integrate import quad
+        >>> c = tg.grad(tg.jit(lambda x: np.sin(x) ** 3)).cfunc(0.5, signature="quad")
+        >>> round(quad(c.scipy, 0.0, 1.0)[0] - np.sin(1.0) ** 3, 12)
+        np.float64(0.0)
+        """
+        return _interfaces().cfunc(self, args, signature, options)
+
+    def export(
+        self,
+        folder: Any,
+        name: str,
+        *args: Any,
+        derivatives: Sequence[str] = ("value",),
+        signatures: Sequence[str] = ("plain",),
+        sizes: str = "fixed",
+        cpu: str = "native",
+        libraries: Sequence[str] = (),
+        **options: Any,
+    ) -> Any:
+        """Write the compiled function and its derivatives as a library for C, for arguments of
+        these dtypes and shapes: `name.h`, `name.so` (`.dylib`, `.dll`), `name_example.c`, and the
+        object file; the path of the library. `tg.load` opens it.
+
+        derivatives   of the plain form: "value" (called `name`), and "grad", "value_and_grad",
+                      "jacobian", "hessian" (`name_grad`, ...) by the first argument
+        signatures    "plain", those of `cfunc`, "casadi" (for `casadi.external`, with forward and
+                      adjoint derivatives, Jacobian and Hessian), and "cnlp"
+        sizes         "fixed", or "symbolic": sizes of 2 and more are the first arguments
+        cpu           "native", or "x86-64-v2", "x86-64-v3", "x86-64-v4" for other machines
+        libraries     names of BLAS and LAPACK for the linker, where matrices of more than 8 rows
+                      are factorized
+        options       what signatures take besides, as `constraints`
+
+        The library needs neither Python nor NumPy. It takes a linker (a C compiler) to write:
+        RuntimeError where there is none. TracegradError where the code calls what C has not.
+
+        >>> import tracegrad as tg
+        >>> tg.jit(lambda x: x).export("folder", "no name", 1.0)
+        Traceback (most recent call last):
+            ...
+        ValueError: ...: name must be an identifier of C, not 'no name'
+        """
+        return _interfaces().export(
+            self, folder, name, args, derivatives, signatures, sizes, cpu, libraries, options
+        )
+
+    def last_status(self, clear: bool = False) -> Any:
+        """Why a C function made of this one failed last in this thread (`code`, `message`,
+        `error`); None where none has. `clear` forgets it."""
+        flag("clear", clear)
+        return _interfaces().last_status(self, clear)
+
+
+def _interfaces() -> Any:
+    """The room above that makes C functions of jitted ones and of their derivatives."""
+    return loading.load("tracegrad.interfaces")
 
 
 __all__ = ["AfterPass", "Graphs", "Programs", "Shown", "Stages"]

@@ -34,12 +34,22 @@ from .inspection import Found, Shown
 from .kept import MOST_CALLERS, MOST_DERIVED, Kept
 from .signatures import Signature, Signatures
 from .steps import PlainCall
+from .symbolic_sizes import generalize
+from .travelling import Again, Options, Travelling
 
 LOG = logging.getLogger("tracegrad")
 
 
-class Jitted(Shown):
+class Jitted(Shown, Travelling):
     """A compiled function; see `jit`."""
+
+    static_argnames: tuple[str, ...]
+    donated: tuple[str, ...]
+    checked: bool
+    stage: bool | str
+    _names: list[str]
+    _positional: list[str]
+    _signature: inspect.Signature | None
 
     def __init__(
         self,
@@ -56,14 +66,9 @@ class Jitted(Shown):
             function = function.py_func  # type: ignore[attr-defined]
         if stage not in (True, False, "auto"):
             raise ValueError(f"jit: stage is 'auto', True or False, not {stage!r:.60}")
-        self.function, self.checked, self.stage = function, checked, stage
-        self.static_argnames = tuple(static_argnames)
-        try:
-            self._signature: inspect.Signature | None = inspect.signature(function)
-        except (TypeError, ValueError):
-            self._signature = None
+        self._begin(function, Options(tuple(static_argnames), (), checked, stage))
         parameters = dict(self._signature.parameters) if self._signature else {}
-        self._names = names = list(parameters)
+        names = self._names
         unknown = [n for n in self.static_argnames if self._signature and n not in names]
         if unknown and not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
             raise TypeError(
@@ -71,11 +76,6 @@ class Jitted(Shown):
                 f"but {getattr(function, '__name__', function)} has the parameters {names}"
             )
         self.static_argnames += tuple(names[k] for k in static_argnums)
-        self._positional = [
-            n
-            for n, p in parameters.items()
-            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-        ]
         if any(not 0 <= k < len(self._positional) for k in donate_argnums):
             raise TypeError(
                 f"jit: donate_argnums is {tuple(donate_argnums)}, but there are the positional "
@@ -84,10 +84,28 @@ class Jitted(Shown):
         self.donated = tuple(self._positional[k] for k in donate_argnums)
         if fixed := set(self.donated) & set(self.static_argnames):
             raise TypeError(f"jit: {sorted(fixed)} cannot be both static and donated")
+
+    def _begin(self, function: Callable[..., Any], options: Options) -> None:
+        """A function with options that were looked at, of which nothing is compiled yet."""
+        self.function = function
+        self.static_argnames, self.donated, self.checked, self.stage = options
+        try:
+            self._signature = inspect.signature(function)
+        except (TypeError, ValueError):
+            self._signature = None
+        parameters = dict(self._signature.parameters) if self._signature else {}
+        self._names = list(parameters)
+        self._positional = [
+            n
+            for n, p in parameters.items()
+            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        ]
         self._signatures = Signatures(function, self._trace, self._drop_callers)
         self._callers: tuple[Caller, ...] = ()
         self._known: dict[Any, Caller] = Kept()
         self._derived: dict[Any, Jitted] = Kept(MOST_DERIVED)
+        self._fixed: dict[Any, Entry] = Kept(MOST_DERIVED)
+        """Entries that no call made, for just the sizes of an example."""
         self._changes = False
         """Whether calls change what is around the function, so that one at a time may run."""
         self._owner: type | None = None
@@ -95,6 +113,12 @@ class Jitted(Shown):
         functools.update_wrapper(self, function, updated=())
         vars(self).update({**getattr(function, "__dict__", {}), **vars(self)})
         self.__name__ = getattr(function, "__name__", type(function).__name__)
+        place = getattr(function, "__qualname__", "").rpartition(".")[0]
+        self._attribute = f"_jitted_{place}_{self.__name__}"
+        """Where objects keep this method, with its class: it may call the one that it replaces."""
+
+    def _options(self) -> Options:
+        return Options(self.static_argnames, self.donated, self.checked, self.stage)
 
     def __repr__(self) -> str:
         return f"<jitted {getattr(self.function, '__qualname__', self.function)}>"
@@ -210,6 +234,41 @@ class Jitted(Shown):
             return self._find(args, kwargs)
 
     def _find(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Found:
+        asked, found = self._asked(args, kwargs)
+        with alone():
+            inside = STATE.traces or any(
+                isinstance(x, Boxed) and isinstance(x._data, Var) for x in found.leaves
+            )
+            entry = self._signatures.inside(asked) if inside else self._signatures.find(asked)
+        return found._replace(entry=entry)
+
+    def _entry_for(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], symbolic: bool
+    ) -> tuple[Entry, list[Any]]:
+        """The entry for just the sizes of these arguments, or one for all sizes of 2 and more,
+        whatever calls came before; the leaves of the arguments."""
+        with contextlib.suppress(Waited):
+            return self._alone_for(args, kwargs, symbolic)
+        with CHANGING:
+            return self._alone_for(args, kwargs, symbolic)
+
+    def _alone_for(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], symbolic: bool
+    ) -> tuple[Entry, list[Any]]:
+        asked, found = self._asked(args, kwargs)
+        with alone():
+            if symbolic:
+                others = [tuple([s + 1 for s in t.shape]) for t in asked.types]
+                types, sizes = generalize(asked.types, others)
+                return self._trace(asked, types, sizes), found.leaves
+            for known in (self._signatures.entries.get(asked), self._fixed.get(asked)):
+                if known is not None and known.holds() and not known.graph.sizes.hints:
+                    return known, found.leaves
+            made = self._fixed[asked] = self._trace(asked, asked.types, None)
+            return made, found.leaves
+
+    def _asked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Signature, Found]:
+        """The signature of a call, and the call without its entry."""
         args, kwargs, static = split_static(
             args, kwargs, self.static_argnames, self._positional, self.__name__
         )
@@ -233,12 +292,7 @@ class Jitted(Shown):
             MODE.enabled,
             tuple(standing_of(x) for x in leaves),
         )
-        with alone():
-            inside = STATE.traces or any(
-                isinstance(x, Boxed) and isinstance(x._data, Var) for x in leaves
-            )
-            entry = self._signatures.inside(asked) if inside else self._signatures.find(asked)
-        return Found(entry, leaves, spec, static, (args, kwargs))
+        return asked, Found(None, leaves, spec, static, (args, kwargs))
 
     def _trace(self, asked: Signature, types: Sequence[ArrayType], sizes: Sizes | None) -> Entry:
         """The entry of a signature for these types, which may have symbolic sizes."""
@@ -267,9 +321,11 @@ class Jitted(Shown):
         """Positional arguments from number `first` on, by their names."""
         return dict(zip(self._positional[first:], args, strict=True))
 
-    def derive(self, key: Any, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Jitted:
+    def derive(
+        self, key: Any, make: Callable[[Callable[..., Any]], Callable[..., Any]], again: Again
+    ) -> Jitted:
         """The jitted `make(function)`, made once per key: transforms of a jitted function are
-        jitted."""
+        jitted. `again(self)` is the same transform."""
         if key not in self._derived:
             made = make(self.function)
             functools.update_wrapper(made, self.function)
@@ -277,6 +333,7 @@ class Jitted(Shown):
                 "<lambda>", "lambda_"
             )
             derived = Jitted(made, checked=self.checked, stage=self.stage)
+            derived._origin = again, (self,)
             derived.static_argnames = self.static_argnames
             derived._signature = self._signature
             derived._names, derived._positional = (
@@ -289,9 +346,10 @@ class Jitted(Shown):
 def _bound(jitted: Jitted, instance: Any) -> Any:
     """A jitted method: one compiled function per instance, which it keeps while the instance
     lives."""
-    name = f"_jitted_{jitted.__name__}"
+    name = jitted._attribute
     own = vars(instance).get(name) if hasattr(instance, "__dict__") else None
-    if own is None:
+    # That of another one came with a copy of its attributes.
+    if own is None or own._origin[1][1] is not instance:
         own = Jitted(
             jitted.function.__get__(instance),
             jitted.static_argnames,
@@ -299,6 +357,7 @@ def _bound(jitted: Jitted, instance: Any) -> Any:
             stage=jitted.stage,
         )
         own.donated = jitted.donated
+        own._origin = _bound, (jitted, instance)
         if hasattr(instance, "__dict__"):
             object.__setattr__(instance, name, own)
     return own

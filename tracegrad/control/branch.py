@@ -13,13 +13,14 @@ from ..devices import to_host
 from ..errors import ConcretizationError, ShapeError
 from ..ir.dispatch import STATE, bind
 from ..ir.evaluate import evaluate
+from ..ir.forms import about
 from ..ir.graph import Graph, Var
 from ..ir.op import Types, op
 from ..ir.trace import user_line
 from ..ops import convert
 from ..ops.elementwise.arithmetic import number
 from ..tensor import Boxed, inside
-from ..transforms.derive import adjoint, batched, captures_of, tangent
+from ..transforms.derive import adjoints, batched, captures_of, tangent
 from ..transforms.tracing import leaf_type, plain
 from ..transforms.weak import agreed, as_array
 from ..tree import flatten, unflatten
@@ -70,15 +71,17 @@ def _vjp(
 ) -> list[Any]:
     index, *operands = inputs
     given = [ct is not None for ct in cts]
-    derived, around = _alike([adjoint(b, wanted[1:], given) for b in branches])
-    found = iter(
-        bind(
-            switch_op,
-            [index, *operands, *[ct for ct in cts if ct is not None], *around],
-            {"branches": derived},
-        )
+    known = about(operands)
+    adjoined = adjoints(branches, wanted[1:], given, known)
+    derived, around = _alike(adjoined.graphs)
+    if not derived[0].outputs:
+        return [None] * len(inputs)
+    results = [outs[k] for k in adjoined.results]
+    cotangents = [ct for ct in cts if ct is not None]
+    found = bind(
+        switch_op, [index, *operands, *results, *cotangents, *around], {"branches": derived}
     )
-    return [None, *[next(found) if w else None for w in wanted[1:]]]
+    return [None, *adjoined.spread(found)]
 
 
 def _jvp(tangents: Any, inputs: Any, outs: Any, *, branches: tuple[Graph, ...]) -> list[Any]:

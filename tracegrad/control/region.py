@@ -20,6 +20,7 @@ from ..ir.graph import Graph
 from ..ir.op import Op
 from ..ir.trace import Trace, user_line
 from ..ops import broadcast_to, logical_or, moveaxis, positive
+from ..sizes import form
 from ..tape.engine import zeros
 from ..tape.mode import MODE
 from ..tape.modes import restoring
@@ -118,7 +119,7 @@ def region(
 
 def in_range(body: Callable[[Any, Any], Any], lower: Any, upper: Any) -> Callable[[Any, Any], Any]:
     """The body, which tells between which numbers its first argument is."""
-    ends = form_of(lower), form_of(upper)
+    ends = form_of(form(lower)), form_of(form(upper))
 
     @functools.wraps(body)
     def counted(i: Any, carry: Any) -> Any:

@@ -15,17 +15,17 @@ from ..dtypes import is_differentiable
 from ..errors import ShapeError
 from ..ir.dispatch import STATE, bind
 from ..ir.evaluate import evaluate
-from ..ir.forms import form_of, largest, smallest
+from ..ir.forms import about, form_of, largest, smallest
 from ..ir.graph import Graph, Var
 from ..ir.loops import Parts
 from ..ir.op import Types, op
 from ..ir.trace import user_line
 from ..ops import add, convert, maximum, sub
-from ..sizes import SYMBOLIC, larger_of, seen
+from ..sizes import SYMBOLIC, form, larger_of, seen
 from ..tape.mode import MODE
 from ..tape.rerun import rerun
 from ..tensor import Boxed
-from ..transforms.derive import adjoint, batched, captures_of, tangent
+from ..transforms.derive import adjoints, batched, captures_of, tangent
 from ..transforms.tracing import leaf_type, plain
 from ..tree import flatten, map_leaves
 from .carry import GivenCarry
@@ -45,7 +45,7 @@ from .region import (
 from .running import natively, work, worth
 from .scan import Checkpoint, in_segments, spans_of
 from .scan_rules import NUMBER, loop, scan_op, segmented
-from .sized import sized, unused_symbol
+from .sized import reversed_by, sized, unused_symbol
 
 # The order of operands and results, outside, in the test and in the body, is that of `ir/loops.py`.
 
@@ -138,11 +138,10 @@ def _vjp(
             types,
             body,
         )
-    derived = adjoint(body.derived[key], wanted, [ct is not None for ct in cts[:-1]])
-    given = [ct for ct in cts[:-1] if ct is not None]
-    operands = [*inputs, *given, *captures_of(derived, "a loop")]
-    found = iter(sized(outs[-1], operands, derived, symbol, None))
-    return [next(found) if w else None for w in wanted]
+    known = about(inputs, sizes={symbol: outs[-1]})
+    given = [ct is not None for ct in cts[:-1]]
+    adjoined = adjoints([body.derived[key]], wanted, given, known)
+    return reversed_by(adjoined, outs[-1], inputs, outs[:-1], cts[:-1], symbol, None)
 
 
 def _jvp(
@@ -428,7 +427,9 @@ def fori_loop(
 
     given = [
         *step.captures,
-        convert(ends[0], np.int64) if isinstance(ends[0], Boxed) else np.int64(ends[0]),
+        convert(ends[0], np.int64)
+        if isinstance(ends[0], (Boxed, *SYMBOLIC))
+        else np.int64(ends[0]),
     ]
     if any(isinstance(x, Boxed) for x in ends):
         symbol = unused_symbol(step.graph)
@@ -446,8 +447,8 @@ def fori_loop(
         # Not in the dtype of the bounds: that of small or unsigned ones cannot hold every
         # difference.
         count = sub(*[convert(x, np.int64) if isinstance(x, Boxed) else x for x in reversed(ends)])
-        form = form_of(ends[1]) - form_of(ends[0])
-        fewest, most = smallest(form), largest(form)
+        distance = form_of(form(ends[1])) - form_of(form(ends[0]))
+        fewest, most = smallest(distance), largest(distance)
         if not (isinstance(fewest, int) and fewest >= 0):
             count = maximum(count, 0)
             most = most if most is None else larger_of(0, seen(most))

@@ -14,14 +14,15 @@ from .._codegen import lowering
 from ..dtypes import INT64, is_differentiable
 from ..ir.dispatch import bind
 from ..ir.evaluate import evaluate
+from ..ir.forms import about
 from ..ir.graph import Graph
 from ..ir.loops import Parts, parts
 from ..ir.op import Types, op
 from ..ops import add, concatenate, moveaxis, mul, slice_array
 from ..ops.arrays.shape import reshape
 from ..sizes import form, quotient_of
-from ..transforms.derive import batched, captures_of, joint, tangent
-from ..transforms.partition import partition
+from ..transforms.derive import absent, batched, captures_of, joint, tangent
+from ..transforms.partition import Stepped, partition
 from ..types import ArrayType, Int
 from .block import checkpointed
 from .region import aligned, closed, repeated, strong, zero
@@ -230,6 +231,8 @@ def _vjp(
     length: Int,
     reverse: bool,
 ) -> list[Any]:
+    # As it stands in graphs: what is kept of these is found by it, which must not ask for a number.
+    length = form(length)
     p, w = parts(inputs, constants, carries), parts(wanted, constants, carries)
     moving = [_floating(x) for x in p.carries]
     fixed = [ok and _floating(x) for ok, x in zip(w.constants, p.constants, strict=True)]
@@ -241,10 +244,12 @@ def _vjp(
         [*[True] * constants, *[False] * carries, True, *[True] * len(p.xs)],
         [*[False] * carries, *[True] * len(given)],
     )
-    captured = captures_of(
-        joint(body, [*fixed, *moving, False, *sliced], [*moving, *given]), "a loop"
-    )
-    both = partition(body, [*fixed, *moving, False, *sliced], [*moving, *given], known)
+    told = about([*p.constants, *[None] * (carries + 1 + len(p.xs))], {constants + carries: length})
+    asked = [*fixed, *moving, False, *sliced], [*moving, *given]
+    joined = joint(body, *asked, told)
+    captured = captures_of(joined, "a loop")
+    there = [not none for none in absent(joined)[: sum(fixed)]]
+    both = partition(body, *asked, known, Stepped(told, length, reverse))
     _, kept = bound(both.forward, p, length, reverse)
     ys, residuals = kept[: len(given)], kept[len(given) :]
     # Values by their place among the inputs of a step, the numbers of steps among them.
@@ -254,6 +259,9 @@ def _vjp(
     )
     numbered = constants + carries in both.inputs
     results = [ys[k - carries] for k in both.outputs]
+    ends = [*[outs[k] for k in both.lasts], *[p.carries[k] for k in both.firsts]]
+
+    fixed_here = len(read[0]) + len(ends)
 
     def step(consts: Any, state: Any, number: Any, slices: Any) -> Any:
         d_carries, sums = state[: sum(moving)], state[sum(moving) :]
@@ -261,8 +269,9 @@ def _vjp(
         values = [
             *consts[: len(read[0])],
             *[number] * numbered,
-            *slices[:at],
-            *slices[at : at + len(results) + len(residuals)],
+            *slices[: at + len(results)],
+            *consts[len(read[0]) : fixed_here],
+            *slices[at + len(results) : at + len(results) + len(residuals)],
         ]
         found = evaluate(
             both.backward,
@@ -270,20 +279,23 @@ def _vjp(
                 *values,
                 *d_carries,
                 *slices[at + len(results) + len(residuals) :],
-                *consts[len(read[0]) :],
+                *consts[fixed_here:],
             ],
         )
         f, m = sum(fixed), sum(moving)
-        return [*found[f : f + m], *map(add, sums, found[:f])], found[f + m :]
+        added = [x for x, ok in zip(found[:f], there, strict=True) if ok]
+        return [*found[f : f + m], *map(add, sums, added)], found[f + m :]
 
     start = [
         zero(x) if ct is None else ct
         for ct, x, m in zip(cts[:carries], p.carries, moving, strict=True)
         if m
     ]
-    sums = [zero(x) for x, f in zip(p.constants, fixed, strict=True) if f]
+    summed = iter(there)
+    ones = [f and next(summed) for f in fixed]
+    sums = [zero(x) for x, f in zip(p.constants, ones, strict=True) if f]
     taken = Parts(
-        [*[inputs[k] for k in read[0]], *captured],
+        [*[inputs[k] for k in read[0]], *ends, *captured],
         [*start, *sums],
         [
             *[inputs[k - 1] for k in read[1]],
@@ -295,7 +307,7 @@ def _vjp(
     last, stacked = loop("scan_adjoint", step, taken, body, length, not reverse)
     d_carries, d_constants, d_xs = iter(last[: len(start)]), iter(last[len(start) :]), iter(stacked)
     return [
-        *[next(d_constants) if f else None for f in fixed],
+        *[next(d_constants) if f else None for f in ones],
         *[next(d_carries) if m else None for m in moving],
         *[next(d_xs) if s else None for s in sliced],
     ]

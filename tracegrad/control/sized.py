@@ -15,9 +15,10 @@ from .._codegen import lowering
 from ..errors import ShapeError
 from ..ir.dispatch import bind
 from ..ir.evaluate import evaluate
+from ..ir.forms import about
 from ..ir.graph import Graph
 from ..ir.op import Types, op
-from ..transforms.derive import adjoint, batched, captures_of, tangent
+from ..transforms.derive import Adjoined, adjoints, batched, captures_of, tangent
 from ..transforms.sizes import with_sizes
 from ..types import COUNT, Int
 from .region import aligned, one_by_one, strong
@@ -59,10 +60,27 @@ def _vjp(
     symbol: str,
     most: Int | None = None,
 ) -> list[Any]:
-    derived = adjoint(graph, wanted[1:], [ct is not None for ct in cts])
-    given = [*inputs[1:], *[ct for ct in cts if ct is not None], *captures_of(derived)]
-    found = iter(sized(inputs[0], given, derived, symbol, most))
-    return [None, *[next(found) if w else None for w in wanted[1:]]]
+    known = about(inputs[1:], sizes={symbol: inputs[0]})
+    adjoined = adjoints([graph], wanted[1:], [ct is not None for ct in cts], known)
+    return [None, *reversed_by(adjoined, inputs[0], inputs[1:], outs, cts, symbol, most)]
+
+
+def reversed_by(
+    adjoined: Adjoined,
+    count: Any,
+    operands: Sequence[Any],
+    outs: Sequence[Any],
+    cts: Sequence[Any],
+    symbol: str,
+    most: Int | None,
+) -> list[Any]:
+    """The cotangents of the operands of a graph over a size, by its adjoint."""
+    (derived,) = adjoined.graphs
+    if not derived.outputs:
+        return adjoined.spread(())
+    given = [*operands, *[outs[k] for k in adjoined.results]]
+    given += [*[ct for ct in cts if ct is not None], *captures_of(derived, "a loop")]
+    return adjoined.spread(sized(count, given, derived, symbol, most))
 
 
 def _jvp(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -114,7 +115,10 @@ def jacobian(
         return jacobian_of
 
     return derived(
-        function, ("jacobian", argument_numbers(argnums, "jacobian"), mode, chunk_size), make
+        function,
+        ("jacobian", argument_numbers(argnums, "jacobian"), mode, chunk_size),
+        make,
+        functools.partial(jacobian, argnums=argnums, mode=mode, chunk_size=chunk_size),
     )
 
 
@@ -232,4 +236,5 @@ def hessian(
         function,
         ("hessian", argument_numbers(argnums, "hessian"), chunk_size),
         lambda f: jacobian(grad(f, argnums), argnums, "forward", chunk_size),
+        functools.partial(hessian, argnums=argnums, chunk_size=chunk_size),
     )

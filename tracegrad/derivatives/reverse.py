@@ -7,6 +7,7 @@ traced, and of a jitted function each gives a jitted function.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ import numpy as np
 from ..autograd.grad_mode import enable_grad
 from ..checks import argument_numbers, pair_of
 from ..compiled.jitted import Jitted
+from ..compiled.travelling import Again, of_plain
 from ..devices import DeviceArray
 from ..dtypes import is_differentiable
 from ..errors import DTypeError, ShapeError
@@ -36,17 +38,18 @@ from .forward import apart, jvp
 Function = Callable[..., Any]
 
 
-def derived(function: Function, key: Any, make: Callable[[Function], Function]) -> Function:
-    """`make(function)`; for a jitted function the jitted result, made once per key."""
+def derived(
+    function: Function, key: Any, make: Callable[[Function], Function], again: Again
+) -> Function:
+    """`make(function)`; for a jitted function the jitted result, made once per key. `again` is the
+    whole transform, which makes the same of the function where that was pickled."""
     if isinstance(function, Jitted):
-        return function.derive(key, make)
+        return function.derive(key, make, again)
     if not callable(function):
         raise TypeError(f"expected a function, got {type(function).__name__}")
     made = make(function)
     made.__name__ = f"{key[0]}_{getattr(function, '__name__', 'function')}"
-    made.__doc__ = getattr(function, "__doc__", None)
-    made.__wrapped__ = function  # type: ignore[attr-defined]
-    return made
+    return of_plain(made, function, again)
 
 
 class Inputs:
@@ -279,7 +282,10 @@ def value_and_grad(
         return value_and_gradient
 
     return derived(
-        function, ("value_and_grad", argument_numbers(argnums, "value_and_grad"), has_aux), make
+        function,
+        ("value_and_grad", argument_numbers(argnums, "value_and_grad"), has_aux),
+        make,
+        functools.partial(value_and_grad, argnums=argnums, has_aux=has_aux),
     )
 
 
@@ -304,7 +310,12 @@ def grad(function: Function, argnums: int | Sequence[int] = 0, has_aux: bool = F
 
         return gradient_of
 
-    return derived(function, ("grad", argument_numbers(argnums, "grad"), has_aux), make)
+    return derived(
+        function,
+        ("grad", argument_numbers(argnums, "grad"), has_aux),
+        make,
+        functools.partial(grad, argnums=argnums, has_aux=has_aux),
+    )
 
 
 def vjp(function: Function, *primals: Any, has_aux: bool = False) -> Any:
@@ -391,9 +402,7 @@ def hvp(function: Function, primals: Any, tangents: Any, *rest: Any, **kwargs: A
             # the function's own arguments.
             kwargs |= function.named(rest, len(primals) if isinstance(primals, tuple) else 1)
             rest = ()
-        return derived(function, ("hvp",), lambda f: lambda p, t, *r, **k: hvp(f, p, t, *r, **k))(
-            primals, tangents, *rest, **kwargs
-        )
+        return _products(function)(primals, tangents, *rest, **kwargs)
     single = not isinstance(primals, tuple)
     ps, ts = (
         ((primals,), (tangents,))
@@ -403,3 +412,13 @@ def hvp(function: Function, primals: Any, tangents: Any, *rest: Any, **kwargs: A
     of_all = grad(lambda *p: entered(function)(*p, *rest, **kwargs), argnums=tuple(range(len(ps))))
     found = jvp(of_all, ps, ts)[1]
     return found[0] if len(ps) == 1 else found
+
+
+def _products(function: Function) -> Function:
+    """Of a jitted function its `hvp`, jitted."""
+    return derived(
+        function,
+        ("hvp",),
+        lambda f: lambda p, t, *rest, **kwargs: hvp(f, p, t, *rest, **kwargs),
+        _products,
+    )

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from .. import ops
 from ..checks import describe
+from ..compiled.effects import write_back
 from ..compiled.jitted import Jitted
-from ..errors import ShapeError
+from ..compiled.travelling import of_plain
+from ..errors import ShapeError, TracegradError
 from ..ir.dispatch import STATE
 from ..ir.evaluate import evaluate_batched
+from ..ir.trace import user_line
 from ..sizes import same
 from ..staging.session import staged
 from ..tape.hooks import boxed
-from ..tensor import Tensor
+from ..tensor import Boxed, Tensor
 from ..transforms.derive import with_axis
 from ..transforms.tracing import (
     check_leaf,
@@ -39,17 +44,19 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
                 whole), or one for all; may be a tree prefix
     out_axes    where the results get the axis, likewise
 
-    The function is traced once for a single item, so it must not branch on values. Nests with
-    itself, jit and all derivatives.
+    The function is traced once for a single item. What it writes into its arguments is written into
+    the given ones, as calls on the slices would; what is written into one that is not mapped has to
+    be the same for all items (TracegradError). Nests with itself, jit and all derivatives.
 
     >>> import numpy as np
     >>> import tracegrad as tg
     >>> tg.vmap(np.dot, in_axes=(0, None))(np.eye(2), np.array([3.0, 4.0]))
     array([3., 4.])
     """
+    again = functools.partial(vmap, in_axes=in_axes, out_axes=out_axes)
     if isinstance(function, Jitted):
         return function.derive(
-            ("vmap", repr(in_axes), repr(out_axes)), lambda f: vmap(f, in_axes, out_axes)
+            ("vmap", repr(in_axes), repr(out_axes)), lambda f: vmap(f, in_axes, out_axes), again
         )
 
     def mapped(*args: Any, **kwargs: Any) -> Any:
@@ -113,15 +120,36 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
             boxed(Tensor, plain(r)) if t else plain(r)
             for r, t in zip(results, traced.out_boxed, strict=True)
         ]
-        own = [
-            np.array(r) if isinstance(r, np.ndarray) and not r.flags.writeable else r for r in faces
-        ]
+        written = [leaves[k] for k in traced.writes]
+        own = [ops.positive(r) if _of_others(r, written) else r for r in faces]
+        for k, new, place in zip(traced.writes, outs[count:], out_places[count:], strict=False):
+            if places[k] is None and place is not None:
+                raise TracegradError(
+                    f"{user_line()}: vmap: {_name(function)} writes into an argument that is not "
+                    "mapped, each item something else. Map the argument (in_axes), or return the "
+                    "new value."
+                )
+            whole = new if places[k] is None else with_axis(new, place, size, places[k])
+            write_back(leaves[k], plain(whole))
         return unflatten(traced.out_spec, own)
 
-    mapped.__name__ = f"vmap_{getattr(function, '__name__', 'function')}"
-    mapped.__doc__ = getattr(function, "__doc__", None)
-    mapped.__wrapped__ = function  # type: ignore[attr-defined]
-    return mapped
+    mapped.__name__ = f"vmap_{_name(function)}"
+    return of_plain(mapped, function, again)
+
+
+def _name(function: Callable[..., Any]) -> str:
+    name: str = getattr(function, "__name__", "function")
+    return name
+
+
+def _of_others(result: Any, written: list[Any]) -> bool:
+    """Whether an array is no memory that the caller may keep and write to."""
+    data, *others = (x._data if isinstance(x, Boxed) else x for x in (result, *written))
+    if not isinstance(data, np.ndarray):
+        return False
+    return (data is result and not data.flags.writeable) or any(
+        isinstance(x, np.ndarray) and np.may_share_memory(x, data) for x in others
+    )
 
 
 def argument_axes(in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int | None]:

@@ -3,7 +3,6 @@ of operations with their parameters."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -77,22 +76,3 @@ def insert(op: Op | Placed, params: dict[str, Any], x: Any, y: Any) -> Any:
     given = {n: x.array_type.seen if n == "like" else params[n] for n in rule.keywords}
     inside = rule.function(ops.broadcast_to(np.ones((), y.dtype), y.shape), **given)
     return ops.where(ops.not_equal(inside, 0), rule.function(y, **given), x)
-
-
-def copies(shape: Sequence[Any], view: Sequence[tuple[Any, dict[str, Any]]]) -> bool:
-    """Whether NumPy would have to copy for the last step of a view, given that the base lies in C
-    order."""
-    if len(view) == 1 or not all(isinstance(s, int) for s in shape):
-        return False
-    # Strides alone decide; the one element behind them is never read.
-    strides = [8 * int(np.prod(shape[k + 1 :], dtype=np.int64)) for k in range(len(shape))]
-    memory = np.lib.stride_tricks.as_strided(np.empty(1), shape, strides)
-    for op, params in view[:-1]:
-        if op not in (reshape_op, transpose_op, slice_op):
-            return False
-        memory = op.evaluate(memory, **params)
-    try:
-        np.reshape(memory, view[-1][1]["shape"], copy=False)
-    except ValueError:
-        return True
-    return False

@@ -30,7 +30,8 @@ from ..tape.mode import MODE
 from ..tape.saved import before_write
 from ..tape.versions import Uncounted
 from ..types import show
-from .views import copies, insert, note_write, shown
+from .strides import copies
+from .views import insert, note_write, shown
 from .write_checks import MADE_IN, OF_FUNCTION, Untracked, WriteChecks, untracked
 
 CHANGING = (

@@ -8,12 +8,14 @@ gets the same symbol.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .._codegen import integers
+from ..sizes.size import Size
 from ..types import Int
 from .dispatch import STATE, Value
 from .graph import Atom, Literal, Node, Var
@@ -77,6 +79,12 @@ class Forms:
             return  # a parameter that cannot be compared
         if earlier is not node.outputs:
             self.same.update(zip(node.outputs, earlier, strict=True))
+        elif node.op.between is not None and _integral(out) and all(map(_integral, node.inputs)):
+            value, divisor = map(self.form, node.inputs)
+            if isinstance(divisor, int) and divisor > 0:
+                ends = node.op.between(smallest(value), largest(value), divisor)
+                if ends is not None:
+                    self.ranges[str(self.form(out))] = ends[0], ends[1] + 1
 
     def key(self, atom: Atom) -> Any:
         """What makes operands equal."""
@@ -96,6 +104,8 @@ def form_of(x: Any) -> Int:
     if isinstance(data, Var):
         form: Int = data.trace.forms.of(data)
         return form
+    if type(data) is Size:
+        return data.form  # which an array of it would make one number
     return data if isinstance(data, integers.Integer) else int(np.asarray(data))
 
 
@@ -133,4 +143,70 @@ def smallest(form: Int) -> Int | None:
     return None if found is None else -found
 
 
-__all__ = ["bounded", "form_of", "largest", "smallest", "unknown"]
+class About(NamedTuple):
+    """What is known of the integers among the inputs of a graph, in an order that is always the
+    same for the same surroundings."""
+
+    forms: tuple[Int | None, ...] = ()
+    """The expression of each input; None for what is no integer, or not known."""
+    ranges: tuple[tuple[str, Int, Int], ...] = ()
+    """Of symbols in these the least value, and one above the largest."""
+
+    def tell(self, trace: Trace, inputs: Sequence[Any]) -> None:
+        """Let an open trace know it of its inputs."""
+        for x, form in zip(inputs, self.forms, strict=False):
+            if form is not None:
+                trace.forms.known[x._data] = form
+        trace.forms.ranges.update({name: (low, end) for name, low, end in self.ranges})
+
+
+def about(
+    values: Sequence[Any],
+    numbers: Mapping[int, Int] | None = None,
+    sizes: Mapping[str, Any] | None = None,
+) -> About:
+    """What is known of operands in the innermost open trace; of running code nothing, since their
+    values are others at the next call. Of the `numbers` of steps, which no operand gives, the
+    places among the inputs and how many steps there are; of `sizes` that are known late what they
+    are."""
+    forms: list[Int | None] = [_told(x) if STATE.traces else None for x in values]
+    known = {item for trace in STATE.traces for item in trace.forms.ranges.items()}
+    ranges = dict(known)
+    depth = len(STATE.traces)
+    for k, length in (numbers or {}).items():
+        name = f"{UNKNOWN}{depth}n"
+        forms[k], ranges[name] = integers.symbol(name), (0, form_of(length))
+    counts = {name: _told(x) for name, x in (sizes or {}).items() if STATE.traces}
+    ranges |= {name: (n, n + 1) for name, n in counts.items() if n is not None}
+    named: dict[str, Int] = {}
+    todo = sorted([f for f in forms if f is not None], key=lambda f: len(integers.symbols(f)) > 1)
+    found: list[tuple[str, Int, Int]] = []
+    todo += [integers.symbol(name) for name in counts]
+    while todo:
+        for name in sorted(integers.symbols(todo.pop(0))):
+            if name not in named and (name.startswith(UNKNOWN) or name in ranges):
+                own = name.startswith(UNKNOWN)
+                named[name] = integers.symbol(f"{UNKNOWN}{depth}.{len(named)}" if own else name)
+                if name in ranges:
+                    found.append((name, *ranges[name]))
+                    todo.extend(ranges[name])
+    return About(
+        tuple([None if f is None else integers.substitute(f, named) for f in forms]),
+        tuple(
+            [
+                (str(named[n]), integers.substitute(low, named), integers.substitute(end, named))
+                for n, low, end in found
+            ]
+        ),
+    )
+
+
+def _told(x: Any) -> Int | None:
+    """The expression of an operand; None for an array of one integer, which may be written to."""
+    data = x._data if isinstance(x, Value) else x
+    if isinstance(data, Var):
+        return form_of(data) if _integral(data) and data.trace is not None else None
+    return int(data) if isinstance(data, np.integer) else None
+
+
+__all__ = ["About", "about", "bounded", "form_of", "largest", "smallest", "unknown"]

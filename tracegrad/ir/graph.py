@@ -117,6 +117,12 @@ class Node:
         """The same for other operands, with results of its own."""
         return self.replace(inputs, outputs=tuple([Var(v.type, v.name) for v in self.outputs]))
 
+    @property
+    def effects(self) -> bool:
+        """Whether it does something for its own sake, so that it must stay though nothing reads
+        it."""
+        return self.op.effects or (self.op.variadic and any(g.effects for g in self.subgraphs()))
+
     def subgraphs(self) -> Iterator[Graph]:
         """The graphs in the parameters: regions, called graphs."""
         for value in self.params.values():
@@ -152,6 +158,14 @@ class Graph:
     def replace(self, **changes: Any) -> Graph:
         """A copy with other fields, and nothing memoised."""
         return replace(self, derived={}, **changes)
+
+    @property
+    def effects(self) -> bool:
+        """Whether one of the nodes does something for its own sake."""
+        found = self.derived.get("effects")
+        if found is None:
+            found = self.derived["effects"] = any(n.effects for n in self.nodes)
+        return bool(found)
 
     def subgraphs(self) -> Iterator[Graph]:
         """The graphs in the nodes' parameters."""

@@ -97,6 +97,8 @@ class Op(records.Record):
                 is that input
     symbolic    what it is of integers, on integer expressions: sizes and counts are followed
                 through it
+    between     of integers, given the least and the largest first operand (None: not known) and a
+                positive number as the second: the least and the largest result, None if not known
     inlined     whether it stands for the nodes of `params["graph"]`, which take its place when a
                 graph is compiled
     weak        whether of Python's numbers it gives such a number, which raises no dtype
@@ -135,6 +137,7 @@ class Op(records.Record):
     neutral: tuple[float | None, ...] = ()
     passes: int | None = None
     symbolic: Callable[..., Any] | None = None
+    between: Callable[[Any, Any, int], tuple[Any, Any] | None] | None = None
     inlined: bool = False
     weak: bool = False
     flops: Callable[..., int] | None = None

@@ -76,6 +76,9 @@ class Trace:
         self.text = ""
         """Where the program made a text of a value whose elements are not known, and of which type
         it is."""
+        self.failing: Any = None
+        """The number of the exception with which the program is about to end, and what records it
+        (staging/failing.py)."""
         self.keep_lines = keep_lines
         self.where = ""
         self.note = ""
@@ -219,7 +222,10 @@ class Trace:
             where, instruction, names = user_place(self.opened)
             if not self.nameless:
                 self._assign(names, instruction, outputs)
-        self.nodes.append(Node(op, atoms, params, outputs, where, self.note))
+        node = Node(op, atoms, params, outputs, where, self.note)
+        if not outputs and not node.effects:
+            return outputs  # a branch or a loop that gives nothing
+        self.nodes.append(node)
         if len(self.nodes) > self.most and self.over is not None:
             self.most = self.over(self)
         return outputs
@@ -262,6 +268,8 @@ class Trace:
     def finish(self, outputs: Sequence[Any], made_by: str = "trace") -> tuple[Graph, list[Any]]:
         """The graph, whose inputs are the declared ones and then the captures, and the captured
         objects in that order."""
+        if self.failing is not None:
+            self.failing.record()
         for key, (x, _, _) in self.contents.items():
             self.unchanged(key, x)
         if self.text:

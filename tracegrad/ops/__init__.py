@@ -14,8 +14,12 @@ from .arrays import concatenation, creation, shape, slices, windows
 from .elementwise import (
     arithmetic, comparison, derived, elementary, logic, powers, special, trigonometric,
 )
-from .matrices import linalg, products, spectral, systems, triangular
+from .fourier import functions as fft
+from .fourier import transforms
+from .matrices import functions_of_matrices, linalg, products, spectral, systems, triangular
+from .numerics import filters
 from .places import gathering, indexing
+from .scipy_special import functions as special_functions
 from .totals import reductions, scans, sorting, statistics
 from .places.along import (
     gather, index_add, index_copy, index_select, put_along_axis, scatter, scatter_add, take,
@@ -118,6 +122,7 @@ OPS: tuple[Op, ...] = (
     *trigonometric.OPS, *comparison.OPS, *special.OPS, *creation.OPS, *random.OPS, *gathering.OPS,
     *reductions.OPS, *scans.OPS, *indexing.OPS, *products.OPS, *logic.OPS, *statistics.OPS,
     *sorting.OPS, *triangular.OPS, *spectral.OPS, *systems.OPS, *windows.OPS,
+    *filters.OPS, *functions_of_matrices.OPS, *transforms.OPS, *special_functions.OPS,
 )
 
 __all__ = [
@@ -131,25 +136,26 @@ __all__ = [
     "degrees", "diag", "diag_embed", "diagflat", "diagonal", "diff", "digamma", "div", "divmod",
     "dot", "dstack", "dynamic_slice", "dynamic_update_slice", "einsum", "embed", "empty",
     "empty_like", "entr", "equal", "erf", "erfc", "erfinv", "exp", "exp2", "expand", "expand_dims",
-    "expit", "expm1", "eye", "fabs", "factorial", "fix", "flatten", "flip", "fliplr", "flipud",
-    "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "full", "full_like", "gamma",
-    "gammaln", "gather", "getitem", "greater", "greater_equal", "heaviside", "hsplit", "hstack",
-    "hypot", "identity", "imag", "index_add", "index_add_at", "index_copy", "index_select",
-    "index_update", "indices", "inner", "interp", "invert", "iota", "isclose", "isfinite", "isinf",
-    "isnan", "isneginf", "isposinf", "kron", "left_shift", "less", "less_equal", "lgamma", "linalg",
-    "linear_recurrence", "linspace", "log", "log10", "log1p", "log2", "log_sigmoid", "log_softmax",
-    "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor", "logit",
-    "logspace", "logsumexp", "manual_seed", "matmul", "matrix_transpose", "max", "maximum", "mean",
-    "median", "meshgrid", "min", "minimum", "mm", "mod", "moveaxis", "mul", "multi_dot", "mv",
-    "nan_to_num", "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanquantile",
-    "nansum", "ndtr", "ndtri", "neg", "nonzero", "norm", "not_equal", "one_hot", "ones",
-    "ones_like", "outer", "pad", "percentile", "permute", "polygamma", "positive", "pow", "power",
-    "prod", "psi", "ptp", "put_along_axis", "quantile", "rad2deg", "radians", "ravel", "real",
-    "reciprocal", "relu", "remainder", "repeat", "reshape", "right_shift", "rint", "roll", "rot90",
-    "round", "scatter", "scatter_add", "searchsorted", "sigmoid", "sign", "signbit", "sin", "sinc",
-    "sinh", "slice_array", "slice_put", "softmax", "softplus", "sort", "split", "sqrt", "square",
-    "squeeze", "stack", "std", "strong_mul", "sub", "sum", "sum_axes", "sum_to", "swapaxes", "take",
-    "take_along_axis", "tan", "tanh", "tensordot", "tile", "topk", "trace", "transpose",
-    "trapezoid", "tri", "tril", "triu", "trunc", "unbind", "var", "vdot", "vecdot", "vector_norm",
-    "vsplit", "vstack", "where", "xlog1py", "xlogy", "zeros", "zeros_like",
+    "expit", "expm1", "eye", "fabs", "factorial", "fft", "fix", "flatten", "flip", "fliplr",
+    "flipud", "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "full", "full_like",
+    "gamma", "gammaln", "gather", "getitem", "greater", "greater_equal", "heaviside", "hsplit",
+    "hstack", "hypot", "identity", "imag", "index_add", "index_add_at", "index_copy",
+    "index_select", "index_update", "indices", "inner", "interp", "invert", "iota", "isclose",
+    "isfinite", "isinf", "isnan", "isneginf", "isposinf", "kron", "left_shift", "less",
+    "less_equal", "lgamma", "linalg", "linear_recurrence", "linspace", "log", "log10", "log1p",
+    "log2", "log_sigmoid", "log_softmax", "logaddexp", "logaddexp2", "logical_and", "logical_not",
+    "logical_or", "logical_xor", "logit", "logspace", "logsumexp", "manual_seed", "matmul",
+    "matrix_transpose", "max", "maximum", "mean", "median", "meshgrid", "min", "minimum", "mm",
+    "mod", "moveaxis", "mul", "multi_dot", "mv", "nan_to_num", "nanmax", "nanmean", "nanmedian",
+    "nanmin", "nanpercentile", "nanquantile", "nansum", "ndtr", "ndtri", "neg", "nonzero", "norm",
+    "not_equal", "one_hot", "ones", "ones_like", "outer", "pad", "percentile", "permute",
+    "polygamma", "positive", "pow", "power", "prod", "psi", "ptp", "put_along_axis", "quantile",
+    "rad2deg", "radians", "ravel", "real", "reciprocal", "relu", "remainder", "repeat", "reshape",
+    "right_shift", "rint", "roll", "rot90", "round", "scatter", "scatter_add", "searchsorted",
+    "sigmoid", "sign", "signbit", "sin", "sinc", "sinh", "slice_array", "slice_put", "softmax",
+    "softplus", "sort", "split", "sqrt", "square", "squeeze", "stack", "std", "strong_mul", "sub",
+    "sum", "sum_axes", "sum_to", "swapaxes", "take", "take_along_axis", "tan", "tanh", "tensordot",
+    "tile", "topk", "trace", "transpose", "trapezoid", "tri", "tril", "triu", "trunc", "unbind",
+    "var", "vdot", "vecdot", "vector_norm", "vsplit", "vstack", "where", "xlog1py", "xlogy",
+    "zeros", "zeros_like",
 ]

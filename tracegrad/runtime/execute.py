@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import config
 from .._codegen import inplace, integers, kernel, loading, locks
+from ..control.check import error_of
 from ..ir.graph import Graph, Var
 from ..ir.recording import span
 from ..schedule import schedule
@@ -66,7 +67,7 @@ class Compiled:
             )
             if made.at_hand:
                 stage.rename(f"{graph.name}: load")
-        self.entry, self.strict = made.call, made.strict
+        self.entry, self.strict, self.address = made.call, made.strict, made.address
         self.symbols = tuple(graph.sizes.hints)
         self.layouts = layouts
         self.in_dtypes = tuple(b.dtype for b in inputs)
@@ -129,7 +130,11 @@ def failure(program: Any, code: int, value: int) -> Exception:
             f"{program.name}: no memory for {value} bytes that a loop keeps for its "
             "derivative; see tg.checkpoint"
         )
-    text = program.errors[code - 1].replace("{value}", str(value))
+    text = program.errors[code - 1]
+    if (error := error_of(text)) is not None:
+        raised: Exception = error
+        return raised
+    text = text.replace("{value}", str(value))
     if text.startswith("RuntimeError: "):
         return RuntimeError(text.removeprefix("RuntimeError: "))
     return IndexError(text) if "index" in text else np.linalg.LinAlgError(text)

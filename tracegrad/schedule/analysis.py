@@ -26,6 +26,7 @@ OPAQUE = (
     lowering.Scan,
     lowering.Scatter,
     lowering.Region,
+    lowering.Effect,
     lowering.ArgReduce,
 )
 

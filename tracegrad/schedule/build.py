@@ -10,6 +10,7 @@ from .._codegen import integers, kernel, lowering
 from ..ir.graph import Atom, Graph, Node, Var, print_graph
 from ..ops.arrays.shape import transpose_op
 from ..sizes import SIZES
+from ..sizes.signs import positive
 from ..transforms.sizes import counted, told_apart
 from ..types import ArrayType, Int, Shape
 from .analysis import Analysis
@@ -39,6 +40,14 @@ LONG_ROW = 4096
 """Work that the threads of many blocks should share."""
 FEWEST_ROWS, MANY_BLOCKS = 32, 1024
 """What a block of threads combines at least, and about how many blocks combine it all."""
+
+WHOLE = (
+    lowering.Library,
+    lowering.Kernel,
+    lowering.Scatter,
+    lowering.Region,
+    lowering.Effect,
+)
 
 NOWHERE: Mapping[Var, Storage] = {}
 
@@ -226,7 +235,9 @@ class Builder:
         inner = _largest(
             [integers.product([a.extent for a in (*t.axes[1:], *t.lanes)]) for t in bundle]
         )
-        rows = self.block if inner == 0 else integers.floordiv(self.block, inner)
+        # Rows may have no elements at some sizes.
+        width = inner if positive(inner) else integers.maximum(inner, 1)
+        rows = integers.floordiv(self.block, width)
         if self.device and inner != 0:
             # A few blocks per processor, so that there is little to combine.
             rows = integers.maximum(FEWEST_ROWS, integers.floordiv(extent, MANY_BLOCKS))
@@ -391,7 +402,7 @@ class Builder:
         if not any(v in analysis.stored for v in node.outputs):
             return []
         rule = node.op.lowering
-        if isinstance(rule, (lowering.Library, lowering.Kernel, lowering.Scatter, lowering.Region)):
+        if isinstance(rule, WHOLE):
             return self.whole.tasks_of(node)
         if isinstance(rule, (lowering.Reduce, lowering.Scan, lowering.ArgReduce)):
             task = reduce_task(e, var, node, e.storage[var], e.again)

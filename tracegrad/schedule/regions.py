@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from .._codegen import integers, kernel
 from ..ir.graph import Atom, Graph, Node, Var
 from ..ir.loops import Loop
+from ..ir.versions import passed
 from ..types import Int
 from .bounds import at_most_so_large
-from .carries import CarryPlan, in_place, passed
+from .carries import CarryPlan, in_place
 from .lower import Storage, is_small
 from .names import place_of
 from .passes.transpose_short_axes import is_narrow
@@ -54,7 +55,7 @@ def scan(whole: Whole, node: Node) -> None:
 
 def started(whole: Whole, loop: Loop) -> list[Storage]:
     """Where a loop keeps its carries, which have their first values."""
-    carry = [near(whole, c.last) for c in loop.carries]
+    carry = [near(whole, c.last, c.first) for c in loop.carries]
     for dest, c in zip(carry, loop.carries, strict=True):
         whole.fill(dest, c.first)
     return carry
@@ -68,13 +69,15 @@ def next_of(whole: Whole, loop: Loop, carry: Sequence[Storage]) -> tuple[list[St
     )
 
 
-def near(whole: Whole, var: Var) -> Storage:
+def near(whole: Whole, var: Var, first: Atom | None = None) -> Storage:
     """Where a loop keeps a carry: where its last value goes; if it is small or narrow, in a
-    place of its own, which may change."""
+    place of its own, which may change, but where the first value of a narrow one lies there
+    already, as a loop outside of this one keeps it."""
     where, size = whole.emitter.storage[var], var.type.size
+    there = isinstance(first, Var) and whole.emitter.storage.get(first) == where
     own = (
         is_small(var.type.shape)
-        or is_narrow(var.type.shape)
+        or (is_narrow(var.type.shape) and not there)
         or (where.prefix and isinstance(size, int) and size <= NEAR)
     )
     return whole.builder.buffer(f"{whole.emitter.names.of(var)}_now", var, "temp") if own else where

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .._codegen import integers, kernel, lowering
-from ..dtypes import INT64
+from ..dtypes import BOOL, INT64
 from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..ops.arrays.shape import transpose_op
 from ..ops.elementwise.derived import mul_op
@@ -191,6 +191,8 @@ class Whole:
                 taped(self, node)
             case lowering.BLOCK:
                 regions.block(self, node)
+            case lowering.CHECK:
+                self.check(node)
             case other:
                 raise AssertionError(f"no code for {node.op.name} ({other})")
 
@@ -287,6 +289,17 @@ class Whole:
             self.builder.flush_parallel(body.statements)
         for dest, v in back:
             self.fill(dest, v)
+
+    # --- effects ----------------------------------------------------------------------------------
+
+    def check(self, node: Node) -> None:
+        """Record the error whose number the operand is."""
+        e = self.emitter
+        code = e.element(node.inputs[0], ())
+        for k, text in enumerate(node.params["errors"]):
+            number = kernel.Literal(k + 1, INT64)
+            fine = kernel.Apply("{x} != {y}", (("x", code), ("y", number)), BOOL)
+            e.emit(kernel.Check(fine, e.error(text), number))
 
     # --- scatter ----------------------------------------------------------------------------------
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import operator
+import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,8 +21,10 @@ from ..transforms.tracing import leaf_type
 from ..transforms.weak import kind_of
 from ..tree import unflatten
 from ..types import ArrayType
-from .places import MISSING, BoxPlace, Place, VariablePlace, traced, unknown, variables
-from .regions import Refused, Want, is_static, parts, run
+from .aliases import root_of
+from .looks import Looks
+from .places import MISSING, BoxPlace, StagedPlace, VariablePlace, traced, unknown, variables
+from .regions import ENDED, Raised, Refused, Want, contents_of, is_static, parts, run
 from .session import Session, current
 
 MOST = 64
@@ -35,18 +39,24 @@ class _Side:
     """What a branch leaves in a place: the structure, and of each leaf its type, or itself where it
     is no array."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, session: Session, value: Any, ended: bool = False) -> None:
         self.missing = value is MISSING
+        self.ended = ended
+        """Whether the branch ends with an exception, so that it does not matter what it leaves."""
         self.value = value
         leaves, self.spec = parts(() if self.missing else value)
         self.leaves = leaves
         self.kinds = [None if is_static(x) else leaf_type(x) for x in leaves]
         trace = STATE.traces[-1] if STATE.traces else None
-        self.outer = any(
-            isinstance(x, np.ndarray)
-            or (isinstance(x, Boxed) and getattr(x._data, "trace", None) is not trace)
-            for x in leaves
-        )
+        roots = [root_of(x) for x in leaves if getattr(x, "shape", ())]
+        self.outer = [
+            weakref.ref(r)
+            for root in roots
+            for r in (root, *session.sources(root))
+            if isinstance(r, np.ndarray)
+            or (isinstance(r, Boxed) and getattr(r._data, "trace", None) is not trace)
+        ]
+        """The arrays that were there before the branch."""
 
 
 class _Agreed:
@@ -56,16 +66,18 @@ class _Agreed:
         self.name, self.reason = name, ""
         first = next(s for s in sides if not s.missing)
         self.spec, self.same = first.spec, False
-        self.fixed_value = first.value
-        self.outer = any(s.outer for s in sides)
-        """Whether it is, on one side, an array that was there before."""
-        self.fixed = list(first.leaves)
+        self.fixed_value: Any = MISSING
+        self.outer = [s.outer for s in sides]
+        """The arrays that were there before, which it may be on each side."""
+        self.fixed = [
+            x if k is None else None for x, k in zip(first.leaves, first.kinds, strict=True)
+        ]
         self.kinds: list[ArrayType | None] = list(first.kinds)
         for s in sides:
             if s.missing or s is first:
                 continue
             if s.value is first.value:
-                self.same = True
+                self.same, self.fixed_value = True, s.value
                 return
             if s.spec != self.spec:
                 raise Refused(
@@ -90,15 +102,41 @@ class _Agreed:
                     promote(kind_of(a), kind_of(b)), a.shape, a.weak and b.weak
                 )
 
-    def leaves(self, value: Any) -> list[Any]:
+    def fits(self, side: _Side) -> bool:
+        """Whether a branch can return what it leaves in this form."""
+        if self.same or side.missing:
+            return True
+        return side.spec == self.spec and all(
+            (a is None) == (b is None) and (a is None or b is None or same_shape(a.shape, b.shape))
+            for a, b in zip(self.kinds, side.kinds, strict=True)
+        )
+
+    def like(self, other: _Agreed | None) -> bool:
+        """Whether it is the same form."""
+        return (
+            other is not None
+            and (self.same, self.spec) == (other.same, other.spec)
+            and (
+                self.same
+                or (self.kinds == other.kinds and all(map(same_object, self.fixed, other.fixed)))
+            )
+        )
+
+    def bare(self) -> _Agreed:
+        """The form alone, without what it was found at."""
+        found = copy.copy(self)
+        found.fixed_value, found.outer = MISSING, []
+        return found
+
+    def leaves(self, value: Any, contents: dict[int, Any]) -> list[Any]:
         """The leaves of a branch's value as the branch returns them."""
         if self.same:
             return []
         if value is MISSING:
-            return [ops.zeros(k.shape, k.dtype) for k in self.kinds if k is not None]
+            return [nothing(k) for k in self.kinds if k is not None]
         return [
             x if k.weak or leaf_type(x).weak or x.dtype == k.dtype else ops.convert(x, k.dtype)
-            for x, k in zip(parts(value)[0], self.kinds, strict=True)
+            for x, k in zip(contents_of(parts(value)[0], contents), self.kinds, strict=True)
             if k is not None
         ]
 
@@ -108,6 +146,13 @@ class _Agreed:
             f if k is None else found.pop(0) for k, f in zip(self.kinds, self.fixed, strict=True)
         ]
         return unflatten(self.spec, leaves)
+
+
+def nothing(kind: ArrayType) -> Any:
+    """A zero of a type, for what nobody reads."""
+    if kind.weak:
+        return {"f": 0.0, "c": 0j, "b": False}.get(kind.dtype.kind, 0)
+    return ops.zeros(kind.shape, kind.dtype)
 
 
 def same_object(a: Any, b: Any) -> bool:
@@ -147,15 +192,19 @@ def choose(
     line: str,
     test: Any,
     functions: tuple[Callable[[], Any], Callable[[], Any]],
-    places: Sequence[Place],
+    places: Sequence[StagedPlace],
     known: Sequence[str],
     others: Sequence[VariablePlace],
 ) -> list[Any]:
     """Run the first function where the test holds, else the second, as one `cond`: their result."""
-    choices: list[Place] = list(places)
+    looks = Looks(session, line, functions)
+    choices: list[StagedPlace] = [*places, *looks.places(places)]
     flag = flag_of(test, line)
     agreed: list[_Agreed | None] | None = None
     result: _Agreed | None = None
+    if looks.plan is not None and looks.plan[0] == [p.name for p in choices]:
+        _, agreed, result = looks.plan
+    mark = len(session.merged)
     for _ in range(MOST):
         # `cond` looks at the branch where the condition does not hold first.
         sides: list[list[_Side]] = []
@@ -168,7 +217,7 @@ def choose(
         ) -> Callable[[], Any]:
             def body() -> list[Any]:
                 nonlocal agreed, result
-                value, found = run(
+                value, found, contents = run(
                     session,
                     line,
                     functions,
@@ -177,25 +226,29 @@ def choose(
                     others,
                     call,
                 )
-                own = [*map(_Side, found), _Side(value)]
+                ended = value is ENDED
+                own = [
+                    _Side(session, MISSING if ended and not p.lasts else x, ended and not p.lasts)
+                    for p, x in zip(choices, found, strict=True)
+                ]
+                own.append(_Side(session, MISSING if ended else value, ended))
+                del session.merged[mark:]
+                found = [s.value for s in own[:-1]]
+                value = own[-1].value
                 sides.append(own)
-                now = plan
-                last = whole
-                if now is None:
-                    if len(sides) == 1:
+                form = None if plan is None else [*plan, whole]
+                if len(sides) == 1:
+                    if form is None or not _all_fit(form, own):
+                        if ended:
+                            return []
                         # As long as nothing is known of the other branch: as if it did the same.
-                        now = [
-                            _agree(p, [s, s], line) for p, s in zip(choices, own[:-1], strict=True)
-                        ]
-                        last = _agree(None, [own[-1], own[-1]], line)
-                        return _returned(now, found, last, value)
-                    pairs = [list(pair) for pair in zip(*sides, strict=True)]
-                    agreed = [
-                        _agree(p, pair, line) for p, pair in zip(choices, pairs[:-1], strict=True)
-                    ]
-                    result = _agree(None, pairs[-1], line)
+                        form = _forms(choices, [own, own], line)
+                    return _returned(form, found, value, contents)
+                now = _forms(choices, sides, line)
+                *agreed, result = now
+                if form is None or not _all_fit(form, sides[0]) or not _all_like(now, form):
                     raise _Replan
-                return _returned(now, found, last, value)
+                return _returned(now, found, value, contents)
 
             return body
 
@@ -204,14 +257,19 @@ def choose(
         except _Replan:
             continue
         except Want as want:
-            choices.extend(want.places)
+            if want.depth != len(session.regions):
+                raise
+            wanted = {p.key for p in choices}
+            choices.extend([p for p in want.places if p.key not in wanted])
             agreed, result = None, None
             continue
         break
     else:
         raise Refused(f"{line}: what this branch changes differs from one look to the next")
     assert agreed is not None
-    found = list(given)
+    form = [None if a is None else a.bare() for a in (*agreed, result)]
+    looks.learn(choices[len(places) :], ([p.name for p in choices], form[:-1], form[-1]))
+    found, given = list(given), []
     for p, a in zip(choices, agreed, strict=True):
         if a is None:
             _unbound(session, p, line, "no branch of the condition binds it for certain")
@@ -220,37 +278,75 @@ def choose(
             p.put(a.fixed_value)
             continue
         value = a.built(found)
-        if a.outer and not isinstance(p, BoxPlace):
-            session.merge(value, line)
         if a.reason and p.name not in known:
             _unbound(session, p, line, a.reason)
         else:
             p.put(value)
+            if not isinstance(p, BoxPlace):
+                given.append((a, value))
     for o in others:
         o.put(MISSING)
-    return [] if result is None else [result.fixed_value if result.same else result.built(found)]
+    if result is None:
+        # Both branches end with an exception.
+        raise Raised
+    whole = result.fixed_value if result.same else result.built(found)
+    if not result.same:
+        given.append((result, whole))
+    _remember(session, given, line)
+    return [whole]
 
 
-def _start(p: Place) -> Any:
+Forms: TypeAlias = list[_Agreed | None]
+
+
+def _forms(choices: Sequence[StagedPlace], sides: Sequence[Sequence[_Side]], line: str) -> Forms:
+    """What both branches leave, place by place, and what they give."""
+    places: list[StagedPlace | None] = [*choices, None]
+    return [_agree(p, pair, line) for p, pair in zip(places, zip(*sides, strict=True), strict=True)]
+
+
+def _all_fit(forms: Forms, sides: Sequence[_Side]) -> bool:
+    return all(s.missing if a is None else a.fits(s) for a, s in zip(forms, sides, strict=True))
+
+
+def _all_like(now: Forms, before: Forms) -> bool:
+    return all(b is None if a is None else a.like(b) for a, b in zip(now, before, strict=True))
+
+
+def _remember(session: Session, given: Sequence[tuple[_Agreed, Any]], line: str) -> None:
+    """What the values may be: arrays that were there before, or on one side both the same."""
+    for a, value in given:
+        roots = [r() for side in a.outer for r in side]
+        partners = [
+            other
+            for b, other in given
+            if b is not a
+            for mine, others in zip(a.outer, b.outer, strict=False)
+            if {id(r()) for r in mine} & {id(r()) for r in others}
+        ]
+        session.merge(value, [*[r for r in roots if r is not None], *partners], line)
+
+
+def _start(p: StagedPlace) -> Any:
     return MISSING if isinstance(p, BoxPlace) else p.get()
 
 
 def _returned(
-    now: Sequence[_Agreed | None], found: Sequence[Any], last: _Agreed | None, value: Any
+    forms: Forms, found: Sequence[Any], value: Any, contents: dict[int, Any]
 ) -> list[Any]:
     leaves: list[Any] = []
-    for a, v in zip(now, found, strict=True):
-        leaves += [] if a is None else a.leaves(v)
-    return leaves + ([] if last is None else last.leaves(value))
+    for a, v in zip(forms, [*found, value], strict=True):
+        leaves += [] if a is None else a.leaves(v, contents)
+    return leaves
 
 
-def _agree(p: Place | None, pair: Sequence[_Side], line: str) -> _Agreed | None:
+def _agree(p: StagedPlace | None, pair: Sequence[_Side], line: str) -> _Agreed | None:
     if all(s.missing for s in pair):
         return None
     name = "the result" if p is None else p.name
     made = _Agreed(readable(name), pair, line)
     for k, s in enumerate(pair):
-        if s.missing:
+        if s.missing and not s.ended:
             made.reason = f"the branch at {line} leaves it unbound {SIDES[k]}"
     return made
 
@@ -260,7 +356,7 @@ def readable(name: str) -> str:
     return {"_tg_result": "what the function returns"}.get(name, name)
 
 
-def _unbound(session: Session, p: Place, line: str, reason: str) -> None:
+def _unbound(session: Session, p: StagedPlace, line: str, reason: str) -> None:
     p.put(MISSING)
     session.unbound[p.name] = reason
 
@@ -297,8 +393,19 @@ class Branches:
             functions,
             variables(functions, names),
             known,
-            variables(functions, checked(others, place)),
+            variables(functions, others),
         )
+
+    def decided(self, line: int, test: Any) -> Any:
+        """A condition that only Python can decide, since its statement stays as it is."""
+        if current() is not None and STATE.traces and unknown(test):
+            raise Refused(
+                f"{self.line_of(line)}: this condition depends on a traced value, and stands in a "
+                "'try', a 'match' or a 'with' (or in a loop with a jump out of one), which stay as "
+                "they are. Compute the value outside of that statement, or in a function that the "
+                "statement calls."
+            )
+        return test
 
     def either(
         self, line: int, test: Any, then: Callable[[], Any], other: Callable[[], Any]
@@ -374,21 +481,10 @@ def compare(name: str, a: Any, b: Any) -> Any:
     return getattr(operator, name)(a, b)
 
 
-def checked(others: Sequence[str], line: str) -> list[str]:
-    """The names; Refused where one is a variable of the module."""
-    for n in others:
-        if n.startswith("*"):
-            raise Refused(
-                f"{line}: the statements below bind the global variable {n[1:]!r}, which a branch "
-                "or a loop on traced values cannot carry. Return it instead."
-            )
-    return list(others)
-
-
 def _nothing() -> None:
     return None
 
 
 __all__ = [
-    "Branches", "checked", "choose", "compare", "flag_of", "readable", "same_object",
+    "Branches", "choose", "compare", "flag_of", "readable", "same_object",
 ]  # fmt: skip

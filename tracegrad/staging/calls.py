@@ -6,6 +6,7 @@ from __future__ import annotations
 import builtins
 import functools
 import math
+from abc import ABCMeta
 from collections.abc import Callable
 from types import BuiltinMethodType, FunctionType, MethodType
 from typing import Any
@@ -14,16 +15,16 @@ import numpy as np
 
 from .. import ops
 from .._codegen import loading
-from ..control.repeat import loop_while
 from ..ir.dispatch import STATE
 from ..ir.trace import user_line
 from ..ops.elementwise.arithmetic import number
 from ..tensor import Boxed
+from .aliases import arrays_of, root_of
 from .constructors import boxed, made
 from .functions import is_dispatcher
 from .iterables import COUNTED, Backwards, by_number, counted, numbered, side_by_side
 from .places import any_in, followed, unknown
-from .regions import Refused
+from .regions import Refused, born, is_born
 from .session import Session, current
 
 NUMPY: Any = np
@@ -51,15 +52,23 @@ def _log(x: Any, base: Any = None) -> Any:
 
 
 def _int(x: Any = 0) -> Any:
-    x = _real(_one(x), "int")
-    if x.dtype.kind == "f":
-        # As a loop that must not take a step, which is how a kernel tells of a number.
-        x = loop_while(
-            lambda v: np.logical_not(np.isfinite(v)), lambda v: v * 0, x, 0,
-            "int() of NaN or infinity: there is no such integer",
-        )  # fmt: skip
-        x = np.trunc(x)
     return _weak(ops.convert(x, np.int64))
+
+
+def _finite(helpers: Any, line: int, x: Any) -> Any:
+    """A number that has an integer; the exceptions of Python's `int` for others."""
+    x = _real(_one(x), "int")
+    if x.dtype.kind != "f":
+        return x
+    if not STATE.traces:
+        int(x._data)
+        return np.trunc(x)
+    fine = [ops.logical_not(np.isnan(x)), ops.logical_not(np.isinf(x))]
+    nan = "cannot convert float NaN to integer"
+    helpers.check(line, fine[0], lambda: ValueError(nan))
+    infinite = "cannot convert float infinity to integer"
+    helpers.check(line, fine[1], lambda: OverflowError(infinite))
+    return np.trunc(ops.where(ops.logical_and(*fine), x, 0.0))
 
 
 def _real(x: Any, name: str) -> Any:
@@ -73,6 +82,10 @@ def _real(x: Any, name: str) -> Any:
 def _float(x: Any = 0.0) -> Any:
     x = _real(_one(x), "float")
     return _weak(x if x.dtype == np.float64 else ops.convert(x, np.float64))
+
+
+def _complex(real: Any = 0.0, imag: Any = 0.0) -> Any:
+    return _weak(ops.convert(_one(real + 1j * imag), np.complex128))
 
 
 def _one(x: Any) -> Any:
@@ -138,6 +151,7 @@ OF_TRACED: dict[Any, Callable[..., Any]] = {
     builtins.int: _int,
     builtins.float: _float,
     builtins.bool: _bool,
+    builtins.complex: _complex,
     builtins.sum: _sum,
 }  # fmt: skip
 """Functions of numbers, and what computes them of traced ones."""
@@ -148,6 +162,9 @@ CHANGING = frozenset(
     )
 )
 """Methods that change a list, dict, set or deque."""
+OWN = frozenset(("fill", "sort", "partition", "put", "itemset", "resize"))
+INTO = frozenset(("copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis", "at"))
+"""Methods and functions that write into an array: into their own, and into their first argument."""
 
 
 def called(function: Any) -> str:
@@ -177,22 +194,35 @@ class CallHelpers:
                     self._plain(line, array, (args, kwargs), name)  # type: ignore[attr-defined]
         owner = getattr(function, "__self__", None)
         name = getattr(function, "__name__", "")
+        if session.merged:
+            written = [kwargs.get("out"), owner, args[0] if args and name in INTO else None]
+            for x in arrays_of(written if name in OWN or name in INTO else written[:1]):
+                session.before_write(root_of(x), self.line_of(line))
         if isinstance(owner, np.ndarray) and name == "fill":
             self.set_item(line, args[0], owner, ...)  # type: ignore[attr-defined]
             return None
         if session.regions and name in CHANGING:
             # Of what stands for a list of the user's while it is traced, too.
-            if isinstance(owner, (list, dict, set)) or _stands_in(owner):
+            if (isinstance(owner, (list, dict, set)) and not is_born(session, owner)) or (
+                _stands_in(owner)
+            ):
                 self.effect(line, f"{type(owner).__name__}.{name}")
         new = made(function, args, kwargs) if _hashable(function) else None
         if new is not None:
             return new
         if kind in (FunctionType, MethodType, functools.partial) or is_dispatcher(function):
             found = self._users(session, function, args, kwargs)
+        elif isinstance(function, type) and _is_plain(session, function):
+            # So that the `__init__` of the user's is one of the functions that may be rewritten.
+            found = object.__new__(function)
+            born(session, found)
+            session.version(MethodType(found.__init__.__func__, found))(*args, **kwargs)
         elif kind is type or kind is BuiltinMethodType or kind.__name__ in _KINDS:
             found = self._builtin(session, line, function, args, kwargs)
         else:
             found = self._users(session, function, args, kwargs)
+        if session.regions and isinstance(function, type) and _is_maker(function):
+            born(session, found)
         if type(found) is np.ndarray:
             site = self.code, number
             if site in session.sites and _is_new(found, args):
@@ -206,10 +236,13 @@ class CallHelpers:
             getattr(function, "__name__", "") == "prange"
         ):
             return counted(args)
-        args = tuple([session.version(a) if type(a) in _FUNCTIONS else a for a in args])
+        args, kwargs = _staged(session, args, kwargs)
         return session.version(function)(*args, **kwargs)
 
     def _builtin(self, session: Session, line: int, function: Any, args: Any, kwargs: Any) -> Any:
+        if function is builtins.len and isinstance(args[0], Boxed) and args[0].ndim:
+            # Python's own gives an integer, and so a graph for that size alone.
+            return args[0].shape[0]
         if function is builtins.range:
             return counted(args)
         if function is _PRANGE.get("prange"):
@@ -229,6 +262,8 @@ class CallHelpers:
         except TypeError:
             replaced = None
         if replaced is not None and any(_open(a) for a in args):
+            if function is builtins.int:
+                args = (_finite(self, line, args[0]), *args[1:])
             return replaced(*args, **kwargs)
         if function in (builtins.min, builtins.max) and any_in(args, _open):
             found = _extreme(function.__name__, args, kwargs)
@@ -241,8 +276,21 @@ class CallHelpers:
             return function(values)
         if args and isinstance(args[0], COUNTED) and function in (list, tuple):
             return function(list(args[0]))
-        args = tuple([session.version(a) if type(a) in _FUNCTIONS else a for a in args])
+        args, kwargs = _staged(session, args, kwargs)
         return function(*args, **kwargs)
+
+
+def _staged(session: Session, args: Any, kwargs: Any) -> Any:
+    """The arguments with functions of the user's in their versions, which libraries may call."""
+
+    def version(x: Any) -> Any:
+        if type(x) in _FUNCTIONS:
+            return session.version(x)
+        if type(x) in (list, tuple) and any(type(v) in _FUNCTIONS for v in x):
+            return type(x)(map(version, x))
+        return x
+
+    return tuple(map(version, args)), {k: version(v) for k, v in kwargs.items()}
 
 
 _FUNCTIONS = (FunctionType, MethodType, functools.partial)
@@ -257,6 +305,22 @@ def _open(x: Any) -> bool:
 
 def _stands_in(x: Any) -> bool:
     return type(x).__module__.startswith("tracegrad.surroundings")
+
+
+def _is_plain(session: Session, kind: Any) -> bool:
+    """Whether making an object of a class is to call an `__init__` of the user's."""
+    return (
+        type(kind) in (type, ABCMeta)
+        and kind.__new__ is object.__new__
+        and not getattr(kind, "__abstractmethods__", None)
+        and isinstance(kind.__init__, FunctionType)
+        and session.is_users(kind.__init__.__code__)
+    )
+
+
+def _is_maker(kind: Any) -> bool:
+    """Whether calling a class makes something new: its `__new__` is none of the user's."""
+    return not isinstance(getattr(kind, "__new__", None), FunctionType)
 
 
 def _hashable(f: Any) -> bool:

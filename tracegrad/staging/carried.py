@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from types import CellType
+import weakref
 from typing import Any
-
-import numpy as np
 
 from .. import ops
 from ..dtypes import promote
@@ -16,10 +13,14 @@ from ..transforms.tracing import leaf_type
 from ..transforms.weak import kind_of
 from ..tree import unflatten
 from ..types import ArrayType
+from .aliases import Held
 from .branches import readable, same_object
-from .places import MISSING, BoxPlace, Place, VariablePlace
-from .regions import Refused, is_static, parts
+from .places import MISSING, BoxPlace, StagedPlace
+from .regions import Refused, contents_of, is_static, parts
 from .session import Session
+
+NAMES = 2
+"""What leads to a value that is being looked at: the place it stands in, and who looks."""
 
 
 class Retry(Exception):
@@ -29,22 +30,27 @@ class Retry(Exception):
 class Carried:
     """What a loop hands on in one place."""
 
-    def __init__(self, place: Place, line: str) -> None:
+    def __init__(self, place: StagedPlace, line: str, held: Held) -> None:
         self.place, self.line = place, line
         value = place.get()
         self.shared = isinstance(value, Boxed) and (
-            value._base is not None or sys.getrefcount(value) > ALONE
+            value._base is not None or held.names(weakref.ref(value)) > NAMES
         )
         """Whether other names lead to the array."""
         self.undefined = value is MISSING
         self.bound = not self.undefined
         self.start = value
+        self.others: list[weakref.ref[Any]] = []
+        """Arrays around the loop which it may be after a pass."""
         self.leaves, self.spec = parts(() if self.undefined else value)
         self.fixed = [x if is_static(x) else None for x in self.leaves]
         self.found: Any = None
         """What a step bound that was unbound before: its structure and leaves."""
         self.wanted: dict[int, Any] = {}
         """Leaves whose dtype is another one from the first pass on."""
+        self.began: Any = self.undefined, self.spec, [self._kind(x) for x in self.leaves]
+        self.learnt: list[Any] = []
+        """What was settled."""
 
     @property
     def arrays(self) -> list[int]:
@@ -53,6 +59,7 @@ class Carried:
 
     def settle(self) -> None:
         """Begin anew with what was learnt."""
+        self.learnt.append((self.found, dict(self.wanted)))
         if self.found is not None:
             self.spec, leaves = self.found
             self.leaves = [_zero(x) if isinstance(x, ArrayType) else x for x in leaves]
@@ -62,6 +69,20 @@ class Carried:
             x = self.leaves[k]
             self.leaves[k] = _weak(x, dtype) if leaf_type(x).weak else ops.convert(x, dtype)
         self.wanted = {}
+
+    @staticmethod
+    def _kind(x: Any) -> Any:
+        return type(x) if is_static(x) else leaf_type(x)
+
+    def recall(self, began: Any, learnt: Any) -> None:
+        """Settle what an earlier look found, where that began with the same."""
+        if self.began != began or any(
+            not isinstance(x, ArrayType) for found, _ in learnt if found for x in found[1]
+        ):
+            return
+        for found, wanted in learnt:
+            self.found, self.wanted = found, dict(wanted)
+            self.settle()
 
     def initial(self) -> list[Any]:
         """The leaves that a graph can carry."""
@@ -83,7 +104,7 @@ class Carried:
         value = self.built(given)
         return MISSING if self.undefined else value
 
-    def leave(self, value: Any) -> list[Any]:
+    def leave(self, value: Any, contents: dict[int, Any]) -> list[Any]:
         """The leaves after a step; Retry where more is known of them now."""
         name = readable(self.place.name)
         if value is MISSING:
@@ -93,6 +114,7 @@ class Carried:
         if value is self.start and not self.arrays:
             return []
         leaves, spec = parts(value)
+        leaves = contents_of(leaves, contents)
         if not self.bound:
             self.found = spec, [x if is_static(x) else leaf_type(x) for x in leaves]
             raise Retry
@@ -148,10 +170,10 @@ class Carried:
         if self.arrays or self.undefined:
             self.place.put(value)
             if not isinstance(self.place, BoxPlace) and (
-                self.shared or isinstance(self.start, (list, tuple, np.ndarray))
+                self.shared or self.others or isinstance(self.start, (list, tuple))
             ):
                 # With no pass it is what it was.
-                session.merge(value, self.line)
+                session.merge(value, [self.start, *[r() for r in self.others]], self.line)
 
 
 class ChangedShape(Refused):
@@ -171,14 +193,4 @@ def _weak(x: Any, dtype: Any) -> Any:
     return {"f": float, "c": complex, "i": int, "u": int, "b": bool}[dtype.kind](x)
 
 
-def _count() -> int:
-    variable = VariablePlace("", CellType(object()))
-    value = variable.get()
-    return sys.getrefcount(value)
-
-
-ALONE = _count()
-"""The references to what one variable alone holds, while it is being looked at."""
-
-
-__all__ = ["ALONE", "Carried", "ChangedShape", "Retry"]
+__all__ = ["Carried", "ChangedShape", "Retry"]

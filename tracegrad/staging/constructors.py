@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..faces.numpy import results
 from ..ir.dispatch import STATE
 from ..sizes import SYMBOLIC
 from ..tensor import Array, Boxed, inside
@@ -46,19 +47,36 @@ def _alike(parts: list[Any]) -> list[Any]:
     return parts
 
 
-def array(values: Any, dtype: Any = None, **options: Any) -> Any:
+def array(
+    values: Any, dtype: Any = None, *, copy: bool | None = True, ndmin: int = 0, **options: Any
+) -> Any:
     """`np.array(values, dtype)`."""
     if isinstance(values, Boxed):
-        found = ops.positive(values) if values.dtype.kind != "b" else ops.logical_or(values, False)
-        return found if dtype is None else ops.convert(found, np.dtype(dtype))
-    return stacked(values, dtype)
+        found = _taken(values, dtype, copy)
+    else:
+        found = stacked(values, dtype)
+    missing = ndmin - found.ndim
+    return ops.expand_dims(found, tuple(range(missing))) if missing > 0 else found
 
 
-def asarray(values: Any, dtype: Any = None, **options: Any) -> Any:
+def asarray(values: Any, dtype: Any = None, *, copy: bool | None = None, **options: Any) -> Any:
     """`np.asarray(values, dtype)`."""
     if isinstance(values, Boxed):
-        return values if dtype is None else ops.convert(values, np.dtype(dtype))
+        return _taken(values, dtype, copy)
     return stacked(values, dtype)
+
+
+def _taken(values: Any, dtype: Any, copy: bool | None) -> Any:
+    """A traced array in this dtype: a copy, itself where `copy` is not asked for, or, for a copy
+    that is forbidden, an error if it takes one."""
+    target = values.dtype if dtype is None else np.dtype(dtype)
+    if copy is False and target != values.dtype:
+        raise ValueError(
+            f"Unable to avoid copy while creating an array of {target} of one of {values.dtype}. "
+            "Leave copy=False out to have it copied."
+        )
+    found = ops.convert(values, target)
+    return results.own_memory(values, found) if copy else found
 
 
 OF_VALUES: dict[Any, Callable[..., Any]] = {
@@ -81,7 +99,7 @@ def made(function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _known(kwargs: dict[str, Any]) -> dict[str, Any]:
-    return {k: v for k, v in kwargs.items() if k not in ("order", "copy", "subok", "like")}
+    return {k: v for k, v in kwargs.items() if k not in ("order", "subok", "like")}
 
 
 def _new_kind(x: Any) -> bool:

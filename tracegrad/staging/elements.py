@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..ir.dispatch import STATE
 from ..tensor import Boxed, inside
+from .aliases import root_of
 from .constructors import stacked
-from .places import AttributePlace, ItemPlace, any_in, followed, is_leaf, traced, unknown
-from .regions import Refused
+from .places import (
+    AttributePlace,
+    ItemPlace,
+    any_in,
+    followed,
+    is_leaf,
+    traced,
+    unknown,
+    variables,
+)
+from .regions import Refused, born, change, is_born
 from .session import Restart, current
 
 
@@ -63,7 +73,7 @@ class Elements:
             return
         if isinstance(owner, Boxed):
             if session.merged:
-                session.before_write(owner, self.line_of(line))
+                session.before_write(root_of(owner), self.line_of(line))
             owner[key] = stacked(value) if isinstance(value, (list, tuple)) else value
             return
         if isinstance(owner, (list, dict)) and any_in(key, traced):
@@ -81,7 +91,7 @@ class Elements:
                     f"{self.line_of(line)}: a slice of a list is replaced in a branch or loop on "
                     "traced values. Use an array."
                 )
-            session.regions[-1].wants(ItemPlace(owner, key))
+            change(session, ItemPlace(owner, key), owner)
         owner[key] = value
 
     def _plain(self, line: int, owner: Any, given: Any, who: str = "") -> None:
@@ -119,8 +129,8 @@ class Elements:
                 self._plain(line, now, value)
             elif isinstance(now, Boxed):
                 if now.shape and session.merged:
-                    session.before_write(now, self.line_of(line))
-            elif isinstance(now, (list, set, dict)) and session.regions:
+                    session.before_write(root_of(now), self.line_of(line))
+            elif isinstance(now, (list, set, dict)) and not is_born(session, now):
                 self.effect(line, f"{type(now).__name__} +=")
         return in_place(name)(now, value)
 
@@ -144,7 +154,7 @@ class Elements:
                 return
             if isinstance(owner, (np.ndarray, Boxed)):
                 self.effect(line, f".{name} =")
-            session.regions[-1].wants(AttributePlace(owner, name))
+            change(session, AttributePlace(owner, name), owner)
         setattr(owner, name, value)
 
     def augment_attribute(
@@ -153,6 +163,30 @@ class Elements:
         """`owner.attribute += value()`."""
         now = getattr(owner, attribute)
         self.set_attribute(line, self.augmented(line, name, now, value()), owner, attribute)
+
+    def made(self, line: int, owner: Any) -> Any:
+        """A list, dict or set that the user writes out."""
+        session = current()
+        if session is not None and session.regions:
+            born(session, owner)
+        return owner
+
+    def owns(self, line: int, variables_of: Any) -> None:
+        """At the start of a function whose variables functions inside of it bind anew."""
+        session = current()
+        if session is not None and session.regions:
+            for cell in variables_of.__closure__ or ():
+                born(session, cell)
+
+    def binds(self, line: int, names: Sequence[str], around: Sequence[str], function: Any) -> None:
+        """At the start of a function that binds variables of another one anew, or of its module."""
+        session = current()
+        if session is None or not session.regions:
+            return
+        for place in variables([function], names):
+            change(session, place, place.cell)
+        for name in around:
+            change(session, ItemPlace(function.__globals__, name), function.__globals__)
 
     def effect(self, line: int, what: str) -> None:
         """Refused where something is done for good in a branch or a body that becomes a graph."""
@@ -163,21 +197,6 @@ class Elements:
                 "done once, while the function is traced, and not at each pass. Do it outside, or "
                 "collect values in an array."
             )
-
-    def raising(self, line: int) -> None:
-        """Before `raise`."""
-        self.effect(line, "raise")
-
-    def assert_(self, line: int, test: Any, message: Callable[[], Any]) -> None:
-        """`assert test, message()`."""
-        if STATE.traces and unknown(test):
-            raise Refused(
-                f"{self.line_of(line)}: an assertion on a traced value cannot be checked while the "
-                "function is traced. Check it outside, or run Python with -O."
-            )
-        if __debug__ and not test:
-            text = message()
-            raise AssertionError(*([] if text is None else [text]))
 
 
 __all__ = ["Elements", "in_place"]

@@ -6,12 +6,13 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import os
 import types
 from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
-from ..ir.lines import INSTALLED
+from ..ir.lines import FOREIGN, INSTALLED
 from .rewrite import HELPERS, Unstaged, rewritten
 from .source import definition_of
 
@@ -109,9 +110,27 @@ def version_of(code: CodeType) -> Version:
     return Version(code)
 
 
-def is_users(code: CodeType) -> bool:
-    """Whether the user wrote this code, as far as its file tells."""
-    return not code.co_filename.startswith(INSTALLED)
+def is_users(code: CodeType, home: str = "") -> bool:
+    """Whether the user wrote this code, as far as its file tells: it is not installed, or lies at
+    home."""
+    name = code.co_filename
+    return not name.startswith(INSTALLED) or bool(home and name.startswith(home))
+
+
+def home_of(callable_: Any) -> str:
+    """Where an installed package lies whose function was given to be differentiated or compiled:
+    then that is the user's program. Nothing of others."""
+    first = function_of(callable_)
+    while first is not None and first.__code__.co_filename.startswith(FOREIGN):
+        # What a transform of ours made of the user's.
+        first = function_of(getattr(first, "__wrapped__", None))
+    name = "" if first is None else first.__code__.co_filename
+    folder = next((f for f in INSTALLED if f not in FOREIGN and name.startswith(f)), "")
+    for part in ("site-packages", "dist-packages"):
+        if os.sep + part + os.sep in name:
+            folder = name.partition(os.sep + part + os.sep)[0] + os.sep + part + os.sep
+            return folder + name[len(folder) :].partition(os.sep)[0]
+    return name if folder else ""
 
 
 def function_of(callable_: Any) -> types.FunctionType | None:
@@ -161,9 +180,8 @@ def in_place_of(callable_: Any, make: Callable[[types.FunctionType], Any]) -> An
         return make(callable_.py_func)
     method: Any = inspect.getattr_static(type(callable_), "__call__", None)
     if isinstance(method, types.FunctionType):
-        if is_users(method.__code__):
-            inner = make(method)
-            return callable_ if inner is method else types.MethodType(inner, callable_)
+        inner = make(method)
+        return callable_ if inner is method else types.MethodType(inner, callable_)
     return callable_
 
 
@@ -188,6 +206,6 @@ def made_of(function: types.FunctionType, version: Version, helpers: Any) -> typ
 
 
 __all__ = [
-    "MADE", "Version", "function_of", "in_place_of", "is_dispatcher", "is_users", "made_of",
-    "version_of",
+    "MADE", "Version", "function_of", "home_of", "in_place_of", "is_dispatcher", "is_users",
+    "made_of", "version_of",
 ]  # fmt: skip

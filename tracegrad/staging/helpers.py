@@ -7,11 +7,12 @@ import os
 from .branches import Branches
 from .calls import CallHelpers
 from .elements import Elements
+from .failing import Failures
 from .functions import Version
 from .loops import Loops
 
 
-class Helpers(Branches, Loops, Elements, CallHelpers):
+class Helpers(Branches, Loops, Elements, CallHelpers, Failures):
     """The helpers, which know whose statements they stand for."""
 
     def __init__(self, version: Version) -> None:

@@ -12,7 +12,7 @@ from .. import ops
 from ..errors import ConcretizationError
 from ..ir.forms import form_of, smallest
 from ..ops.elementwise.arithmetic import number
-from ..sizes import SYMBOLIC, larger_of
+from ..sizes import SYMBOLIC, form, larger_of
 from ..tensor import Boxed, inside
 from .places import traced
 
@@ -43,7 +43,7 @@ class Counted:
         if not isinstance(found, Boxed):
             return larger_of(0, found)
         # Of the difference more is known than of a maximum.
-        least = smallest(form_of(found))
+        least = smallest(form_of(form(found)))
         return found if isinstance(least, int) and least >= 0 else ops.maximum(found, 0)
 
     def item(self, k: Any) -> Any:

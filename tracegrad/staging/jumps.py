@@ -76,6 +76,8 @@ def jumps_of(s: ast.stmt) -> list[ast.stmt]:
     """A statement itself where it jumps; else the jumps that lead out of it."""
     if isinstance(s, (ast.Return, ast.Break, ast.Continue)):
         return [s]
+    if isinstance(s, SCOPES):
+        return []
     if isinstance(s, LOOPS):
         return list(_of_loop(s, False))
     return list(escapes(s))
@@ -111,6 +113,7 @@ class Jumps:
         closed = [s for s in nested if is_closed(s)]
         self.returns_kept = any(isinstance(j, ast.Return) for s in closed for j in jumps_of(s))
         self.closed = closed
+        self.raises = False
         self.used: set[str] = set()
 
     def function(self, body: list[ast.stmt]) -> list[ast.stmt]:
@@ -122,8 +125,10 @@ class Jumps:
             for j in jumps_of(s)
             if isinstance(j, ast.Return)
         ]
-        if not early or self.returns_kept:
+        raises = any(isinstance(n, ast.Raise) for s in body for n in _statements(s))
+        if (not early and not raises) or self.returns_kept:
             return self.block(body, [])
+        self.raises = raises
         if not ends(body):
             body = [*body, _at(ast.Return(ast.Constant(None)), body[-1])]
         found = self.block(body, [], True)
@@ -144,7 +149,7 @@ class Jumps:
             if is_closed(s) or self._stays(s, jumps, loops):
                 out.append(self._kept(s, loops, early))
                 continue
-            if isinstance(s, ast.If) and jumps:
+            if isinstance(s, ast.If) and (jumps or self._raises(s)):
                 made, rest = self._branch(s, rest, loops, early)
                 out.append(made)
             elif isinstance(s, ast.If):
@@ -171,6 +176,10 @@ class Jumps:
             if jumps or not rest:
                 return out
         return out
+
+    def _raises(self, s: ast.If) -> bool:
+        """Whether a branch ends with an exception, so that what follows belongs to the other."""
+        return self.raises and (ends(s.body) or ends(s.orelse))
 
     def _stays(self, s: ast.stmt, jumps: list[ast.stmt], loops: list[LoopAround]) -> bool:
         """Whether a jump in a statement must stay one, so that the statement stays as well."""

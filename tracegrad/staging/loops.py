@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,13 +16,16 @@ from ..ir.dispatch import STATE
 from ..ir.graph import Graph
 from ..sizes import SYMBOLIC
 from ..tensor import Boxed
-from .branches import checked, choose, flag_of
+from .aliases import arrays_of, root_of
+from .branches import choose, flag_of
 from .carried import Carried, ChangedShape, Retry
+from .failing import is_failing
 from .iterables import Counted, by_number, weak_number
+from .looks import Looks
 from .places import (
     MISSING,
     BoxPlace,
-    Place,
+    StagedPlace,
     VariablePlace,
     any_in,
     fields,
@@ -29,7 +33,7 @@ from .places import (
     unknown,
     variables,
 )
-from .regions import Refused, Want, parts, run
+from .regions import ENDED, Refused, Want, parts, run
 from .session import Restart, Session, current
 
 LOG = logging.getLogger("tracegrad")
@@ -62,14 +66,21 @@ class _Loop:
         session: Session,
         line: str,
         functions: Sequence[Callable[..., Any]],
-        places: Sequence[Place],
+        places: Sequence[StagedPlace],
         known: Sequence[str],
         others: Sequence[VariablePlace],
         flag: str,
     ) -> None:
         self.session, self.line, self.functions = session, line, functions
         self.known, self.others = known, others
-        self.carried = [Carried(p, line) for p in places]
+        self.looks = Looks(session, line, functions)
+        self.given = {p.key for p in places}
+        every = [*places, *self.looks.places(places)]
+        self.carried = [Carried(p, line, session.held) for p in every]
+        for name, began, learnt in self.looks.plan or ():
+            for c in self.carried:
+                if c.place.name == name:
+                    c.recall(began, learnt)
         self.flag = next((p for p in places if flag and p.name == flag), None)
         self.fresh: list[Any] = []
 
@@ -77,12 +88,24 @@ class _Loop:
         """The result of an attempt, once nothing more is learnt of what is carried."""
         for _ in range(64):
             try:
-                return attempt()
+                found = attempt()
+                self.looks.learn(
+                    [c.place for c in self.carried if c.place.key not in self.given],
+                    [(c.place.name, c.began, c.learnt) for c in self.carried if c.learnt],
+                )
+                return found
             except Retry:
                 for c in self.carried:
                     c.settle()
             except Want as want:
-                self.carried += [Carried(p, self.line) for p in want.places]
+                if want.depth != len(self.session.regions):
+                    raise
+                have = {c.place.key for c in self.carried}
+                self.carried += [
+                    Carried(p, self.line, self.session.held)
+                    for p in want.places
+                    if p.key not in have
+                ]
         raise Refused(f"{self.line}: what this loop changes differs from one look to the next")
 
     def initial(self) -> list[Any]:
@@ -91,7 +114,7 @@ class _Loop:
 
     def inside(self, leaves: Sequence[Any], call: Callable[[], Any], leave: bool) -> Any:
         """`call()` with the carry in its places; the leaves after it, or what it returned."""
-        given = list(leaves)
+        given, mark = list(leaves), len(self.session.merged)
         values = [c.enter(given) for c in self.carried]
         entered = [
             [(x, x._data) for x in parts(v)[0] if isinstance(x, Boxed)]
@@ -99,21 +122,66 @@ class _Loop:
             else []
             for c, v in zip(self.carried, values, strict=True)
         ]
-        result, found = run(
-            self.session,
-            self.line,
-            self.functions,
-            [c.place for c in self.carried],
-            values,
-            self.others,
-            call,
-        )
+        with self.session.held.more([x for boxes in entered for x, _ in boxes]):
+            result, found, contents = run(
+                self.session,
+                self.line,
+                self.functions,
+                [c.place for c in self.carried],
+                values,
+                self.others,
+                call,
+            )
         if not leave:
             return result
+        if result is ENDED:
+            found = [
+                x if c.place.lasts else v
+                for c, v, x in zip(self.carried, values, found, strict=True)
+            ]
+        written = {
+            id(root_of(x)) for boxes in entered for x, data in boxes if x._data is not data
+        } | {id(c.place.box) for c in self.carried if isinstance(c.place, BoxPlace)}
         for c, v, now, boxes in zip(list(self.carried), values, found, entered, strict=True):
             if any(x._data is not data for x, data in boxes):
                 self._written(c, now is v)
-        return [x for c, v in zip(self.carried, found, strict=True) for x in c.leave(v)]
+        self._named(values, found, written)
+        del self.session.merged[mark:]
+        return [x for c, v in zip(self.carried, found, strict=True) for x in c.leave(v, contents)]
+
+    def _named(self, values: Sequence[Any], found: Sequence[Any], written: set[int]) -> None:
+        """After a pass: a variable may now be another name of an array that was there before it.
+        Such an array must not be written, since the next pass would have to see that through both
+        names."""
+        before = [[root_of(x) for x in arrays_of(v)] for v in values]
+        names = {id(r): r for own in before for r in own}
+        leading: dict[int, list[int]] = {}
+        for k, (c, now) in enumerate(zip(self.carried, found, strict=True)):
+            if isinstance(c.place, BoxPlace) or c.undefined:
+                continue
+            roots = [root_of(x) for x in arrays_of(now)]
+            for r in [s for root in roots for s in (root, *self.session.sources(root))]:
+                if id(r) in names:
+                    leading.setdefault(id(r), []).append(k)
+                elif self._was_there(r):
+                    c.others.append(weakref.ref(r))
+                    leading.setdefault(id(r), [-1]).append(k)
+        for root, ways in leading.items():
+            others = {id(r) for k in ways if k >= 0 for r in before[k]}
+            if len(ways) > 1 and not written.isdisjoint({root, *others}):
+                name = self.carried[ways[-1]].place.name
+                raise Refused(
+                    f"{self.line}: {name} is after a pass of this loop another name of an array "
+                    "that the loop writes into, so that the next pass would see the write through "
+                    f"both. Bind it to a copy: {name} = a.copy()"
+                )
+
+    def _was_there(self, root: Any) -> bool:
+        """Whether an array was there before this pass."""
+        if isinstance(root, np.ndarray):
+            site = self.session.site_of(root)
+            return site is None or site[1] in (None, *self.session.regions)
+        return getattr(root._data, "trace", None) is not STATE.traces[-1]
 
     def _written(self, c: Carried, stays: bool) -> None:
         """A pass writes into an array that a variable brings along. Other names of it have to see
@@ -129,7 +197,7 @@ class _Loop:
         if isinstance(start, Boxed) and stays:
             root = start if start._base is None else start._base
             self.carried.remove(c)
-            raise Want([BoxPlace(root)])
+            raise Want([BoxPlace(root)], len(self.session.regions))
         raise Refused(
             f"{self.line}: {c.place.name} is written to and bound anew in the same loop, and is "
             "known by another name as well (an argument, a view, a list). Begin with a copy: "
@@ -180,8 +248,13 @@ def conditional_loop(
     """A `while`, as one loop."""
 
     def going(leaves: Sequence[Any]) -> Any:
-        found = loop.inside(leaves, test, False)
-        return flag_of(found, loop.line) if traced(found) else np.bool_(bool(found))
+        def goes() -> Any:
+            # A program that is failing would not be here any more.
+            found, failing = test(), is_failing()
+            goes_on = flag_of(found, loop.line) if traced(found) else np.bool_(bool(found))
+            return goes_on if failing is False else ops.logical_and(goes_on, _not(failing))
+
+        return loop.inside(leaves, goes, False)
 
     def step(leaves: Sequence[Any]) -> list[Any]:
         return list(loop.inside(leaves, body, True))
@@ -215,7 +288,7 @@ class Loops:
             assert session is not None
             loop = _Loop(
                 session, place, functions, variables(functions, names), known,
-                variables(functions, checked(others, place)), flag,
+                variables(functions, others), flag,
             )  # fmt: skip
             conditional_loop(loop, test, body, sure)
 
@@ -301,7 +374,7 @@ class Loops:
     ) -> None:  # fmt: skip
         loop = _Loop(
             session, place, (body,), variables([body], names), known,
-            variables([body], checked(others, place)), flag,
+            variables([body], others), flag,
         )  # fmt: skip
         counted_loop(loop, items, body, count)
 
@@ -339,7 +412,7 @@ class Loops:
 
             choose(
                 session, place, ops.logical_not(stop), (one, lambda: None),
-                variables([body], names), known, variables([body], checked(others, place)),
+                variables([body], names), known, variables([body], others),
             )  # fmt: skip
 
 
@@ -367,6 +440,10 @@ def _involved(body: Any, items: Any) -> bool:
         if any_in(value, traced) or any_in(fields(value), traced):
             return True
     return False
+
+
+def _not(x: Any) -> Any:
+    return ops.logical_not(x)
 
 
 def _nodes_now() -> int:

@@ -12,10 +12,8 @@ COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 def walk(node: ast.AST) -> Iterator[ast.AST]:
     """The node and what is below it, without the inside of functions and classes."""
     yield node
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, SCOPES):
-            yield child
-        else:
+    if not isinstance(node, SCOPES):
+        for child in ast.iter_child_nodes(node):
             yield from walk(child)
 
 

@@ -3,9 +3,10 @@ branch or a body that becomes a graph reads and leaves them there."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
-from types import CellType, FunctionType, ModuleType
-from typing import Any, TypeAlias
+from types import CellType, FunctionType, MethodType, ModuleType
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -84,6 +85,8 @@ def fields(x: Any) -> dict[str, Any] | None:
 class VariablePlace:
     """A variable of the user's function."""
 
+    lasts = False
+
     def __init__(self, name: str, cell: CellType) -> None:
         self.name, self.cell = name, cell
         self.key: Any = id(cell)
@@ -106,6 +109,8 @@ class VariablePlace:
 class AttributePlace:
     """An attribute of an object that was there before."""
 
+    lasts = False
+
     def __init__(self, owner: Any, name: str) -> None:
         self.owner, self.attribute = owner, name
         self.name = f"{type(owner).__name__}.{name}"
@@ -125,6 +130,8 @@ class AttributePlace:
 
 class ItemPlace:
     """An item of a list or a dict that was there before."""
+
+    lasts = False
 
     def __init__(self, owner: Any, index: Any) -> None:
         self.owner, self.index = owner, index
@@ -149,6 +156,8 @@ class ItemPlace:
 class BoxPlace:
     """What a boxed array holds. While a graph of a branch or a body is made, the same box holds a
     variable of that, so that all names and views of it show it."""
+
+    lasts = False
 
     def __init__(self, box: Boxed) -> None:
         self.box = box
@@ -180,7 +189,19 @@ class BoxPlace:
         self.box._restore(before)
 
 
-Place: TypeAlias = VariablePlace | AttributePlace | ItemPlace | BoxPlace
+class StagedPlace(Protocol):
+    """What all places have."""
+
+    name: str
+    key: Any
+    lasts: bool
+    """Whether it matters what a branch left there that ended with an exception."""
+
+    def get(self) -> Any:
+        """The value; MISSING where there is none."""
+
+    def put(self, value: Any) -> None:
+        """Change it."""
 
 
 def variables(functions: Sequence[Any], names: Sequence[str]) -> list[VariablePlace]:
@@ -214,10 +235,22 @@ def reachable(functions: Sequence[Any]) -> list[Any]:
             stack.extend(list(x.values())[:256])
         elif isinstance(x, (set, np.ndarray, Boxed)):
             found[id(x)] = x
+        elif isinstance(x, (FunctionType, MethodType, functools.partial)):
+            found[id(x)] = x
+            stack.extend(_parts_of(x))
         elif (inner := fields(x)) is not None:
             found[id(x)] = x
             stack.append(inner)
     return list(found.values())
+
+
+def _parts_of(x: Any) -> list[Any]:
+    """What a function has around it."""
+    if isinstance(x, MethodType):
+        return [x.__self__, x.__func__]
+    if isinstance(x, functools.partial):
+        return [x.func, *x.args, *x.keywords.values()]
+    return [c.cell_contents for c in x.__closure__ or () if _is_full(c)]
 
 
 def _is_full(cell: CellType) -> bool:
@@ -234,21 +267,29 @@ class Around:
 
     def __init__(self, functions: Sequence[Any]) -> None:
         self.kept: list[tuple[Any, Any]] = []
+        self.cells: list[tuple[CellType, Any, str]] = []
         self.locked: list[np.ndarray[Any, Any]] = []
         for x in reachable(functions):
             if type(x) in (list, set):
                 self.kept.append((x, list(x)))
             elif type(x) is dict:
                 self.kept.append((x, dict(x)))
+            elif isinstance(x, FunctionType):
+                for name, cell in zip(x.__code__.co_freevars, x.__closure__ or (), strict=True):
+                    if _is_full(cell):
+                        self.cells.append((cell, cell.cell_contents, name))
             elif isinstance(x, np.ndarray) and x.flags.writeable:
                 x.flags.writeable = False
                 self.locked.append(x)
 
-    def close(self) -> str:
-        """Put everything back; what was changed, in words."""
+    def close(self, carried: set[Any]) -> str:
+        """Put everything back; what was changed, in words, but for the places that are carried."""
         for x in self.locked:
             x.flags.writeable = True
         changed = ""
+        for cell, was, name in self.cells:
+            if id(cell) not in carried and (not _is_full(cell) or cell.cell_contents is not was):
+                cell.cell_contents, changed = was, f"the variable {name!r} of another function"
         for x, before in self.kept:
             now = list(x) if isinstance(x, (list, set)) else dict(x)
             if _same(now, before):
@@ -268,7 +309,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 __all__ = [
-    "MISSING", "NUMBERS", "WEAK", "Around", "AttributePlace", "BoxPlace", "ItemPlace", "Place",
-    "VariablePlace", "any_in", "fields", "followed", "is_leaf", "traced", "unknown",
+    "MISSING", "NUMBERS", "WEAK", "Around", "AttributePlace", "BoxPlace", "ItemPlace",
+    "StagedPlace", "VariablePlace", "any_in", "fields", "followed", "is_leaf", "traced", "unknown",
     "variables",
 ]  # fmt: skip

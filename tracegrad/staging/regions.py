@@ -8,9 +8,10 @@ from typing import Any
 
 from ..errors import ConcretizationError
 from ..ir.dispatch import STATE
-from ..tensor import inside
+from ..tensor import Boxed, inside
 from ..tree import flatten
-from .places import MISSING, Around, BoxPlace, Place, VariablePlace, is_leaf
+from .aliases import arrays_of, root_of
+from .places import MISSING, Around, BoxPlace, StagedPlace, VariablePlace, is_leaf
 from .session import Session
 
 
@@ -19,40 +20,70 @@ class Refused(ConcretizationError):
 
 
 class Want(Exception):
-    """A body changes more places than were thought."""
+    """A body changes more places than were thought: that which is so deep in the open ones."""
 
-    def __init__(self, places: Sequence[Place]) -> None:
-        self.places = list(places)
+    def __init__(self, places: Sequence[StagedPlace], depth: int) -> None:
+        self.places, self.depth = list(places), depth
+
+
+class Raised(BaseException):
+    """The rest of a branch or body is never reached: an exception of the user's is noted."""
 
 
 class OpenBody:
     """What is open: the line of its statement, and the places that it may change."""
 
-    def __init__(self, line: str, places: Sequence[Place]) -> None:
+    def __init__(self, line: str, places: Sequence[StagedPlace]) -> None:
         self.line = line
         self.keys = {p.key for p in places}
+        self.trace = STATE.traces[-1]
+        self.born: dict[int, Any] = {}
+        """The containers, objects and variables that were made in it: they end with a pass."""
 
-    def wants(self, place: Place) -> None:
-        """Want it where the region does not have that place."""
-        if place.key not in self.keys:
-            raise Want([place])
+
+def change(session: Session, place: StagedPlace, owner: Any) -> None:
+    """Before a place of an owner changes: Want of the outermost of the open bodies that does not
+    have it, of those that were opened after the owner was made."""
+    bodies = session.regions
+    inside = [k for k, body in enumerate(bodies) if id(owner) in body.born]
+    for k in range(inside[-1] + 1 if inside else 0, len(bodies)):
+        if place.key not in bodies[k].keys:
+            raise Want([place], k)
+
+
+def born(session: Session, owner: Any) -> None:
+    """Remember what was made in the innermost open body."""
+    if session.regions:
+        session.regions[-1].born[id(owner)] = owner
+
+
+def is_born(session: Session, owner: Any) -> bool:
+    """Whether something was made in the innermost open body."""
+    return bool(session.regions) and id(owner) in session.regions[-1].born
+
+
+ENDED: Any = type("Ended", (), {})()
+"""What a branch or a body gives that ends with an exception."""
 
 
 def run(
     session: Session,
     line: str,
     functions: Sequence[Any],
-    places: Sequence[Place],
+    places: Sequence[StagedPlace],
     values: Sequence[Any],
     others: Sequence[VariablePlace],
     call: Callable[[], Any],
-) -> tuple[Any, list[Any]]:
-    """`call()` with these values in the places: its result, and what the places hold then."""
+) -> tuple[Any, list[Any], dict[int, Any]]:
+    """`call()` with these values in the places: its result, what the places hold then, and what
+    those of them (by their ids) hold that are boxes around the body, which are what they were
+    before."""
     trace = STATE.traces[-1]
     before = [p.state() if isinstance(p, BoxPlace) else p.get() for p in places]
     dead = [p.get() for p in others]
     around = Around(functions)
-    session.regions.append(OpenBody(line, places))
+    body = OpenBody(line, places)
+    session.regions.append(body)
     changed = ""
     try:
         for p, v in zip(places, values, strict=True):
@@ -60,7 +91,12 @@ def run(
                 p.enter(inside(p.get() if v is MISSING else v))
             else:
                 p.put(v)
-        result = call()
+        v = None
+        with session.held.more([*before, *values, *dead, *around.locked]):
+            try:
+                result = call()
+            except Raised:
+                result = ENDED
         found = [p.get() for p in places]
         known = {p.key for p in places}
         more = [
@@ -69,7 +105,15 @@ def run(
             if box._base is None and box._data is not attributes[0] and id(box) not in known
         ]
         if more:
-            raise Want(more)
+            raise Want(more, len(session.regions) - 1)
+        boxes = {id(p.box) for p in places if isinstance(p, BoxPlace)}
+        contents = {
+            id(x): (x, _now(x))
+            for value in (result, *found)
+            if boxes and value is not MISSING
+            for x in arrays_of(value)
+            if isinstance(x, Boxed) and id(root_of(x)) in boxes
+        }
     finally:
         session.regions.pop()
         for p, b in zip(places, before, strict=True):
@@ -79,14 +123,20 @@ def run(
                 p.put(b)
         for o, b in zip(others, dead, strict=True):
             o.put(b)
-        changed = around.close()
+        changed = around.close(body.keys)
     if changed:
         raise Refused(
             f"{line}: the statements below change {changed} that was there before, which a branch "
             "or a loop of a compiled function cannot do at each pass. Collect results in an "
             "array (out[i] = ...)."
         )
-    return result, found
+    return result, found, contents
+
+
+def _now(x: Boxed) -> Any:
+    if x._base is not None:
+        x._refresh()
+    return x._alias()
 
 
 def parts(value: Any) -> tuple[list[Any], Any]:
@@ -94,9 +144,17 @@ def parts(value: Any) -> tuple[list[Any], Any]:
     return flatten(value)
 
 
+def contents_of(leaves: Sequence[Any], contents: dict[int, Any]) -> list[Any]:
+    """The leaves as they were at the end of a body."""
+    return [contents[id(x)][1] if id(x) in contents else x for x in leaves]
+
+
 def is_static(x: Any) -> bool:
     """Whether it is no array, so that a graph cannot choose it."""
     return not is_leaf(x)
 
 
-__all__ = ["OpenBody", "Refused", "Want", "is_static", "parts", "run"]
+__all__ = [
+    "ENDED", "OpenBody", "Raised", "Refused", "Want", "born", "change", "contents_of", "is_born",
+    "is_static", "parts", "run",
+]  # fmt: skip

@@ -11,13 +11,23 @@ import ast
 import copy
 import itertools
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
 
 from .jumps import Jumps, is_closed
 from .names import Liveness, bound, declared, is_true, shared, unassured, walk
+from .pieces import (
+    arguments,
+    binds,
+    is_free,
+    is_plain,
+    is_text,
+    loaded,
+    mangle,
+    parameters,
+    place,
+    stored,
+)  # fmt: skip
 from .source import Definition, Function
 
-T = TypeVar("T", bound=ast.AST)
 HELPERS = "_tg"
 UNTOUCHED = frozenset(
     ("super", "locals", "globals", "vars", "eval", "exec", "dir", "__import__", "breakpoint")
@@ -73,11 +83,11 @@ class _Rewriter(ast.NodeTransformer):
             node.body = self.visit(node.body)
             return node
         outer = self.live, self.globals, self.unassured
-        _mangle(node, self.owner)
+        mangle(node, self.owner)
         self.globals = declared(node, ast.Global)
         foreign = declared(node, ast.Nonlocal) | self.globals
-        given = {p.arg for p in _parameters(node.args)}
-        self.first = self.first or next((p.arg for p in _parameters(node.args)), "")
+        given = {p.arg for p in parameters(node.args)}
+        self.first = self.first or next((p.arg for p in parameters(node.args)), "")
         names = {name for s in node.body for name in bound(s)} - self.globals
         self.unassured = unassured(node.body, names - foreign, given)
         body = Jumps(node.body).function(node.body)
@@ -85,6 +95,7 @@ class _Rewriter(ast.NodeTransformer):
         self.live.block(body, set())
         made = self.statements(body)
         own = sorted({*names, *[n for s in body for n in bound(s)]} - foreign - given)
+        made = [*self._variables(node, names, foreign, given), *made]
         if own:
             # Variables of this function, whichever of those inside binds them.
             first = ast.If(
@@ -92,12 +103,40 @@ class _Rewriter(ast.NodeTransformer):
                 [ast.Assign([ast.Name(n, ast.Store()) for n in own], ast.Constant(None))],
                 [],
             )
-            start = 1 if _is_text(node.body[0]) else 0
-            made.insert(start, _place(first, body[0]))
+            start = 1 if is_text(node.body[0]) else 0
+            made.insert(start, place(first, body[0]))
         node.body = made
         node.decorator_list = []
         self.live, self.globals, self.unassured = outer
         return node
+
+    def _variables(
+        self, node: ast.FunctionDef, names: set[str], foreign: set[str], given: set[str]
+    ) -> list[ast.stmt]:
+        """What tells the helpers which variables this function shares with those around it and
+        inside of it."""
+        found = []
+        bound_here = {name for s in node.body for name in bound(s)}
+        inner = {
+            name
+            for n in ast.walk(node)
+            if n is not node and isinstance(n, ast.FunctionDef)
+            for name in declared(n, ast.Nonlocal)
+        }
+        if own := sorted(((names | given) - foreign) & inner):
+            found.append(self._call("owns", node.body[0], self._with(own, node)))
+        if bound_here & foreign:
+            found.append(self._binds(bound_here & foreign, node.body[0]))
+        return found
+
+    def _binds(self, names: set[str], like: ast.stmt) -> ast.stmt:
+        inner, around = sorted(names - self.globals), sorted(names & self.globals)
+        parts = [self._names(inner), self._names(around), self._with(inner, like)]
+        return self._call("binds", like, *parts)
+
+    def _with(self, names: Sequence[str], like: ast.AST) -> ast.expr:
+        """A function that is not called, with these variables around it."""
+        return self._lazy(ast.Tuple([loaded(n) for n in names], ast.Load()), like)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         decorators = [self.visit(d) for d in node.decorator_list]
@@ -132,10 +171,11 @@ class _Rewriter(ast.NodeTransformer):
         if outer := sorted(own - self.globals):
             head.append(ast.Nonlocal(outer))
         if around := sorted(own & self.globals):
-            head.append(ast.Global(around))
-        arguments = _arguments([given] if given else [])
-        made = ast.FunctionDef(name, arguments, [*head, *self.statements(body)], [])
-        return _place(made, body[0] if body else s), name
+            head += [ast.Global(around), self._binds({*around}, s)]
+        made = ast.FunctionDef(
+            name, arguments([given] if given else []), [*head, *self.statements(body)], []
+        )
+        return place(made, body[0] if body else s), name
 
     def _kept(self, s: ast.stmt) -> ast.stmt:
         for name in ("body", "orelse", "finalbody"):
@@ -144,7 +184,7 @@ class _Rewriter(ast.NodeTransformer):
         for part in (*getattr(s, "handlers", []), *getattr(s, "cases", [])):
             part.body = self.statements(part.body)
         if isinstance(s, (ast.If, ast.While)):
-            s.test = self.visit(s.test)
+            s.test = self._helper("decided", s, self.visit(s.test))
         elif isinstance(s, ast.For):
             s.iter = self.visit(s.iter)
         elif isinstance(s, ast.With):
@@ -163,10 +203,8 @@ class _Rewriter(ast.NodeTransformer):
         return self._names(n for n in names if n not in self.unassured or n.startswith("_tg_"))
 
     def _others(self, body: Sequence[ast.stmt], carried: Sequence[str]) -> ast.expr:
-        """The variables that statements bind and nobody reads behind them; those of the module
-        with a star, which no branch or loop can carry."""
-        own = bound(body) - {*carried}
-        return self._names(sorted(f"*{n}" if n in self.globals else n for n in own))
+        """The variables that statements bind and nobody reads behind them."""
+        return self._names(sorted(bound(body) - {*carried} - self.globals))
 
     def visit_If(self, s: ast.If) -> ast.AST | list[ast.stmt]:
         if getattr(s, "kept", False):
@@ -179,8 +217,8 @@ class _Rewriter(ast.NodeTransformer):
             "if_",
             s,
             self.visit(s.test),
-            _name(a),
-            _name(b) if b else ast.Constant(None),
+            loaded(a),
+            loaded(b) if b else ast.Constant(None),
             self._names(names),
             self._known(names),
             self._others(both, names),
@@ -194,14 +232,14 @@ class _Rewriter(ast.NodeTransformer):
         body, name = self._inner(s, s.body, "body")
         flag = getattr(s, "flag", "")
         if flag:
-            going = _place(ast.UnaryOp(ast.Not(), _name(flag)), s)
+            going = place(ast.UnaryOp(ast.Not(), loaded(flag)), s)
             both = ast.BoolOp(ast.And(), [going, s.test])
-            s.test = going if is_true(s.test) else _place(both, s)
+            s.test = going if is_true(s.test) else place(both, s)
         call = self._call(
             "while_",
             s,
             self._lazy(self.visit(s.test), s.test),
-            _name(name),
+            loaded(name),
             self._names(names),
             self._known(names),
             self._others(s.body, names),
@@ -213,14 +251,14 @@ class _Rewriter(ast.NodeTransformer):
         if getattr(s, "kept", False):
             return self._kept(s)
         item = "_tg_item"
-        assign = _place(ast.Assign([s.target], _name(item)), s.target)
+        assign = place(ast.Assign([s.target], loaded(item)), s.target)
         names = self._carried(s, self.live.head[s] | self.live.after[s], s.body)
         body, name = self._inner(s, [assign, *s.body], "body", given=item)
         call = self._call(
             "for_",
             s,
             self.visit(s.iter),
-            _name(name),
+            loaded(name),
             self._names(names),
             self._known(names),
             self._others([assign, *s.body], names),
@@ -230,14 +268,21 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_With(self, s: ast.With) -> ast.AST:
         if getattr(s, "kept", False) or is_closed(s):
-            return self._kept(s)
+            return self._watching(self._kept(s)) if is_closed(s) else self._kept(s)
         for item in s.items:
             item.context_expr = self.visit(item.context_expr)
         s.body = self.statements(s.body)
         return s
 
     def visit_Try(self, s: ast.Try) -> ast.AST:
-        return self._kept(s)
+        return self._watching(self._kept(s))
+
+    def _watching(self, s: ast.stmt) -> ast.AST:
+        """A statement that sees exceptions: those on traced values it would not."""
+        enter, leave = self._call("enter", s), self._call("leave", s)
+        body = getattr(s, "body")  # noqa: B009
+        s.body = [place(ast.Try([enter, *body], [], [], [leave]), s)]  # type: ignore[attr-defined]
+        return s
 
     def visit_Match(self, s: ast.Match) -> ast.AST:
         return self._kept(s)
@@ -247,35 +292,36 @@ class _Rewriter(ast.NodeTransformer):
         return self._call("assert_", s, self.visit(s.test), self._lazy(self.visit(message), s))
 
     def visit_Raise(self, s: ast.Raise) -> ast.AST | list[ast.stmt]:
-        return [self._call("raising", s), s]
+        error = self._lazy(self.visit(s.exc), s) if s.exc else ast.Constant(None)
+        return [self._call("raising", s, error), s]
 
     def visit_Delete(self, s: ast.Delete) -> ast.AST | list[ast.stmt]:
         return [self._call("effect", s, ast.Constant("del")), s]
 
     def visit_Assign(self, s: ast.Assign) -> ast.AST | list[ast.stmt]:
         value = self.visit(s.value)
-        if all(map(_is_plain, s.targets)):
+        if all(map(is_plain, s.targets)):
             s.value = value
             return s
         if len(s.targets) == 1 and isinstance(s.targets[0], (ast.Subscript, ast.Attribute)):
             return self._store(s.targets[0], value, s)
         whole = f"_tg_value_{next(self.count)}"
-        made: list[ast.stmt] = [_place(ast.Assign([_stored(whole)], value), s)]
+        made: list[ast.stmt] = [place(ast.Assign([stored(whole)], value), s)]
         for target in s.targets:
-            made += self._unpack(target, _name(whole), s)
+            made += self._unpack(target, loaded(whole), s)
         return made
 
     def visit_AnnAssign(self, s: ast.AnnAssign) -> ast.AST | list[ast.stmt]:
         if s.value is None:
             return s
-        return self.visit_Assign(_place(ast.Assign([s.target], s.value), s))
+        return self.visit_Assign(place(ast.Assign([s.target], s.value), s))
 
     def _unpack(self, target: ast.expr, value: ast.expr, s: ast.stmt) -> list[ast.stmt]:
         """`target = value` for a target of any form, from left to right."""
         if isinstance(target, (ast.Subscript, ast.Attribute)):
             return [self._store(target, value, s)]
-        if _is_plain(target):
-            return [_place(ast.Assign([target], value), s)]
+        if is_plain(target):
+            return [place(ast.Assign([target], value), s)]
         assert isinstance(target, (ast.Tuple, ast.List))
         later: list[ast.stmt] = []
         parts: list[ast.expr] = []
@@ -283,12 +329,12 @@ class _Rewriter(ast.NodeTransformer):
             inner = part.value if isinstance(part, ast.Starred) else part
             name = f"_tg_value_{next(self.count)}"
             parts.append(
-                ast.Starred(_stored(name), ast.Store())
+                ast.Starred(stored(name), ast.Store())
                 if isinstance(part, ast.Starred)
-                else _stored(name)
+                else stored(name)
             )
-            later += self._unpack(inner, _name(name), s)
-        return [_place(ast.Assign([ast.Tuple(parts, ast.Store())], value), s), *later]
+            later += self._unpack(inner, loaded(name), s)
+        return [place(ast.Assign([ast.Tuple(parts, ast.Store())], value), s), *later]
 
     def _store(self, target: ast.expr, value: ast.expr, s: ast.stmt) -> ast.stmt:
         if isinstance(target, ast.Subscript):
@@ -304,9 +350,9 @@ class _Rewriter(ast.NodeTransformer):
         name = ast.Constant(OPERATORS[type(s.op)])
         target = s.target
         if isinstance(target, ast.Name):
-            now = ast.copy_location(_name(target.id), target)
+            now = ast.copy_location(loaded(target.id), target)
             call = self._helper("augmented", s, name, now, self.visit(s.value))
-            return _place(ast.Assign([target], call), s)
+            return place(ast.Assign([target], call), s)
         value = self._lazy(self.visit(s.value), s.value)
         if isinstance(target, ast.Subscript):
             return self._call(
@@ -325,10 +371,10 @@ class _Rewriter(ast.NodeTransformer):
     # --- expressions ----------------------------------------------------------------------------
 
     def visit_BoolOp(self, e: ast.BoolOp) -> ast.AST:
-        if _binds(e):
+        if binds(e):
             return self.generic_visit(e)
         # What cannot fail may be computed beforehand.
-        free = all(_is_free(v) for v in e.values[1:])
+        free = all(is_free(v) for v in e.values[1:])
         parts = [self._lazy(self.visit(v), v) for v in e.values]
         name = "all_of" if isinstance(e.op, ast.And) else "any_of"
         return self._helper(name, e, ast.Constant(free), *parts)
@@ -341,7 +387,7 @@ class _Rewriter(ast.NodeTransformer):
         return e
 
     def visit_Compare(self, e: ast.Compare) -> ast.AST:
-        if (len(e.ops) == 1 and not isinstance(e.ops[0], (ast.In, ast.NotIn))) or _binds(e):
+        if (len(e.ops) == 1 and not isinstance(e.ops[0], (ast.In, ast.NotIn))) or binds(e):
             return self.generic_visit(e)
         first, *others = [self.visit(v) for v in (e.left, *e.comparators)]
         names = self._names(OPERATORS[type(o)] for o in e.ops)
@@ -349,7 +395,7 @@ class _Rewriter(ast.NodeTransformer):
         return self._helper("compared", e, names, first, *lazy)
 
     def visit_IfExp(self, e: ast.IfExp) -> ast.AST:
-        if _binds(e):
+        if binds(e):
             return self.generic_visit(e)
         return self._helper(
             "either",
@@ -362,17 +408,43 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Call(self, e: ast.Call) -> ast.AST:
         if isinstance(e.func, ast.Name) and e.func.id in UNTOUCHED:
             if e.func.id == "super" and not e.args and self.first:
-                e.args = [_place(_name("__class__"), e), _place(_name(self.first), e)]
+                e.args = [place(loaded("__class__"), e), place(loaded(self.first), e)]
             return e
         function = self.visit(e.func)
-        args = [self.visit(a) for a in e.args]
+        # A list that a call is given alone has no name under which it could be changed.
+        args: list[ast.expr] = [
+            self._list(a) if isinstance(a, ast.List) else self.visit(a) for a in e.args
+        ]
         keywords = [self.visit(k) for k in e.keywords]
         made = ast.Call(
-            ast.Attribute(_name(HELPERS), "call", ast.Load()),
+            ast.Attribute(loaded(HELPERS), "call", ast.Load()),
             [ast.Constant(e.lineno), ast.Constant(next(self.sites)), function, *args],
             keywords,
         )
-        return _place(made, e)
+        return place(made, e)
+
+    def _made(self, e: ast.expr) -> ast.AST:
+        self.generic_visit(e)
+        return self._helper("made", e, e)
+
+    def visit_Dict(self, e: ast.Dict) -> ast.AST:
+        return self._made(e)
+
+    def visit_Set(self, e: ast.Set) -> ast.AST:
+        return self._made(e)
+
+    def visit_ListComp(self, e: ast.ListComp) -> ast.AST:
+        return self._made(e)
+
+    def visit_DictComp(self, e: ast.DictComp) -> ast.AST:
+        return self._made(e)
+
+    def visit_List(self, e: ast.List) -> ast.AST:
+        return self._made(e) if isinstance(e.ctx, ast.Load) else self._list(e)
+
+    def _list(self, e: ast.List) -> ast.expr:
+        self.generic_visit(e)
+        return e
 
     def visit_Subscript(self, e: ast.Subscript) -> ast.AST:
         if not isinstance(e.ctx, ast.Load):
@@ -385,12 +457,12 @@ class _Rewriter(ast.NodeTransformer):
                 ast.Constant(None) if p is None else self.visit(p)
                 for p in (key.lower, key.upper, key.step)
             ]
-            return _place(
-                ast.Call(ast.Attribute(_name(HELPERS), "slice", ast.Load()), parts, []), key
+            return place(
+                ast.Call(ast.Attribute(loaded(HELPERS), "slice", ast.Load()), parts, []), key
             )
         if isinstance(key, ast.Tuple):
             key.elts = [
-                _place(ast.Starred(self._key(k.value), ast.Load()), k)
+                place(ast.Starred(self._key(k.value), ast.Load()), k)
                 if isinstance(k, ast.Starred)
                 else self._key(k)
                 for k in key.elts
@@ -402,84 +474,15 @@ class _Rewriter(ast.NodeTransformer):
     # --- pieces ---------------------------------------------------------------------------------
 
     def _lazy(self, value: ast.expr, like: ast.AST) -> ast.expr:
-        return _place(ast.Lambda(_arguments([]), value), like)
+        return place(ast.Lambda(arguments([]), value), like)
 
     def _helper(self, name: str, like: ast.AST, *args: ast.expr) -> ast.expr:
         line = getattr(like, "lineno", 0)
-        function = ast.Attribute(_name(HELPERS), name, ast.Load())
-        return _place(ast.Call(function, [ast.Constant(line), *args], []), like)
+        function = ast.Attribute(loaded(HELPERS), name, ast.Load())
+        return place(ast.Call(function, [ast.Constant(line), *args], []), like)
 
     def _call(self, name: str, like: ast.stmt, *args: ast.expr) -> ast.stmt:
-        return _place(ast.Expr(self._helper(name, like, *args)), like)
-
-
-def _parameters(a: ast.arguments) -> list[ast.arg]:
-    return [
-        *a.posonlyargs, *a.args, *a.kwonlyargs,
-        *([a.vararg] if a.vararg else []), *([a.kwarg] if a.kwarg else []),
-    ]  # fmt: skip
-
-
-def _mangle(node: ast.AST, owner: str) -> None:
-    """Private names as they are called outside of their class's text."""
-    if not owner:
-        return
-
-    def name(old: str) -> str:
-        private = old.startswith("__") and not old.endswith("__") and "." not in old
-        return f"_{owner}{old}" if private else old
-
-    for n in ast.walk(node):
-        if isinstance(n, ast.Name):
-            n.id = name(n.id)
-        elif isinstance(n, ast.Attribute):
-            n.attr = name(n.attr)
-        elif isinstance(n, ast.arg):
-            n.arg = name(n.arg)
-
-
-def _is_text(s: ast.stmt) -> bool:
-    return isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)
-
-
-def _is_plain(target: ast.expr) -> bool:
-    return not any(isinstance(n, (ast.Subscript, ast.Attribute)) for n in ast.walk(target))
-
-
-def _is_free(e: ast.AST) -> bool:
-    """Whether an expression is made of names, constants, comparisons, sums and products."""
-    kinds = (
-        ast.Name, ast.Constant, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.expr_context,
-        ast.unaryop, ast.boolop, ast.cmpop, ast.BinOp, ast.Add, ast.Sub, ast.Mult,
-    )  # fmt: skip
-    return all(isinstance(n, kinds) for n in ast.walk(e))
-
-
-def _binds(e: ast.AST) -> bool:
-    return any(isinstance(n, ast.NamedExpr) for n in ast.walk(e))
-
-
-def _name(name: str) -> ast.Name:
-    return ast.Name(name, ast.Load())
-
-
-def _stored(name: str) -> ast.Name:
-    return ast.Name(name, ast.Store())
-
-
-def _arguments(names: Sequence[str]) -> ast.arguments:
-    return ast.arguments(
-        posonlyargs=[], args=[ast.arg(n) for n in names], kwonlyargs=[], kw_defaults=[],
-        defaults=[], vararg=None, kwarg=None,
-    )  # fmt: skip
-
-
-def _place(node: T, like: ast.AST) -> T:
-    """The node at the place of another one, and all of its parts that have none."""
-    for n in ast.walk(node):
-        if "lineno" in n._attributes and not hasattr(n, "lineno"):
-            ast.copy_location(n, like)
-    return node
+        return place(ast.Expr(self._helper(name, like, *args)), like)
 
 
 __all__ = ["HELPERS", "OPERATORS", "Unstaged", "rewritten"]

@@ -17,12 +17,13 @@ import numpy as np
 
 from .._codegen import loading
 from ..errors import ConcretizationError
+from ..ir.lines import FOREIGN, INSTALLED
 from ..ir.trace import Trace
-from ..tensor import Boxed
 from .functions import (
     MADE,
     Version,
     function_of,
+    home_of,
     in_place_of,
     is_dispatcher,
     is_users,
@@ -60,9 +61,19 @@ class Session:
     made: Any = MappingProxyType({})
     """Plain arrays, by the call that made them."""
 
-    merged: Any = MappingProxyType({})
+    merged: Any = ()
     """Arrays that a branch or loop gave, of which it is not known whether they are one that has
-    another name: they must not be written to."""
+    another name: neither must be written to."""
+    held: Any = None
+    """The references that open bodies hold."""
+    tries: tuple[str, ...] = ()
+    """Where the `try` statements are that are open."""
+    looks: Any = MappingProxyType({})
+    """What was found out about branches and loops (looks.py)."""
+    errors: Any = ()
+    """The texts of exceptions behind conditions, by their numbers."""
+    given: tuple[Any, ...] = ()
+    """The functions that are differentiated, compiled or batched."""
 
     def open(self) -> None:
         """Get ready to learn. A first attempt, which all calls make, needs no more than there is
@@ -72,7 +83,9 @@ class Session:
 
     def begin(self) -> None:
         """Forget what belongs to one attempt."""
-        self.made, self.regions, self.unbound, self.merged = {}, [], {}, {}
+        self.made, self.regions, self.unbound, self.merged = {}, [], {}, []
+        self.errors, self.tries, self.looks = [], (), {}
+        self.held = loading.load(f"{__package__}.aliases").Held()
 
     def version(self, callable_: Any) -> Any:
         """What is called in the place of a function: itself where nothing is known of it."""
@@ -83,29 +96,41 @@ class Session:
     def _made(self, f: FunctionType) -> Any:
         code = f.__code__
         if code in MADE or not (
-            code in self.staged or ((self.whole or self.regions) and is_users(code))
+            code in self.staged or ((self.whole or self.regions) and self.is_users(code))
         ):
             return f
         version = version_of(code)
         return f if version.code is None else made_of(f, version, helpers_of(version))
 
-    def merge(self, value: Any, line: str) -> None:
-        """Remember that a value may be another array under a new name."""
-        if isinstance(value, Boxed) and value.shape:
-            self.merged[id(value)] = value, line
-        elif isinstance(value, (tuple, list)):
-            for v in value:
-                self.merge(v, line)
+    def is_users(self, code: CodeType) -> bool:
+        """Whether code is the user's: not installed, or of the package whose function was given."""
+        return is_users(code) or any(is_users(code, home_of(f)) for f in self.given)
 
-    def before_write(self, owner: Any, line: str) -> None:
+    def merge(self, value: Any, roots: Any, line: str) -> None:
+        """Remember that a value may be one of these arrays under a new name."""
+        self.merged += loading.load(f"{__package__}.aliases").merged(value, roots, line)
+
+    def sources(self, value: Any) -> list[Any]:
+        """The arrays that a value may be, as far as a branch or a loop gave it."""
+        return [
+            r
+            for m in self.merged
+            if m.value() is value
+            for ref in m.others
+            if (r := ref()) is not None
+        ]
+
+    def before_write(self, root: Any, line: str) -> None:
         """A ConcretizationError where nobody knows which array is written to."""
-        root = owner if owner._base is None else owner._base
-        if id(root) in self.merged:
-            raise ConcretizationError(
-                f"{line}: this array comes from the branch or loop at {self.merged[id(root)][1]}, "
-                "and may be one that has another name, which would have to see the write. Write "
-                "into a copy: a = a.copy()"
-            )
+        for m in self.merged:
+            if m.concerns(root, self.held):
+                own = m.value() is root
+                raise ConcretizationError(
+                    f"{line}: this array {'comes from' if own else 'may be what'} the branch or "
+                    f"loop at {m.line}{', and may be one that' if own else ' gave, which'} has "
+                    "another name, which would have to see the write. Write into a copy: "
+                    "a = a.copy()"
+                )
 
     def made_at(self, array: np.ndarray[Any, Any], site: tuple[CodeType, int]) -> None:
         """Remember which call made an array."""
@@ -130,7 +155,7 @@ class Session:
             return True
         if not stops(error):
             return False
-        new = [c for c in _codes(error.__traceback__) if c not in self.staged]
+        new = [c for c in self._codes(error.__traceback__) if c not in self.staged]
         usable = [c for c in new if version_of(c).code is not None]
         for code in new:
             if code not in usable:
@@ -142,15 +167,28 @@ class Session:
             LOG.info("%s is staged: %s", _place(code), error)
         if not usable:
             _without_source(error)
+            _out_of_reach(error, self)
             return False
         if type(self.staged) is frozenset:
             self.open()
         self.staged.update(usable)
         return True
 
+    def _codes(self, tb: TracebackType | None) -> list[CodeType]:
+        """The code of the user's functions that were running."""
+        found: dict[CodeType, None] = {}
+        while tb is not None:
+            code = tb.tb_frame.f_code
+            if self.is_users(code) and code not in MADE and code.co_name not in _PARTS:
+                found[code] = None
+            tb = tb.tb_next
+        return list(found)
+
 
 class _Open(threading.local):
     session: Session | None = None
+    frame: FrameType | None = None
+    """The call that opened it."""
 
 
 _OPEN = _Open()
@@ -184,7 +222,7 @@ def written_out(trace: Trace) -> int:
     found = False
     while frame is not None and frame is not trace.opened:
         code = frame.f_code
-        if is_users(code) and code not in MADE and code.co_name not in _PARTS:
+        if session.is_users(code) and code not in MADE and code.co_name not in _PARTS:
             users.append(code)
             line = f"{os.path.basename(code.co_filename)}:{frame.f_lineno}"
             if code not in session.staged and often[line] >= Limit.steps:
@@ -202,6 +240,36 @@ def written_out(trace: Trace) -> int:
     raise Restart
 
 
+LEARNT: list[Session] = []
+"""The sessions, of all threads, that are open and know something: empty where nothing is rewritten,
+which is what frequent calls ask first."""
+
+
+def _open(session: Session) -> None:
+    _OPEN.session, _OPEN.frame = session, sys._getframe(1)
+    if session.whole or session.staged:
+        LEARNT.append(session)
+
+
+def _close() -> None:
+    session, _OPEN.session, _OPEN.frame = _OPEN.session, None, None
+    if session is not None and session in LEARNT:
+        LEARNT.remove(session)
+
+
+def _outer() -> Session | None:
+    """The session of a call that is going on around this one. One that an interrupt kept from being
+    closed is closed now."""
+    if _OPEN.session is None:
+        return None
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame is not _OPEN.frame:
+        frame = frame.f_back
+    if frame is None:
+        _close()
+    return _OPEN.session
+
+
 def entered(function: T) -> T:
     """What the library calls in the place of a function of the user's, inside of a session."""
     found: T = function if _OPEN.session is None else _OPEN.session.version(function)
@@ -215,8 +283,9 @@ def staged(
 
     `eager` calls remember what they learnt, since each of them runs the function.
     """
-    outer = _OPEN.session
+    outer = _outer()
     if outer is not None:
+        outer.given += (function,)
         return attempt(outer.version(function))
     if stage is False:
         return attempt(function)
@@ -226,13 +295,14 @@ def staged(
         session = None if first is None else _KNOWN.get(first.__code__)
     if session is None:
         session = Session()
+        session.given = (function,)
         if stage is True:
             session.whole = True
             session.open()
     else:
         session.begin()
-    _OPEN.session = session
     try:
+        _open(session)
         return attempt(session.version(function))
     except BaseException as error:
         if not session.learn(error):
@@ -240,15 +310,15 @@ def staged(
                 raise better from error
             raise
     finally:
-        _OPEN.session = None
+        _close()
     return _again(attempt, function, session, eager)
 
 
 def _again(attempt: Callable[[Any], T], function: Any, session: Session, eager: bool) -> T:
     for _ in range(MOST):
         session.begin()
-        _OPEN.session = session
         try:
+            _open(session)
             found = attempt(session.version(function))
         except BaseException as error:
             if not session.learn(error):
@@ -257,7 +327,7 @@ def _again(attempt: Callable[[Any], T], function: Any, session: Session, eager: 
                 raise
             continue
         finally:
-            _OPEN.session = None
+            _close()
         first = function_of(function)
         if eager and first is not None:
             if len(_KNOWN) > 1024:
@@ -300,17 +370,6 @@ def stops(error: BaseException) -> bool:
     return False
 
 
-def _codes(tb: TracebackType | None) -> list[CodeType]:
-    """The code of the user's functions that were running."""
-    found: dict[CodeType, None] = {}
-    while tb is not None:
-        code = tb.tb_frame.f_code
-        if is_users(code) and code not in MADE and code.co_name not in _PARTS:
-            found[code] = None
-        tb = tb.tb_next
-    return list(found)
-
-
 def _without_source(error: BaseException) -> None:
     """Say of a function that was typed in, or made of a text, why it is not staged."""
     tb = error.__traceback__
@@ -318,6 +377,26 @@ def _without_source(error: BaseException) -> None:
         code = tb.tb_frame.f_code
         if code.co_filename in ("<string>", "<stdin>"):
             error.add_note(f"{_place(code)} was not staged: its source is not to be had.")
+        tb = tb.tb_next
+
+
+def _out_of_reach(error: BaseException, session: Session) -> None:
+    """Say of a function that is rewritten, and was run as it is all the same, why that was."""
+    tb = error.__traceback__
+    while tb is not None:
+        code = tb.tb_frame.f_code
+        if code in session.staged and version_of(code).code is not None:
+            error.add_note(
+                f"{_place(code)} is called by Python or a library (as an operator, a property, a "
+                "callback in an object), not by rewritten code. Call it by name where it is used."
+            )
+            return
+        name = code.co_filename
+        if name.startswith(INSTALLED) and not name.startswith(FOREIGN):
+            error.add_note(
+                f"{_place(code)} was not staged: it belongs to an installed library. Apply tg.jit "
+                "to that function itself, and it is."
+            )
         tb = tb.tb_next
 
 
@@ -337,4 +416,4 @@ def helpers_of(version: Version) -> Any:
     return found
 
 
-__all__ = ["Restart", "Session", "current", "entered", "staged", "stops", "written_out"]
+__all__ = ["LEARNT", "Restart", "Session", "current", "entered", "staged", "stops", "written_out"]

@@ -221,8 +221,14 @@ class Surroundings:
             self.facts.append((place, value))
             for method in ("forward", "setup_context", "backward", "vjp", "jvp", "vmap"):
                 self._function(getattr(value, method))
+        elif isinstance(value, (types.BuiltinFunctionType, np.ufunc)):
+            self.facts.append((place, value))
         elif isinstance(value, (types.ModuleType, type)):
             owner = value.__name__ if isinstance(value, types.ModuleType) else value.__module__
+            # That a name of NumPy or another library is put to another module is not expected:
+            # it would cost each call 30 ns.
+            if isinstance(value, type) or _foreign(owner):
+                self.facts.append((place, value))
             if _foreign(owner) and depth < 3 and owner != "builtins":
                 for name in names:
                     if name in vars(value) and not isinstance(vars(value)[name], types.ModuleType):
@@ -232,11 +238,7 @@ class Surroundings:
                             depth + 1,
                             names,
                         )
-        elif (
-            isinstance(value, (types.BuiltinFunctionType, np.ufunc))
-            or id(value) in self._seen
-            or depth > _DEEPEST
-        ):
+        elif id(value) in self._seen or depth > _DEEPEST:
             return
         elif (
             isinstance(value, functools.partial)

@@ -132,8 +132,9 @@ class Outside:
     def asked(self, frame: FrameType, event: str, arg: Any) -> None:
         """The profiling hook."""
         if event == "c_call" and arg in ASKED:
-            if self.error is None and (by := _users(frame)) is not None:
-                self._looked_up(by, arg)
+            # What a library looks up on its own (NumPy a method of its argument) is no matter.
+            if self.error is None and _users(frame) is frame:
+                self._looked_up(frame, arg)
         elif event == "c_call":
             why = _WATCHED.get(arg)
             if why is None:

@@ -27,6 +27,7 @@ from ..autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+from ..bridges.pytorch import wrap
 from ..config import set_default_dtype, use_deterministic_algorithms
 from ..devices import Device as device  # noqa: N813 - used as a function, as in torch
 from ..dtypes import bool_ as bool
@@ -176,6 +177,7 @@ __all__ = [
     "set_rng_state",
     "utils",
     "vmap",
+    "wrap",
 ]
 
 _often = frozenset(

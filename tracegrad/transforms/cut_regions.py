@@ -38,7 +38,7 @@ def cut_regions(graph: Graph, late: set[Atom], free: set[Var], hints: Hints) -> 
     for node in graph.nodes:
         cut = CUTS.get(node.op.lowering) if isinstance(node.op.lowering, lowering.Region) else None
         waits = cut is not None and any(a in late for a in node.inputs)
-        effects = any(n.op.effects for g in node.subgraphs() for n in g.nodes)
+        effects = node.effects
         found = cut(node, late, free, hints) if waits and cut and not effects else None
         nodes.extend(found or [node])
     same = len(nodes) == len(graph.nodes) and all(map(operator.is_, nodes, graph.nodes))
@@ -147,10 +147,12 @@ def _sized(node: Node, late: set[Atom], free: set[Var], hints: Hints) -> list[No
     half = Halves(_inside(graph, waiting, there, hints), waiting, there, hints, price)
     kept = [v for v in half.kept if v not in graph.inputs]
     used = half.used(graph.outputs, half.again)
-    saved = [given[v] for v in graph.inputs if v in half.inputs_read() - used]
     shapes = [_largest(v.type.shape, symbol, most) for v in kept]
     before = half.before(kept)
     again = any(is_loop(n) and Loop.of(n).carries for n in before)
+    # Loops are not run again for what takes less room than that which they read.
+    read = half.inputs_read() if again else half.inputs_read() - used
+    saved = [given[v] for v in graph.inputs if v in read]
     room = sum(KEPT + bytes_of(a.type, hints) for a in saved) * (AGAIN if again else 1 / GAIN)
     if not kept or None in shapes or sum(map(price, kept)) > room:
         return None

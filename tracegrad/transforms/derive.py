@@ -3,14 +3,16 @@ Memoised on the graph."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
+from .._codegen import lowering
 from ..autograd.grad_mode import enable_grad
 from ..errors import ShapeError, TracegradError
 from ..ir.dispatch import STATE
 from ..ir.evaluate import evaluate, evaluate_batched
-from ..ir.graph import Atom, Graph, adjoint_name
+from ..ir.forms import About
+from ..ir.graph import Atom, Graph, Var, adjoint_name
 from ..ir.levels import forward_level
 from ..ir.recording import span
 from ..ir.trace import Trace
@@ -21,7 +23,10 @@ from ..tape.mode import MODE
 from ..tape.modes import restoring
 from ..tensor import Array, Boxed, fresh_leaf
 from ..types import ArrayType, Int
+from .rewrite import remove_dead
 from .weak import explicit
+
+NOTHING = About()
 
 
 def _trace(name: str, graph: Graph) -> Trace:
@@ -36,14 +41,17 @@ def _direction(trace: Trace, of: Atom) -> Array:
     return Array(trace.input(ArrayType(of.type.dtype, of.type.shape), adjoint_name(of)))
 
 
-def joint(graph: Graph, wanted: Sequence[bool], given: Sequence[bool]) -> Graph:
+def joint(
+    graph: Graph, wanted: Sequence[bool], given: Sequence[bool], known: About = NOTHING
+) -> Graph:
     """(inputs..., cotangents of the given outputs...) -> outputs..., cotangents of the wanted
-    inputs."""
-    key = ("joint", tuple(wanted), tuple(given))
+    inputs. What is known of inputs that are integers helps the rules of loops inside."""
+    key = ("joint", tuple(wanted), tuple(given), known)
     if key not in graph.derived:
         trace = _trace(f"{graph.name}_adjoint", graph)
         with span(f"{trace.name}: derive"), trace, enable_grad():
             boxes: list[Any] = [Array(trace.input(v.type, v.name)) for v in graph.inputs]
+            known.tell(trace, boxes)
             leaves = [fresh_leaf(b) if w else b for b, w in zip(boxes, wanted, strict=True)]
             cts = [_direction(trace, a) for a, g in zip(graph.outputs, given, strict=True) if g]
             outs = evaluate(graph, leaves)
@@ -55,8 +63,15 @@ def joint(graph: Graph, wanted: Sequence[bool], given: Sequence[bool]) -> Graph:
                 zeros(x.array_type) if g is None else g for g, x in zip(found, targets, strict=True)
             ]
             graph.derived[key] = _finished(trace, [*outs, *result], "adjoint")
+            graph.derived[key].derived["absent"] = tuple([g is None for g in found])
     derived: Graph = graph.derived[key]
     return derived
+
+
+def absent(derived: Graph) -> tuple[bool, ...]:
+    """Of a joint graph which cotangents there are none of: nothing leads to these inputs."""
+    found: tuple[bool, ...] = derived.derived["absent"]
+    return found
 
 
 def _finished(trace: Trace, outs: Sequence[Any], made_by: str) -> Graph:
@@ -80,16 +95,88 @@ def captures_of(derived: Graph, who: str = "") -> list[Any]:
     return found
 
 
-def adjoint(graph: Graph, wanted: Sequence[bool], given: Sequence[bool]) -> Graph:
+def adjoint(
+    graph: Graph, wanted: Sequence[bool], given: Sequence[bool], known: About = NOTHING
+) -> Graph:
     """(inputs..., cotangents of the given outputs..., what it captured...) -> cotangents of the
     wanted inputs."""
-    key = ("adjoint", tuple(wanted), tuple(given))
+    key = ("adjoint", tuple(wanted), tuple(given), known)
     if key not in graph.derived:
-        both = joint(graph, wanted, given)
+        both = joint(graph, wanted, given, known)
         graph.derived[key] = both.replace(outputs=both.outputs[len(graph.outputs) :])
         graph.derived[key].derived["captures"] = captures_of(both)
     derived: Graph = graph.derived[key]
     return derived
+
+
+class Adjoined(NamedTuple):
+    """Adjoints of graphs with equal inputs and outputs: (inputs..., the results with these numbers,
+    cotangents of the given outputs..., what they captured...) -> cotangents of those wanted inputs
+    that anything leads to."""
+
+    graphs: list[Graph]
+    results: tuple[int, ...]
+    there: tuple[bool, ...]
+    """Of all inputs which get a cotangent."""
+
+    def spread(self, found: Iterable[Any]) -> list[Any]:
+        """The cotangents by input, None where there is none."""
+        cts = iter(found)
+        return [next(cts) if ok else None for ok in self.there]
+
+
+def adjoints(
+    graphs: Sequence[Graph], wanted: Sequence[bool], given: Sequence[bool], known: About = NOTHING
+) -> Adjoined:
+    """The adjoints of the graphs of an operation. Results that a loop or another region made are
+    read where they would be computed again."""
+    both = [joint(g, wanted, given, known) for g in graphs]
+    count, first = len(graphs[0].outputs), len(graphs[0].inputs)
+    targets = [k for k, w in enumerate(wanted) if w]
+    missing = [all(none) for none in zip(*map(absent, both), strict=True)]
+    kept = [j for j, none in enumerate(missing) if not none]
+    read = tuple(sorted({k for b in both for k in _regions_read(b, count, kept)}))
+    found = []
+    for graph, b in zip(graphs, both, strict=True):
+        key = ("adjoints", tuple(wanted), tuple(given), known, read, tuple(kept))
+        if key not in graph.derived:
+            results = {k: Var(b.outputs[k].type, f"result_{k}") for k in read}
+            values: dict[Atom, Atom] = {
+                b.outputs[k]: results[k] for k in _regions_read(b, count, kept)
+            }
+            derived = b.replace(
+                inputs=(*b.inputs[:first], *results.values(), *b.inputs[first:]),
+                nodes=tuple(
+                    n.replace(inputs=tuple(values.get(a, a) for a in n.inputs)) for n in b.nodes
+                ),
+                outputs=tuple(values.get(a, a) for a in (b.outputs[count + j] for j in kept)),
+            )
+            graph.derived[key] = remove_dead(derived)
+            graph.derived[key].derived["captures"] = captures_of(b)
+        found.append(graph.derived[key])
+    there = {targets[j] for j in kept}
+    return Adjoined(found, read, tuple(k in there for k in range(len(wanted))))
+
+
+def _regions_read(both: Graph, count: int, kept: Sequence[int]) -> tuple[int, ...]:
+    """Which of the first outputs, made by regions, those of the others are computed from."""
+    made = {v: n for n in both.nodes for v in n.outputs}
+    outs: dict[Atom, int] = {}
+    for k, a in enumerate(both.outputs[:count]):
+        maker = made.get(a) if isinstance(a, Var) else None
+        if maker is not None and isinstance(maker.op.lowering, lowering.Region):
+            outs.setdefault(a, k)
+    found: set[int] = set()
+    seen: set[Atom] = set()
+    stack: list[Atom] = [both.outputs[count + j] for j in kept]
+    while stack:
+        a = stack.pop()
+        if a in outs:
+            found.add(outs[a])
+        elif isinstance(a, Var) and a in made and a not in seen:
+            seen.add(a)
+            stack.extend(made[a].inputs)
+    return tuple(sorted(found))
 
 
 @restoring

@@ -20,11 +20,15 @@ def trim(graph: Graph) -> Graph:
     live: set[Atom] = {a for a in graph.outputs if isinstance(a, Var)}
     kept: list[Node] = []
     for node in reversed(graph.nodes):
-        if not node.op.effects and not any(v in live for v in node.outputs):
+        if not node.effects and not any(v in live for v in node.outputs):
             continue
         rule = node.op.lowering
         if isinstance(rule, lowering.Region):
-            node = TRIMMED[rule.kind](node, [v in live for v in node.outputs])
+            read = [v in live for v in node.outputs]
+            if not any(read):
+                # It is there for what it does, and keeps a result, by which it is known.
+                read[0] = True
+            node = TRIMMED[rule.kind](node, read)
         kept.append(node)
         live.update(node.inputs)
     return graph.replace(nodes=tuple(reversed(kept)))

@@ -146,9 +146,7 @@ def _little(node: Node) -> bool:
     sizes = [a.type.size for a in (*node.inputs, *node.outputs)]
     region = isinstance(node.op.lowering, lowering.Region)
     return (
-        not region
-        and not node.op.effects
-        and all(isinstance(s, int) and s <= LARGEST for s in sizes)
+        not region and not node.effects and all(isinstance(s, int) and s <= LARGEST for s in sizes)
     )
 
 

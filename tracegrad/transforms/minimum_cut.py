@@ -102,7 +102,7 @@ def minimum_cut(
 def is_dear(node: Node, hints: dict[str, int]) -> bool:
     """Whether a node should not be computed twice."""
     rule = node.op.lowering
-    if node.op.effects or rule is None:
+    if node.effects or rule is None:
         return True
     if isinstance(rule, lowering.Pointwise):
         return rule.cost > CHEAP and rule.cost * number_of(node.outputs[0].type.size, hints) > WORK

@@ -232,7 +232,7 @@ def simplify(graph: Graph, rules: Sequence[Rule] | None = None) -> Graph:
                 new = local(b, node, inputs)
                 if new is not None and (same_type(new, node.outputs[0])):
                     return (new,)
-        if node.op.effects:
+        if node.effects:
             return None
         key = _application(node.op, inputs, node.params)
         known = b.seen.get(key)
@@ -272,7 +272,7 @@ def remove_dead(graph: Graph) -> Graph:
     live = {a for a in graph.outputs if isinstance(a, Var)}
     kept = []
     for node in reversed(graph.nodes):
-        if node.op.effects or any(v in live for v in node.outputs):
+        if node.effects or any(v in live for v in node.outputs):
             kept.append(node)
             live.update(a for a in node.inputs if isinstance(a, Var))
     return graph.replace(nodes=tuple(reversed(kept)))

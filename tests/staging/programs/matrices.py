@@ -126,7 +126,107 @@ def longest_path(A):
     return best[n - 1, m - 1]
 
 
+def red_black(A):
+    """Successive over-relaxation, red points before black ones."""
+    u = A.copy()
+    n = len(u)
+    for sweep in range(4):
+        for colour in range(2):
+            for i in range(1, n - 1):
+                for j in range(1, n - 1):
+                    if (i + j) % 2 == colour:
+                        new = 0.25 * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1])
+                        u[i, j] += 1.3 * (new - u[i, j])
+    return np.sum(u * u)
+
+
+def alternating_directions(A):
+    u = 0.1 * A
+    n = u.shape[0]
+    for step in range(3):
+        for i in range(n):
+            c = np.zeros(n)
+            d = np.zeros(n)
+            for j in range(n):
+                below = c[j - 1] if j > 0 else 0.0
+                before = d[j - 1] if j > 0 else 0.0
+                m = 1 / (3.0 + below)
+                c[j] = -m
+                d[j] = (u[i, j] + before) * m
+            u[i, n - 1] = d[n - 1]
+            for j in range(n - 2, -1, -1):
+                u[i, j] = d[j] - c[j] * u[i, j + 1]
+        u = u.T.copy()
+    return np.sum(u * np.arange(n))
+
+
+def conjugate_gradients(A):
+    n = A.shape[0]
+    M = A @ A.T + n * np.eye(n)
+    b = A[0]
+    x, r = np.zeros(n), b.copy()
+    p, rr, steps = r, b @ b, 0
+    while rr > 1e-24 and steps < 40:
+        q = M @ p
+        alpha = rr / (p @ q)
+        x = x + alpha * p
+        r = r - alpha * q
+        new = r @ r
+        p = r + (new / rr) * p
+        rr = new
+        steps += 1
+    return np.sum(x * b)
+
+
+def jacobi_rotations(A):
+    """The largest eigenvalue by rotations that remove what is not on the diagonal."""
+    S = A + A.T
+    n = S.shape[0]
+    for sweep in range(8):
+        for p in range(n - 1):
+            for q in range(p + 1, n):
+                if abs(S[p, q]) > 1e-12:
+                    theta = 0.5 * (S[q, q] - S[p, p]) / S[p, q]
+                    sign = 1.0 if theta >= 0 else -1.0
+                    t = sign / (abs(theta) + np.sqrt(theta * theta + 1))
+                    c = 1 / np.sqrt(t * t + 1)
+                    s = t * c
+                    for k in range(n):
+                        a, b = S[p, k], S[q, k]
+                        S[p, k] = c * a - s * b
+                        S[q, k] = s * a + c * b
+                    for k in range(n):
+                        a, b = S[k, p], S[k, q]
+                        S[k, p] = c * a - s * b
+                        S[k, q] = s * a + c * b
+    largest = S[0, 0]
+    for k in range(1, n):
+        if S[k, k] > largest:
+            largest = S[k, k]
+    return largest
+
+
+def householder(A):
+    R = A.copy()
+    n = R.shape[0]
+    for k in range(n - 1):
+        v = R[k:, k].copy()
+        norm = np.sqrt(np.sum(v * v))
+        v[0] += norm if v[0] >= 0 else -norm
+        v = v / np.sqrt(np.sum(v * v))
+        R[k:, k:] -= 2 * np.outer(v, v @ R[k:, k:])
+    total = 1.0
+    for k in range(n):
+        total *= R[k, k]
+    return total
+
+
 PROGRAMS = [
+    red_black,
+    alternating_directions,
+    conjugate_gradients,
+    jacobi_rotations,
+    householder,
     lu,
     pivoted_solve,
     cholesky,
@@ -135,4 +235,10 @@ PROGRAMS = [
     gauss_seidel,
     game_of_life,
     longest_path,
+]
+SMOOTH = [
+    red_black,
+    conjugate_gradients,
+    lu,
+    cholesky,
 ]

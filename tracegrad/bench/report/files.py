@@ -105,6 +105,42 @@ class Findings:
         return tables.cells(self.outcomes, contestants, cell)
 
 
+class Section:
+    """Tables of a run that measures other things than workloads; they replace the section of this
+    name on a page. `head` says with which version, machine and settings."""
+
+    name: str
+    head: dict[str, Any]
+    remarks: list[str]
+
+    @property
+    def wrong(self) -> bool:
+        """Whether a result of tracegrad is wrong or missing."""
+        raise NotImplementedError
+
+    def tables(self) -> list[tuple[str, tables.Rows]]:
+        """Titles, headings and rows."""
+        raise NotImplementedError
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, for JSON."""
+        raise NotImplementedError
+
+    def write_json(self, path: Path) -> None:
+        """Everything, times in seconds."""
+        path.write_text(json.dumps(self.as_dict(), indent=2) + "\n", encoding="utf-8")
+
+    def write_markdown(self, path: Path) -> None:
+        """Write the tables, or replace their section in a file that has one."""
+        replace_section(path, self.name, self.markdown())
+
+    def markdown(self) -> str:
+        """The tables, with the machine and the settings above them."""
+        lines = (*machine.lines(self.head), *self.remarks)
+        parts = ["\n".join(f"- {line}" for line in lines)]
+        return "\n\n".join([*parts, *[table(title, rows) for title, rows in self.tables()]]) + "\n"
+
+
 def replace_section(path: Path, section: str, text: str) -> None:
     """Put the text between the lines that begin and end a section; where there are none, it is all
     that the file holds."""

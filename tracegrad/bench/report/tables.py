@@ -25,6 +25,7 @@ WORDS = (
     "met",
     "operation",
     "chain",
+    "program",
     "what",
 )
 

@@ -109,20 +109,15 @@ class ArrayMethods(Value):
 
     def reshape(self: Any, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
         """The same elements under another shape."""
-        if order not in ("C", "A"):
-            raise ValueError(
-                f"reshape with order={order!r} is not supported; "
-                "use x.T.reshape(shape[::-1]).T for Fortran order"
-            )
-        return results.reshape(self, _shape_arguments(shape))
+        return results.in_order(self, _shape_arguments(shape), order)
 
     def ravel(self: Any, order: str = "C") -> Any:
         """One axis, without a copy where possible."""
-        return self.reshape(-1, order="C" if order == "K" else order)
+        return results.in_order(self, -1, order)
 
     def flatten(self: Any, order: str = "C") -> Any:
         """A copy with one axis."""
-        return ops.positive(self.reshape(-1, order=order))
+        return ops.positive(results.in_order(self, -1, order))
 
     def transpose(self: Any, *axes: Any) -> Any:
         """The axes in the given order (reversed by default)."""

@@ -17,6 +17,7 @@ from ...errors import ConcretizationError, DTypeError, ShapeError
 from ...ir.dispatch import Value
 from ...ir.graph import Var
 from ...ir.lines import user_line
+from . import ignoring_nan
 from .refusals import unsupported as unsupported
 from .results import RESULTS
 
@@ -34,12 +35,19 @@ NAMES: dict[str, str] = {
 """NumPy's and SciPy's names of operations that are called differently here."""
 
 
+COMPOSED: dict[str, Callable[..., Any]] = {f.__name__: f for f in ignoring_nan.ALL}
+"""Compositions that take the arguments of NumPy's function of that name as operations do: `out=`
+and what else is none of theirs is seen to on the way."""
+
+
 def find(name: str) -> Callable[..., Any] | None:
     """The operation that a function of NumPy's with this name is, or None."""
     if name not in ops.__all__:
         name = NAMES.get(name, name)
     if name in RESULTS:
         return RESULTS[name]
+    if name in COMPOSED:
+        return COMPOSED[name]
     found = getattr(ops, name, None)
     return found if callable(found) and name in ops.__all__ else None
 
@@ -47,7 +55,7 @@ def find(name: str) -> Callable[..., Any] | None:
 MODULES: tuple[tuple[str, Any, ModuleType | None], ...] = (
     ("np", np, None),
     ("np.linalg", np.linalg, ops.linalg),
-    ("np.fft", np.fft, None),
+    ("np.fft", np.fft, ops.fft),
     ("np.emath", np.emath, None),
 )
 

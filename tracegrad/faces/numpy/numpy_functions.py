@@ -3,7 +3,7 @@ in other words (`compositions`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,12 @@ from ...errors import ShapeError
 from ...ir.dispatch import Value
 from ...ops.arrays.transfer import place_of
 from ...ops.define import ndim_of, shape_of
+from ...ops.matrices import scipy_names
+from ...ops.scipy_special import functions as special_functions
 from ...types import normalize_axis
 from ..operators import array_of, operand
 from ..tensor.casts import own
-from . import compositions, results
+from . import compositions, counting, polynomials, results
 from .lookup import dtype_of, plain, result_type, store, unsupported
 
 
@@ -113,23 +115,14 @@ def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) 
     arr._update(ops.put_along_axis, indices, operand(values), axis)
 
 
-def _ordered(shape: Sequence[Any] | Any, x: Any, order: str | None) -> Any:
-    if order in (None, "C", "A", "K"):
-        return results.reshape(x, shape)
-    if order != "F":
-        raise ValueError(f"order must be C, F or A, not {order!r}")
-    target = (shape,) if not isinstance(shape, (tuple, list)) else tuple(shape)
-    return results.transpose(results.reshape(results.transpose(x), target[::-1]))
-
-
 def _reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
     if copy is not None:
         flag("copy", copy)
-    return _ordered(shape, array_of(a), order)
+    return results.in_order(array_of(a), shape, order)
 
 
 def _ravel(a: Any, order: str = "C") -> Any:
-    return _ordered((-1,), array_of(a), order)
+    return results.in_order(array_of(a), (-1,), order)
 
 
 def _copy(a: Any, order: str = "K", subok: bool = False) -> Any:
@@ -158,7 +151,7 @@ def _broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     total = arrays[0] * 0 == 0
     for a in arrays[1:]:
         total = ops.logical_or(total, a == a)
-    return tuple(ops.broadcast_to(a, total.shape) for a in arrays)
+    return tuple(results.broadcast_to(a, total.shape) for a in arrays)
 
 
 def _rollaxis(a: Any, axis: int, start: int = 0) -> Any:
@@ -248,6 +241,20 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.broadcast_arrays: _broadcast_arrays,
     np.rollaxis: _rollaxis,
     np.unstack: _unstack,
+    np.partition: counting.partition,
+    np.argpartition: counting.argpartition,
+    np.bincount: counting.bincount,
+    np.digitize: counting.digitize,
+    np.dsplit: counting.dsplit,
+    np.delete: counting.delete,
+    np.histogram: counting.histogram,
+    np.polyfit: polynomials.polyfit,
+    np.polyadd: polynomials.polyadd,
+    np.polysub: polynomials.polysub,
+    np.polymul: polynomials.polymul,
+    np.polyder: polynomials.polyder,
+    np.polyint: polynomials.polyint,
+    np.i0: lambda x: special_functions.i0(array_of(x)),
     np.select: compositions.select,
     np.piecewise: compositions.piecewise,
     np.where: _where,
@@ -269,6 +276,8 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.compress: _compress,
     np.extract: _chosen,
     np.putmask: _putmask,
+    np.linalg.eig: lambda a: scipy_names.eig(array_of(a)),
+    np.linalg.eigvals: lambda a: scipy_names.eigvals(array_of(a)),
     np.linalg.trace: lambda x, /, *, offset=0, dtype=None: ops.trace(
         x if dtype is None else ops.convert(x, dtype), offset, -2, -1
     ),

@@ -17,9 +17,12 @@ from typing import Any
 import numpy as np
 
 from ... import ops
+from ...devices import share_memory
 from ...ir.dispatch import Value
-from ...ops.arrays.shape import reshape_op
+from ...ir.graph import Var
+from ...ops.arrays.shape import broadcast_to_op, reshape_op
 from ...ops.places.gathering import Placed
+from ...types import broadcast_shapes
 
 Function = Callable[..., Any]
 
@@ -33,18 +36,32 @@ def own_view(x: Any, result: Any) -> Any:
     return x.view() if isinstance(x, np.ndarray) else x
 
 
+def repeated_view(x: Any, result: Any) -> Any:
+    """A view of `x` under broadcasting. The operation alone makes none: rules repeat what nobody
+    writes."""
+    if result is x or not isinstance(x, Value):
+        return own_view(x, result)
+    return x._viewed(broadcast_to_op, x, {"shape": result.shape}, result)
+
+
 def own_memory(x: Any, result: Any) -> Any:
     """What a function gave that makes a new array; where it shows `x` or is `x` itself, a copy."""
     if isinstance(result, Value):
         shown: Any = result if result._base is None else result._base
         root: Any = x if not isinstance(x, Value) or x._base is None else x._base
-        return ops.positive(result) if shown is root else result
+        # Where rules repeat and slice, memory is shared by what is no view.
+        return ops.positive(result) if shown is root or _on_memory_of(x, result) else result
     shares = (
         isinstance(x, np.ndarray)
         and isinstance(result, np.ndarray)
         and np.may_share_memory(result, x)
     )
     return result.copy() if shares else result
+
+
+def _on_memory_of(x: Any, result: Any) -> bool:
+    data = (x._data, result._data) if isinstance(x, Value) else (None, None)
+    return not any(d is None or isinstance(d, Var) for d in data) and share_memory(*data)
 
 
 def _ended(name: str, ending: str) -> Function:
@@ -55,6 +72,7 @@ def _ended(name: str, ending: str) -> Function:
     parameters = list(inspect.signature(function).parameters.values())
     space: dict[str, Any] = {f"default_{p.name}": p.default for p in parameters}
     space.update(function=function, own_view=own_view, own_memory=own_memory)
+    space.update(repeated_view=repeated_view)
     taken = [p.name if p.default is p.empty else f"{p.name}=default_{p.name}" for p in parameters]
     named = next((k for k, p in enumerate(parameters) if p.kind is p.KEYWORD_ONLY), None)
     if named is not None:
@@ -85,15 +103,36 @@ reshape, ravel, squeeze, expand_dims = map(_showing, ("reshape", "ravel", "squee
 transpose, permute, moveaxis, swapaxes = map(
     _showing, ("transpose", "permute", "moveaxis", "swapaxes")
 )
-broadcast_to, expand, slice_array = map(_showing, ("broadcast_to", "expand", "slice_array"))
+slice_array = _showing("slice_array")
 getitem, flip, fliplr, flipud, rot90 = map(
     _showing, ("getitem", "flip", "fliplr", "flipud", "rot90")
 )
+
+
+def _repeating(name: str) -> Function:
+    """Of a function that shows its first argument repeated."""
+    return _ended(name, "repeated_view({x}, result)")
+
+
+broadcast_to, expand = map(_repeating, ("broadcast_to", "expand"))
 split, array_split = map(_showing_parts, ("split", "array_split"))
 hsplit, vsplit = map(_showing_parts, ("hsplit", "vsplit"))
 
 tile, repeat, roll, pad, clip = map(_making, ("tile", "repeat", "roll", "pad", "clip"))
 index_add_at, slice_put = map(_making, ("index_add_at", "slice_put"))
+
+
+@functools.wraps(ops.nan_to_num)
+def nan_to_num(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
+    def replaced(x: Any) -> Any:
+        return ops.nan_to_num(x, copy, nan, posinf, neginf)
+
+    if copy or not isinstance(x, Value):
+        return own_memory(x, replaced(x)) if copy else replaced(x)
+    box: Any = x
+    return box._update(replaced)
 
 
 @functools.wraps(ops.index_update)
@@ -167,8 +206,17 @@ def einsum(subscripts: Any, *operands: Any, **options: Any) -> Any:
 
 @functools.wraps(ops.meshgrid)
 def meshgrid(*xs: Any, indexing: str = "xy", sparse: bool = False, copy: bool = True) -> list[Any]:
-    grids: list[Any] = ops.meshgrid(*xs, indexing=indexing, sparse=sparse, copy=copy)
-    return [(own_memory if copy else own_view)(x, g) for x, g in zip(xs, grids, strict=True)]
+    if copy:
+        grids: list[Any] = ops.meshgrid(*xs, indexing=indexing, sparse=sparse)
+        return [own_memory(x, g) for x, g in zip(xs, grids, strict=True)]
+    thin = ops.meshgrid(*xs, indexing=indexing, sparse=True, copy=copy)
+    grids = [own_view(x, g) for x, g in zip(xs, thin, strict=True)]
+    if sparse or not grids:
+        return grids
+    shape = grids[0].shape
+    for g in grids[1:]:
+        shape = broadcast_shapes(shape, g.shape)
+    return [g if g.shape == shape else broadcast_to(g, shape) for g in grids]
 
 
 RESULTS: dict[str, Function] = {
@@ -177,7 +225,7 @@ RESULTS: dict[str, Function] = {
         reshape, ravel, squeeze, expand_dims, transpose, permute, moveaxis, swapaxes, broadcast_to,
         expand, slice_array, getitem, flip, fliplr, flipud, rot90, split, array_split, hsplit,
         vsplit, tile, repeat, roll, pad, clip, index_add_at, slice_put, index_update, conjugate,
-        einsum, meshgrid, real, imag,
+        einsum, meshgrid, nan_to_num, real, imag,
     )
 }  # fmt: skip
 """By name."""
@@ -200,6 +248,7 @@ __all__: Sequence[str] = [
     "index_update",
     "meshgrid",
     "moveaxis",
+    "nan_to_num",
     "pad",
     "permute",
     "ravel",
@@ -217,3 +266,14 @@ __all__: Sequence[str] = [
     "transpose",
     "vsplit",
 ]
+
+
+def in_order(x: Any, shape: Any, order: str | None) -> Any:
+    """`reshape` that takes the elements, and puts them, in C order or (F) columns first."""
+    if order in (None, "C", "A", "K"):
+        return RESULTS["reshape"](x, shape)
+    if order != "F":
+        raise ValueError(f"order must be C, F or A, not {order!r}")
+    target = (shape,) if not isinstance(shape, (tuple, list)) else tuple(shape)
+    turned = RESULTS["transpose"](x)
+    return RESULTS["transpose"](RESULTS["reshape"](turned, target[::-1]))

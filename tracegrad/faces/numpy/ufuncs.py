@@ -18,6 +18,7 @@ from ...errors import DTypeError, UnsupportedFunctionError
 from ...ir.dispatch import STATE, Value
 from ...ir.graph import Var
 from ...ir.lines import user_line
+from ...ops.scipy_special import functions as special_functions
 from ...sizes import OF_SHAPES
 from ...weak import KINDS, WEAK
 from ..operators import operand
@@ -30,18 +31,21 @@ KNOWN: dict[Any, Callable[..., Any]] = {
     if isinstance(ufunc, np.ufunc) and (target := find(ufunc.__name__)) is not None
 }
 """The operation that each ufunc of NumPy is; those of SciPy join when one is first met."""
-SCIPY = (
-    "beta", "betaln", "cbrt", "digamma", "entr", "erf", "erfc", "erfinv", "exp2", "expit", "expm1",
-    "gamma", "gammaln", "log1p", "logit", "ndtr", "ndtri", "psi", "round", "xlog1py", "xlogy",
+SCIPY = tuple(
+    sorted(set(special_functions.__all__) - {
+        "comb", "factorial", "log_softmax", "logsumexp", "multigammaln", "polygamma", "sinc",
+        "softmax", "softplus", "zeta",
+    } | {"round"})
 )  # fmt: skip
-"""The functions of scipy.special that are operations here, under the same name."""
+"""The ufuncs of scipy.special that are operations here, under the same name."""
 
 
 def counterpart(ufunc: Any) -> Callable[..., Any] | None:
     """The operation that a ufunc is, or None."""
     found = KNOWN.get(ufunc)
     if found is None and _home(ufunc) == "scipy.special" and ufunc.__name__ in SCIPY:
-        found = KNOWN[ufunc] = getattr(ops, ufunc.__name__)
+        home = ops if ufunc.__name__ == "round" else special_functions
+        found = KNOWN[ufunc] = getattr(home, ufunc.__name__)
     return found
 
 

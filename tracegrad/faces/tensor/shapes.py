@@ -12,14 +12,14 @@ from ... import ops
 from ...checks import REFUSED, explained_here
 from ...devices import share_memory
 from ...errors import ShapeError
-from ...ir.dispatch import STATE, Value, bind
+from ...ir.dispatch import STATE, Value
 from ...ir.graph import Var
 from ...ir.op import Op, Rules, op
-from ...ops.arrays.shape import backwards, broadcast_to_op, reshape_op, reshaped, transpose_op
+from ...ops.arrays.shape import backwards, reshape_op, reshaped, transpose_op
 from ...sizes import numel, same, same_shape
 from ...tape.mode import MODE
 from ...tape.tape import record
-from ...types import axes_of, normalize_axis, show, type_of
+from ...types import axes_of, normalize_axis, show
 from ..numpy import results
 from ..write_checks import ONE_OF_MANY, untracked
 from .casts import sizes_of, titled
@@ -57,48 +57,6 @@ def _in_pieces(count: int) -> Op:
         outputs=count,
         doc="The pieces of an array along an axis.",
     )
-
-
-def _diagonal(x: Any, *, offset: int, dims: tuple[int, int]) -> Any:
-    shown = np.diagonal(x, offset, *dims)
-    # NumPy leaves it to its next version to make this view writable.
-    shown.flags.writeable = x.flags.writeable
-    return shown
-
-
-def _on_diagonal(ct: Any, *, offset: int, dims: tuple[int, int], like: Any) -> Any:
-    last = len(like.shape) - 2, len(like.shape) - 1
-    rest = [n for k, n in enumerate(like.shape) if k not in dims]
-    places = np.arange(ct.shape[-1])
-    key = (..., places + max(-offset, 0), places + max(offset, 0))
-    zeros = ops.zeros((*rest, like.shape[dims[0]], like.shape[dims[1]]), ct.dtype)
-    return ops.moveaxis(ops.index_update(zeros, key, ct), last, dims)
-
-
-diagonal_op: Op = op(
-    "diagonal",
-    ["x"],
-    evaluate=_diagonal,
-    infer=lambda x, *, offset, dims: (type_of(_diagonal(x.value, offset=offset, dims=dims)),),
-    vjp=[_on_diagonal],
-    # A tangent need not be a value yet, and is nothing that is written to.
-    jvp=lambda tangents, inputs, outs, *, offset, dims: [ops.diagonal(tangents[0], offset, *dims)],
-    batch=lambda values, axes, size, *, offset, dims: (
-        [
-            bind(
-                diagonal_op,
-                [ops.moveaxis(values[0], axes[0], 0)],
-                {"offset": offset, "dims": (dims[0] + 1, dims[1] + 1)},
-            )
-        ],
-        [0],
-    ),
-    doc=(
-        "A view of a diagonal, which steps in two axes at once, so that slices of what is not "
-        "contiguous cannot show it."
-    ),
-    view=True,
-)
 
 
 def _scalar(x: Any, *dims: Any) -> Any:
@@ -299,11 +257,7 @@ class TensorShapes(Value):
         if not self.shape and target and not STATE.traces:
             # NumPy's function copies a single number.
             return results.reshape(self, (1,) * len(target)).expand(*target)
-        result = ops.broadcast_to(self, tuple(target))
-        if result is self or STATE.traces or isinstance(self._data, Var):
-            return results.own_view(self, result)
-        # NumPy's `broadcast_to` is no view for us, since what it makes in a trace may be written.
-        return self._viewed(broadcast_to_op, self, {"shape": tuple(target)}, result)
+        return results.broadcast_to(self, tuple(target))
 
     def expand_as(self: Any, other: Any) -> Any:
         """Broadcast to the shape of `other`."""
@@ -436,12 +390,10 @@ class TensorShapes(Value):
 
     def diagonal(self: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
         """A view of the diagonal of two dimensions, as the last dimension."""
-        if STATE.traces or isinstance(self._data, Var):
-            return ops.diagonal(self, offset, dim1, dim2)
         axes = normalize_axis(dim1, self.ndim), normalize_axis(dim2, self.ndim)
         if axes[0] == axes[1]:
             raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-        return self._bind(diagonal_op, [self], {"offset": offset, "dims": axes})
+        return ops.diagonal(self, offset, *axes)
 
     def diag_embed(self: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
         """Matrices with the last dimension as their diagonals."""

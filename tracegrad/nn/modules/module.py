@@ -13,6 +13,7 @@ from ...checks import REFUSED, explained
 from ...devices import Device
 from ...faces.tensor.casts import dtype_and_device
 from ...holders import ModuleHolder
+from ...staging.session import LEARNT, entered
 from ...tape.hooks import RemovableHandle, add_hook
 from ...tensor import Tensor
 from .parameter import Parameter, clear
@@ -276,7 +277,7 @@ class Module(ModuleHolder):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not self._forward_hooks and not self._forward_pre_hooks:
             try:
-                return self.forward(*args, **kwargs)
+                return (entered(self.forward) if LEARNT else self.forward)(*args, **kwargs)
             except REFUSED as error:
                 raise explained(
                     error, type(self).__name__, type(self).forward, (self, *args), kwargs
@@ -288,7 +289,7 @@ class Module(ModuleHolder):
                     args, kwargs = changed
                 else:
                     args = changed if isinstance(changed, tuple) else (changed,)
-        result = self.forward(*args, **kwargs)
+        result = (entered(self.forward) if LEARNT else self.forward)(*args, **kwargs)
         for hook, with_kwargs in tuple(self._forward_hooks.values()):
             changed = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
             result = result if changed is None else changed

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ..._codegen import integers
 from ...dtypes import is_flag
 from ...ir.dispatch import bind
 from ...ir.op import odd
+from ...types import Int
 from ..define import as_array
 from .arithmetic import div, equal, imag, less, less_equal, where
 from .derived import add, convert, mul, real
@@ -302,11 +304,19 @@ def round_(x: Any, decimals: int = 0) -> Any:
 
 # --- quotients and remainders ---------------------------------------------------------------------
 
+
+def _quotients(low: Int | None, high: Int | None, divisor: int) -> tuple[Int, Int] | None:
+    if low is None or high is None:
+        return None
+    return integers.floordiv(low, divisor), integers.floordiv(high, divisor)
+
+
 floor_divide_op = pointwise(
     "floor_divide",
     ("x", "y"),
     numpy=np.floor_divide,
     code="floordiv({x}, {y})",
+    between=_quotients,
     partials=(0, 0),
     result="promote",
     kinds=REAL,
@@ -318,6 +328,7 @@ mod_op = pointwise(
     ("x", "y"),
     numpy=np.remainder,
     code="mod({x}, {y})",
+    between=lambda low, high, divisor: (0, divisor - 1),
     partials=(1, lambda x, y: -floor_divide(x, y)),
     result="promote",
     kinds=REAL,

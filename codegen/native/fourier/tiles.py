@@ -1,0 +1,170 @@
+"""Squares of as many rows as a vector has lanes: turned, so that columns become rows, between
+memory and the lanes of vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+from numba.core.typing import signature
+
+from ..bridge import primitive
+from ..gemm import REGISTER
+
+__all__ = ["from_lanes", "rotate", "to_lanes", "turn"]
+
+FUSED = ("contract",)
+
+
+class _Tile:
+    """Vectors of the elements of a pointer."""
+
+    def __init__(self, context: Any, builder: Any, pointer_type: Any) -> None:
+        self.builder = builder
+        element = context.get_value_type(pointer_type.dtype)
+        self.size = context.get_abi_sizeof(element)
+        self.lanes = REGISTER // self.size
+        self.vector = ir.VectorType(element, self.lanes)
+        self.word = ir.IntType(64)
+
+    def number(self, value: int) -> Any:
+        return ir.Constant(self.word, value)
+
+    def place(self, base: Any, at: Any) -> Any:
+        return self.builder.bitcast(self.builder.gep(base, [at]), self.vector.as_pointer())
+
+    def load(self, base: Any, at: Any) -> Any:
+        value = self.builder.load(self.place(base, at))
+        value.align = self.size
+        return value
+
+    def store(self, value: Any, base: Any, at: Any) -> None:
+        self.builder.store(value, self.place(base, at)).align = self.size
+
+    def after(self, at: Any, count: int) -> Any:
+        return self.builder.add(at, self.number(count))
+
+    def row(self, at: Any, step: Any, k: int) -> Any:
+        return self.builder.add(at, self.builder.mul(step, self.number(k)))
+
+    def turned(self, rows: list[Any]) -> list[Any]:
+        """Columns as rows: blocks beside the diagonal change places, then those inside of them."""
+        rows, n = list(rows), self.lanes
+        kind = ir.VectorType(ir.IntType(32), n)
+        d = n // 2
+        while d:
+            above = ir.Constant(kind, [k if not k & d else n + k - d for k in range(n)])
+            below = ir.Constant(kind, [k + d if not k & d else n + k for k in range(n)])
+            for i in range(n):
+                if not i & d:
+                    a, b = rows[i], rows[i | d]
+                    rows[i] = self.builder.shuffle_vector(a, b, above)
+                    rows[i | d] = self.builder.shuffle_vector(a, b, below)
+            d //= 2
+        return rows
+
+    def offsets(self, bases: Any, more: Any) -> list[Any]:
+        b = self.builder
+        return [
+            b.add(b.load(b.gep(bases, [self.number(lane)])), more) for lane in range(self.lanes)
+        ]
+
+
+Lower = Callable[[_Tile, Any], None]
+
+
+def _tiles(count: int, lower: Lower) -> Callable[..., None]:
+    """A function of pointers and of `count` indices; the first argument says how wide vectors
+    are."""
+
+    def function(*args: Any) -> None:
+        raise TypeError("compiled code only")
+
+    def typer(*args: Any) -> Any:
+        pointers = [a for a in args if isinstance(a, types.CPointer)]
+        numbers = [types.uintp] * (count - len(pointers))
+        return signature(types.none, *pointers, *numbers)
+
+    def lowered(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        lower(_Tile(context, builder, sig.args[0]), args)
+        return context.get_dummy_value()
+
+    names = ", ".join(f"a{k}" for k in range(count))
+    primitive(function, eval(f"lambda {names}: typer({names})", {"typer": typer}))(lowered)
+    return function
+
+
+def _to_lanes(t: _Tile, args: Any) -> None:
+    x, bases, lanes, more, at, even, odd = args
+    rows = t.turned([t.load(x, o) for o in t.offsets(bases, more)])
+    for k, value in enumerate(rows):
+        t.store(value, lanes, t.after(t.builder.add(at, odd if k % 2 else even), k // 2 * t.lanes))
+
+
+def _from_lanes(t: _Tile, args: Any) -> None:
+    x, bases, lanes, more, at, even, odd = args
+    rows = [
+        t.load(lanes, t.after(t.builder.add(at, odd if k % 2 else even), k // 2 * t.lanes))
+        for k in range(t.lanes)
+    ]
+    for value, o in zip(t.turned(rows), t.offsets(bases, more), strict=True):
+        t.store(value, x, o)
+
+
+def _turn(t: _Tile, args: Any) -> None:
+    x, y, at, to = args
+    rows = t.turned([t.load(x, t.after(at, k * t.lanes)) for k in range(t.lanes)])
+    for k, value in enumerate(rows):
+        t.store(value, y, t.after(to, k * t.lanes))
+
+
+def _rotate(t: _Tile, args: Any) -> None:
+    x, roots, root, at, plane, at_roots, at_root = args
+    b = t.builder
+    wide = ir.VectorType(ir.DoubleType(), t.lanes)
+    zeros = ir.Constant(ir.VectorType(ir.IntType(32), t.lanes), [0] * t.lanes)
+    undefined = ir.Constant(wide, ir.Undefined)
+
+    def doubles(at: Any) -> Any:
+        value = b.load(b.bitcast(b.gep(roots, [at]), wide.as_pointer()))
+        value.align = 8
+        return value
+
+    def spread(at: Any) -> Any:
+        value = b.load(b.gep(root, [at]))
+        first = b.insert_element(undefined, value, ir.Constant(ir.IntType(32), 0))
+        return b.shuffle_vector(first, undefined, zeros)
+
+    def times(a: Any, c: Any, u: Any, v: Any) -> tuple[Any, Any]:
+        def product(p: Any, q: Any) -> Any:
+            return b.fmul(p, q, flags=FUSED)
+
+        return (
+            b.fsub(product(a, u), product(c, v), flags=FUSED),
+            b.fadd(product(a, v), product(c, u), flags=FUSED),
+        )
+
+    c, s = times(
+        doubles(at_roots), doubles(t.after(at_roots, t.lanes)), spread(at_root),
+        spread(t.after(at_root, 1)),
+    )  # fmt: skip
+    if t.size == 4:
+        c, s = b.fptrunc(c, t.vector), b.fptrunc(s, t.vector)
+    there = b.add(at, plane)
+    real, imag = times(t.load(x, at), t.load(x, there), c, s)
+    t.store(real, x, at)
+    t.store(imag, x, there)
+
+
+to_lanes = _tiles(7, _to_lanes)
+"""`to_lanes(x, bases, lanes, more, at, even, odd)`: elements from `more` on of the lines that begin
+at `bases`, those at even places to `at + even` and on, those at odd ones to `at + odd` and on."""
+from_lanes = _tiles(7, _from_lanes)
+"""The same backwards."""
+turn = _tiles(4, _turn)
+"""`turn(x, y, at, to)`: the square of vectors from x[at] on, as columns from y[to] on."""
+rotate = _tiles(7, _rotate)
+"""`rotate(x, roots, root, at, plane, at_roots, at_root)`: the complex vector at x[at] and
+x[at + plane] times a vector of roots and one root, both given in doubles."""

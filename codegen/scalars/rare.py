@@ -1,0 +1,40 @@
+"""SciPy's compiled functions of one to four numbers that have no text of their own here, for
+processors alone: a program for a device that calls one is refused (`host_only`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import scipy
+
+from .value import Scalar
+
+ARITY = {
+    1: "ellipe ellipk erfcinv erfcx exp1 expi i0 i0e i1 i1e j0 j1 k0 k0e k1 k1e log_ndtr rgamma y0 "
+       "y1",
+    2: "binom ellipeinc ellipkinc gammainc gammaincc gammainccinv gammaincinv iv ive jv kv "
+       "kve owens_t poch stdtr stdtrit yv",
+    3: "betainc betaincc betaincinv",
+    4: "hyp2f1",
+}  # fmt: skip
+"""Names in SciPy, by the number of operands."""
+COST = {1: 150, 2: 300, 3: 500, 4: 500}
+
+
+def _scipy(name: str, count: int) -> Callable[..., Any]:
+    """A function of `scipy.special`, which is loaded at its first use."""
+
+    def call(*operands: Any) -> Any:
+        return getattr(scipy.special, name)(*operands)
+
+    operands = ", ".join("xyzw"[:count])
+    made: Callable[..., Any] = eval(f"lambda {operands}: call({operands})", {"call": call})
+    return made
+
+
+SCALARS = tuple(
+    Scalar(name, _scipy(name, count), f"scipy {name}", cost=COST[count])
+    for count, names in ARITY.items()
+    for name in names.split()
+)

@@ -1,0 +1,220 @@
+"""Functions of general matrices and SciPy's names of linear algebra."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg as sl
+
+import tracegrad as tg
+from tests.cases import Case, off_device
+from tests.cases.linalg import NO_MATRIX, NOT_SQUARE, VECTOR, WIDE, positive, regular
+from tests.cases.products import normal
+from tracegrad.errors import ShapeError
+
+linalg: Any = tg.linalg
+EMPTY = (np.zeros((0, 0)),)
+F32 = ((np.array([[2.0, 1.0], [0.5, 3.0]], np.float32),),)
+INTEGERS = ((np.array([[2, 1], [1, 3]]),),)
+
+
+def by_eig(library: Any, a: Any) -> Any:
+    """Eigenvalues in a sum, and what does not depend on lengths and phases of vectors."""
+    w, v = library.eig(a)
+    w, v = w + 0j, v + 0j
+    return np.sum(w**3), np.abs(v), (v * np.sin(w)[..., None, :]) @ library.inv(v)
+
+
+SPECTRAL = (
+    Case(
+        "eig",
+        lambda a: by_eig(linalg, a),
+        normal((3, 3)),
+        lambda a: by_eig(np.linalg, a),
+        ("eig",),
+        tolerance=1e-5,
+        special=F32,
+        errors=(NOT_SQUARE, NO_MATRIX),
+    ),
+    Case(
+        "eig complex stack",
+        lambda a: by_eig(linalg, a),
+        normal((2, 3, 3), dtype=complex),
+        lambda a: by_eig(np.linalg, a),
+        ("eig",),
+        tolerance=1e-5,
+    ),
+    Case(
+        "eigvals",
+        lambda a: linalg.eigvals(a) ** 2,
+        positive((3, 3)),
+        lambda a: (np.linalg.eigvals(a) + 0j) ** 2,
+        ("eig",),
+        special=INTEGERS,
+    ),
+)
+
+
+def small(shape: tuple[int, ...], dtype: type = float) -> Any:
+    return lambda rng: (normal(shape, dtype=dtype)(rng)[0] * 0.7,)
+
+
+FUNCTIONS = (
+    Case(
+        "expm",
+        linalg.expm,
+        small((3, 3)),
+        sl.expm,
+        ("expm",),
+        special=(
+            EMPTY,
+            (np.zeros((2, 2)),),
+            (np.array([[0.0, 1e4], [0.0, 0.0]]),),
+            (np.diag([-50.0, 3.0]),),
+            *F32,
+            *INTEGERS,
+        ),
+        errors=(NOT_SQUARE, NO_MATRIX),
+    ),
+    Case("expm complex stack", linalg.expm, small((2, 2, 2), complex), sl.expm, ("expm",)),
+    Case("expm large", linalg.expm, lambda rng: (rng.normal(size=(2, 2)) * 6,), sl.expm, ("expm",),
+         order=0),
+    Case(
+        "sqrtm",
+        linalg.sqrtm,
+        regular((3, 3)),
+        sl.sqrtm,
+        ("sqrtm", "sylvester"),
+        special=F32,
+        errors=(
+            NOT_SQUARE,
+            ((-np.eye(2),), np.linalg.LinAlgError, "No principal square root in this dtype"),
+        ),
+    ),
+    Case("sqrtm complex", linalg.sqrtm, regular((2, 2), dtype=complex), sl.sqrtm, ("sqrtm",)),
+    Case(
+        "sylvester",
+        linalg.solve_sylvester,
+        regular((3, 3), (2, 2), vectors=((3, 2),)),
+        sl.solve_sylvester,
+        ("sylvester",),
+        errors=(
+            ((np.eye(2), -np.eye(2), np.ones((2, 2))), np.linalg.LinAlgError, "no unique solution"),
+            ((np.eye(2), np.eye(3), np.ones((3, 2))), ShapeError, "q has shape"),
+        ),
+    ),
+    Case(
+        "sylvester complex",
+        linalg.solve_sylvester,
+        regular((2, 2), (2, 2), vectors=((2, 2),), dtype=complex),
+        sl.solve_sylvester,
+        ("sylvester",),
+    ),
+    Case(
+        "lyapunov",
+        linalg.solve_continuous_lyapunov,
+        regular((2, 2), vectors=((2, 2),)),
+        sl.solve_continuous_lyapunov,
+    ),
+)  # fmt: skip
+FACTORS = (
+    Case(
+        "lu",
+        linalg.lu,
+        normal((4, 4)),
+        sl.lu,
+        ("lu", "permutation"),
+        special=F32,
+        errors=(NOT_SQUARE, NO_MATRIX),
+    ),
+    Case(
+        "lu complex stack",
+        linalg.lu,
+        normal((2, 3, 3), dtype=complex),
+        lambda a: tuple(np.asarray(x, complex) for x in sl.lu(a)),
+        ("lu",),
+    ),
+    Case(
+        "lu permuted",
+        lambda a: linalg.lu(a, permute_l=True),
+        normal((3, 3)),
+        lambda a: sl.lu(a, permute_l=True),
+    ),
+    Case(
+        "lu indices",
+        lambda a: linalg.lu(a, p_indices=True),
+        normal((3, 3)),
+        lambda a: (sl.lu(a, p_indices=True)[0].astype(np.int64), *sl.lu(a, p_indices=True)[1:]),
+        order=1,
+    ),
+    *[
+        Case(
+            f"lu_solve {trans} {dtype.__name__}",
+            lambda a, b, t=trans: linalg.lu_solve(linalg.lu_factor(a), b, t),
+            regular((3, 3), vectors=((3, 2),), dtype=dtype),
+            lambda a, b, t=trans: sl.lu_solve(sl.lu_factor(a), b, t),
+        )
+        for trans, dtype in ((0, float), (1, float), (2, complex))
+    ],
+    *[
+        Case(
+            f"cho_solve {lower}",
+            lambda a, b, low=lower: linalg.cho_solve(linalg.cho_factor(a, low), b),
+            lambda rng: (*positive((3, 3))(rng), rng.normal(size=3)),
+            lambda a, b, low=lower: sl.cho_solve(sl.cho_factor(a, low), b),
+            order=0,
+        )
+        for lower in (False, True)
+    ],
+    Case(
+        "solve_triangular",
+        lambda a, b: linalg.solve_triangular(a, b, "T", lower=True),
+        regular((3, 3), vectors=((3,),)),
+        lambda a, b: sl.solve_triangular(a, b, "T", lower=True),
+    ),
+    Case(
+        "solve_banded",
+        lambda ab, b: linalg.solve_banded((1, 2), ab, b),
+        lambda rng: (
+            rng.normal(size=(4, 5)) + np.array([0, 0, 6, 0])[:, None],
+            rng.normal(size=5),
+        ),
+        lambda ab, b: sl.solve_banded((1, 2), ab, b),
+        errors=(((np.ones((3, 4)), np.ones(4)), ShapeError, "must have 4 rows"),),
+    ),
+    Case(
+        "solve_toeplitz",
+        lambda c, r, b: linalg.solve_toeplitz((c, r), b),
+        lambda rng: (rng.normal(size=3) + [4, 0, 0], rng.normal(size=3), rng.normal(size=3)),
+        lambda c, r, b: sl.solve_toeplitz((c, r), b),
+    ),
+)
+MADE = (
+    Case(
+        "toeplitz",
+        linalg.toeplitz,
+        normal((3,), (4,)),
+        sl.toeplitz,
+        special=((np.arange(3), np.arange(2)),),
+        errors=(((WIDE, VECTOR), ShapeError, "c must be a vector"),),
+    ),
+    Case("toeplitz hermitian", linalg.toeplitz, normal((3,), dtype=complex), sl.toeplitz),
+    Case("circulant", linalg.circulant, normal((4,)), sl.circulant, order=1),
+    Case("hankel", linalg.hankel, normal((3,), (2,)), sl.hankel, order=1),
+    Case("hankel zeros", linalg.hankel, normal((3,)), sl.hankel, order=1),
+    Case(
+        "block_diag",
+        linalg.block_diag,
+        normal((2, 3), (1, 1), (2,)),
+        sl.block_diag,
+        order=1,
+        errors=(((np.ones((2, 2, 2)),), ShapeError, "must be a matrix"),),
+    ),
+)
+CASES = (
+    *SPECTRAL[:1],
+    *FUNCTIONS[:1],
+    *FACTORS[:1],
+    *off_device(*SPECTRAL[1:], *FUNCTIONS[1:], *FACTORS[1:], *MADE),
+)

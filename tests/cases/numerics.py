@@ -1,0 +1,130 @@
+"""Quadrature, interpolation and filters, against SciPy's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.integrate as si
+import scipy.interpolate as sp
+import scipy.signal as ss
+
+import tracegrad as tg
+from tests.cases import Case, off_device
+from tests.cases.products import normal
+from tracegrad.errors import ShapeError
+
+integrate: Any = tg.integrate
+interpolate: Any = tg.interpolate
+signal: Any = tg.signal
+
+
+def places(n: int) -> Any:
+    """Samples in rows, and places that ascend."""
+    return lambda rng: (rng.normal(size=(2, n)), np.cumsum(rng.uniform(0.5, 1.5, size=n)))
+
+
+INTEGRALS = (
+    *[
+        Case(f"simpson {n}", lambda y, x: integrate.simpson(y, x), places(n),
+             lambda y, x: si.simpson(y, x))
+        for n in (2, 3, 4, 7)
+    ],
+    Case("simpson dx", lambda y: integrate.simpson(y, dx=0.3, axis=0), normal((6, 2)),
+         lambda y: si.simpson(y, dx=0.3, axis=0),
+         special=((np.arange(6).reshape(6, 1),), (np.ones((1, 3)),)), order=1),
+    Case("cumulative_trapezoid", lambda y, x: integrate.cumulative_trapezoid(y, x), places(5),
+         lambda y, x: si.cumulative_trapezoid(y, x),
+         errors=(((np.ones(3), np.ones(4)), ShapeError, "4 places for 3 samples"),)),
+    Case("cumulative_trapezoid initial",
+         lambda y: integrate.cumulative_trapezoid(y, dx=0.5, axis=0, initial=0), normal((4, 2)),
+         lambda y: si.cumulative_trapezoid(y, dx=0.5, axis=0, initial=0), order=1),
+    Case("fixed_quad",
+         lambda a, b, c: integrate.fixed_quad(lambda x, w: np.sin(w * x), a, b, (c,), 6)[0],
+         lambda rng: tuple(rng.normal(size=())  for _ in range(3)),
+         lambda a, b, c: si.fixed_quad(lambda x, w: np.sin(w * x), a, b, (c,), 6)[0]),
+)  # fmt: skip
+SOS = ss.butter(4, 0.3, output="sos")
+FILTERS = (
+    Case("lfilter", lambda b, a, x: signal.lfilter(b, a, x),
+         lambda rng: (rng.normal(size=3), np.array([1.2, -0.5, 0.3]) + 0.1 * rng.normal(size=3),
+                      rng.normal(size=(2, 6))),
+         ss.lfilter, ("recursive_filter",),
+         special=((np.ones(1), np.ones(1), np.arange(4.0)), (np.ones(2), np.ones(5), np.ones(2)),
+                  (np.ones(2, np.float32), np.ones(2, np.float32), np.ones(3, np.float32))),
+         errors=(((np.ones((2, 2)), np.ones(1), np.ones(3)), ShapeError, "b must be a vector"),)),
+    Case("lfilter axis", lambda x: signal.lfilter([1, 2], [2, 1, 0.5], x, 0), normal((5, 2)),
+         lambda x: ss.lfilter([1, 2], [2, 1, 0.5], x, 0), order=1),
+    Case("lfilter complex", lambda a, x: signal.lfilter([1.0], a, x),
+         lambda rng: (np.array([1.0, 0.4j]) + 0 * rng.normal(size=2),
+                      rng.normal(size=4) + 1j * rng.normal(size=4)),
+         lambda a, x: ss.lfilter([1.0], a, x), ("recursive_filter",)),
+    Case("sosfilt", lambda s, x: signal.sosfilt(s, x), lambda rng: (SOS.copy(), rng.normal(size=6)),
+         ss.sosfilt, ("recursive_filter",),
+         errors=(((np.ones((2, 5)), np.ones(3)), ShapeError, "must be .sections, 6."),)),
+    *[Case(f"signal convolve {mode}", lambda x, y, m=mode: signal.convolve(x, y, m),
+           normal((4, 5), (2, 3)), lambda x, y, m=mode: ss.convolve(x, y, m),
+           special=((np.arange(12).reshape(3, 4) * 1.0, np.ones((3, 2))),),
+           order=2 if mode == "same" else 0)
+      for mode in ("full", "same", "valid")],
+    Case("signal convolve complex", signal.convolve, normal((4,), (3,), dtype=complex),
+         ss.convolve, order=0),
+    Case("signal correlate", signal.correlate, normal((4,), (3,), dtype=complex), ss.correlate,
+         order=1),
+    Case("signal correlate same", lambda x, y: signal.correlate(x, y, "same"), normal((5,), (3,)),
+         lambda x, y: ss.correlate(x, y, "same"), order=1),
+)  # fmt: skip
+
+
+def spline(kind: str, **options: Any) -> tuple[Any, Any]:
+    """Ours and SciPy's, of places, samples and points."""
+    return tuple(
+        lambda x, y, p, module=module: getattr(module, kind)(x, y, **options)(p)
+        for module in (interpolate, sp)
+    )  # type: ignore[return-value]
+
+
+def around(n: int, *beside: int) -> Any:
+    """Ascending places, samples, and points inside and beyond them."""
+
+    def inputs(rng: np.random.Generator) -> tuple[Any, ...]:
+        x = np.cumsum(rng.uniform(0.6, 1.4, size=n))
+        points = [[x[0] - 0.4, x[1] - 0.21], [x[-1] - 0.13, x[-1] + 0.3]]
+        return x, rng.normal(size=(n, *beside)), np.array(points)
+
+    return inputs
+
+
+def monotone(rng: np.random.Generator) -> tuple[Any, ...]:
+    return (
+        np.array([0.0, 1.1, 1.9, 3.2, 4.0]),
+        np.array([0.1, 0.9, 1.2, 2.9, 2.0]),
+        np.array([-0.2, 0.7, 2.2, 3.7, 4.1]),
+    )
+
+
+INTERPOLATED = (
+    *[Case(f"CubicSpline {n} {bc}", *[spline("CubicSpline", bc_type=bc)[0], around(n),
+           spline("CubicSpline", bc_type=bc)[1]], tolerance=1e-5, order=2 if n == 6 else 0)
+      for n, bc in ((2, "not-a-knot"), (3, "not-a-knot"), (6, "not-a-knot"), (5, "natural"),
+                    (4, "clamped"), (2, "clamped"))],
+    Case("CubicSpline of vectors", spline("CubicSpline")[0], around(4, 2), spline("CubicSpline")[1],
+         order=1, special=((np.arange(4), np.arange(4), 1.5),),
+         errors=(((np.ones(3), np.ones(4), 1.0), ShapeError, "as many samples"),
+                 ((np.array([1.0, 0.0]), np.ones(2), 1.0), ValueError, "ascend"))),
+    Case("CubicSpline ends", spline("CubicSpline", extrapolate=False)[0], around(4),
+         spline("CubicSpline", extrapolate=False)[1], order=0),
+    Case("CubicSpline slope", lambda x, y, p: interpolate.CubicSpline(x, y)(p, 1), around(5),
+         lambda x, y, p: sp.CubicSpline(x, y)(p, 1), order=0),
+    Case("Pchip", spline("PchipInterpolator")[0], monotone, spline("PchipInterpolator")[1],
+         special=((np.arange(2.0), np.ones(2), np.array(0.5)),
+                  (np.arange(4.0), np.array([0.0, 0.0, 1.0, 1.0]), np.array([0.5, 1.5])))),
+    Case("BSpline", lambda t, c, p: interpolate.BSpline(t, c, 3)(p),
+         lambda rng: (np.array([0.0, 0.1, 0.2, 0.3, 1.1, 2.2, 3.0, 3.1, 3.3, 3.4]),
+                      rng.normal(size=(6, 2)), np.array([0.5, 1.7, 2.9, 3.05])),
+         lambda t, c, p: sp.BSpline(t, c, 3)(p)),
+    Case("BSpline line", lambda c, p: interpolate.BSpline(np.arange(6.0), c, 1, False)(p),
+         lambda rng: (rng.normal(size=4), np.array([0.5, 1.7, 3.9, 4.2])),
+         lambda c, p: sp.BSpline(np.arange(6.0), c, 1, False)(p), order=0),
+)  # fmt: skip
+CASES = (*FILTERS[:1], *off_device(*INTEGRALS, *FILTERS[1:], *INTERPOLATED))

@@ -1,0 +1,130 @@
+"""The page that lists the public functions of NumPy and SciPy with what each is here, made from the
+code: `python -m tests.names_page` writes docs/numpy_and_scipy.md."""
+
+from __future__ import annotations
+
+import importlib
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import scipy
+
+import tracegrad as tg
+from tracegrad.faces.numpy.lookup import counterpart_of
+from tracegrad.faces.numpy.numpy_functions import FUNCTIONS
+from tracegrad.faces.numpy.refusals import INSTEAD
+from tracegrad.faces.numpy.ufuncs import counterpart
+
+PAGE = Path(__file__).parent.parent / "docs" / "numpy_and_scipy.md"
+OF_NUMPY = ("np", "np.fft", "np.linalg")
+OF_SCIPY = ("fft", "linalg", "special", "integrate", "interpolate", "ndimage", "signal", "stats")
+WHATEVER = {
+    "stats": "its distributions (its tests and summaries of samples are not listed)",
+}
+HEAD = """# NumPy's and SciPy's functions by name
+
+Which functions take traced and differentiated values, made from the code by
+`python -m tests.names_page` for NumPy {numpy} and SciPy {scipy}. What works has derivatives in both
+modes to every order, under `jit` and `vmap` (functions of integers and questions have none, and
+results of a size that only the data know are no part of compiled code); arguments that change that
+are refused by name, as is a derivative that there is none of (docs/decisions/scipy_names.md). On
+plain arrays NumPy's and SciPy's functions are NumPy's and SciPy's.
+"""
+
+
+def is_function(x: Any) -> bool:
+    return isinstance(x, np.ufunc) or (
+        callable(x) and not isinstance(x, type) and not isinstance(x, ModuleType)
+    )
+
+
+def numpys(place: str) -> dict[str, str | None]:
+    """For each function of NumPy's that can be handed over: "" where it works, else what to write,
+    or None."""
+    module = {"np": np, "np.fft": np.fft, "np.linalg": np.linalg}[place]
+    found: dict[str, str | None] = {}
+    for name in sorted(set(dir(module))):
+        function = getattr(module, name, None)
+        handed = isinstance(function, np.ufunc) or hasattr(function, "_implementation")
+        if name.startswith("_") or not handed:
+            continue
+        known = (
+            counterpart(function)
+            if isinstance(function, np.ufunc)
+            else FUNCTIONS.get(function) or counterpart_of(function)[0]  # type: ignore[arg-type]
+        )
+        found[name] = "" if known is not None else INSTEAD.get(f"{place}.{name}")
+    return found
+
+
+def scipys(place: str) -> dict[str, str | None]:
+    module = importlib.import_module(f"scipy.{place}")
+    ours = getattr(tg, place, None)
+    listed = getattr(module, "__all__", None) or dir(module)
+    found: dict[str, str | None] = {}
+    for name in sorted(set(listed)):
+        function = getattr(module, name, None)
+        if name.startswith("_") or isinstance(function, (ModuleType, type(None))):
+            continue
+        here = ours is not None and name in ours.__all__
+        if place == "stats":
+            if not hasattr(function, "logpdf") and not hasattr(function, "logpmf"):
+                continue
+        elif not (is_function(function) or here):
+            continue
+        if isinstance(function, np.ufunc) and counterpart(function) is not None:
+            found[name] = ""
+        elif here:
+            found[name] = f"tg.{place}.{name}"
+        else:
+            found[name] = INSTEAD.get(f"scipy.{place}.{name}")
+    return found
+
+
+def wrapped(names: list[str]) -> str:
+    return textwrap.fill(
+        ", ".join(f"`{n}`" for n in names) + ".", 100, break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+
+
+def section(title: str, found: dict[str, str | None], own: str) -> str:
+    parts = [f"## {title}\n"]
+    kinds: tuple[tuple[str, Callable[[str, str | None], bool]], ...] = (
+        ("Work as they are:", lambda _, what: what == ""),
+        (f"Under the same name in `{own}`:", lambda n, what: what == f"{own}.{n}"),
+    )
+    for words, belongs in kinds:
+        names = [n for n, what in found.items() if belongs(n, what)]
+        if names:
+            parts.append(f"{words} {len(names)}.\n\n{wrapped(names)}\n")
+    others = {n: what for n, what in found.items() if what and what != f"{own}.{n}"}
+    if others:
+        rows = [f"| `{n}` | {what.replace('|', chr(92) + '|')} |" for n, what in others.items()]
+        parts.append("\n".join(["| refused | write |", "|---|---|", *rows]) + "\n")
+    refused = [n for n, what in found.items() if what is None]
+    if refused:
+        parts.append(f"Refused: {len(refused)}.\n\n{wrapped(refused)}\n")
+    return "\n".join(parts)
+
+
+def page() -> str:
+    versions = {"numpy": minor(np.__version__), "scipy": minor(scipy.__version__)}
+    parts = [HEAD.format(**versions)]
+    parts += [section(f"`{place}`", numpys(place), place) for place in OF_NUMPY]
+    for place in OF_SCIPY:
+        more = f", {WHATEVER[place]}" if place in WHATEVER else ""
+        parts.append(section(f"`scipy.{place}`{more}", scipys(place), f"tg.{place}"))
+    return "\n".join(parts)
+
+
+def minor(version: str) -> str:
+    return ".".join(version.split(".")[:2])
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

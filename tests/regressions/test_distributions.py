@@ -1,0 +1,200 @@
+"""Every distribution against SciPy's: all of its methods, inside and outside of its support, and
+derivatives of two orders by the point and every parameter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.stats
+
+import tracegrad as tg
+from tests.checks import check_first_order, check_second_order
+from tracegrad.errors import ShapeError, UnsupportedFunctionError
+from tracegrad.ops.stats.distribution import METHODS
+
+stats: Any = tg.stats
+CONTINUOUS: dict[str, tuple[float, ...]] = {
+    "norm": (), "uniform": (), "expon": (), "gamma": (2.3,), "chi2": (3.5,), "beta": (1.7, 2.4),
+    "t": (3.2,), "cauchy": (), "laplace": (), "logistic": (), "lognorm": (0.7,),
+    "invgamma": (2.2,), "weibull_min": (1.6,), "pareto": (2.1,), "gumbel_r": (), "gumbel_l": (),
+    "halfnorm": (), "halfcauchy": (), "rayleigh": (), "f": (3.0, 5.5), "invgauss": (0.8,),
+    "vonmises": (1.4,), "levy": (), "powerlaw": (1.8,), "truncnorm": (-0.7, 1.2),
+    "skewnorm": (-1.3,),
+}  # fmt: skip
+DISCRETE: dict[str, tuple[float, ...]] = {
+    "poisson": (2.6,), "binom": (7.0, 0.3), "bernoulli": (0.3,), "nbinom": (3.4, 0.4),
+    "geom": (0.35,), "logser": (0.6,),
+}  # fmt: skip
+LOC, SCALE = 0.3, 1.7
+QUANTILES = np.array([0.0, 0.05, 0.5, 0.9, 1.0, np.nan, 1.5])
+
+
+def test_all_are_here() -> None:
+    names = {*CONTINUOUS, *DISCRETE, *MANY, "multinomial"}
+    assert names == set(stats.__all__)
+    assert len(names) >= 25
+
+
+def compare(name: str, points: Any, parameters: tuple[float, ...]) -> None:
+    ours, theirs = getattr(stats, name), getattr(scipy.stats, name)
+    found: dict[str, Any] = {}
+    for method in METHODS:
+        if not hasattr(theirs, method) or not hasattr(ours, method):
+            continue
+        x = QUANTILES if method in ("ppf", "isf") else points
+        run = getattr(ours, method)
+        try:
+            found[method] = (run(x, *parameters), x)
+        except UnsupportedFunctionError:
+            continue
+        expected = getattr(theirs, method)(x, *parameters)
+        np.testing.assert_allclose(
+            found[method][0], expected, rtol=1e-9, atol=1e-12, err_msg=method
+        )
+    assert len(found) >= 2
+    compiled = tg.jit(lambda x, q: [getattr(ours, m)(q if m in ("ppf", "isf") else x, *parameters)
+                                    for m in found])  # fmt: skip
+    for (eager, _), value in zip(found.values(), compiled(points, QUANTILES), strict=True):
+        np.testing.assert_allclose(value, eager, rtol=1e-11, atol=1e-14)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", CONTINUOUS)
+def test_continuous(name: str) -> None:
+    shapes = CONTINUOUS[name]
+    theirs = getattr(scipy.stats, name)
+    inside = theirs(*shapes, LOC, SCALE).ppf([0.1, 0.35, 0.7, 0.95])
+    low, high = theirs.support(*shapes, LOC, SCALE)
+    below = low - 1 if np.isfinite(low) else LOC - 6 * SCALE
+    above = high + 1 if np.isfinite(high) else LOC + 6 * SCALE
+    points = np.array([*inside, LOC + SCALE * 1.01, below, above, np.nan])
+    compare(name, points, (*shapes, LOC, SCALE))
+    parameters = tuple(np.float64(p) for p in (*shapes, LOC, SCALE))
+
+    def value(x: Any, *parameters: Any) -> Any:
+        return getattr(stats, name).logpdf(x, *parameters)
+
+    arrays = (inside, *parameters)
+    every = list(range(len(arrays)))
+    check_first_order(value, arrays, every, 1e-6, np.random.default_rng(0))
+    check_second_order(value, arrays, every, 1e-5, np.random.default_rng(0))
+    # Outside of the support nothing pulls, and what stands there does not spread.
+    outside = np.array([inside[0], below, above])
+    gradient = tg.jit(tg.grad(lambda x: np.sum(np.exp(value(x, *parameters)))))(outside)
+    assert np.isfinite(gradient).all()
+    assert gradient[0] != 0 or name == "uniform"
+    for pull, end in zip(gradient[1:], (low, high), strict=True):
+        assert pull == 0 or not np.isfinite(end) or name == "vonmises"
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", DISCRETE)
+def test_discrete(name: str) -> None:
+    shapes = DISCRETE[name]
+    compare(name, np.array([-1.0, 0.0, 1.0, 2.0, 3.0, 2.5, 8.0]), shapes)
+    np.testing.assert_allclose(
+        getattr(stats, name).pmf(np.arange(1, 4), *shapes, 1),
+        getattr(scipy.stats, name).pmf(np.arange(1, 4), *shapes, 1),
+    )
+    free = shapes[1:] if name == "binom" else shapes
+
+    def value(*given: Any) -> Any:
+        first = shapes[:1] if name == "binom" else ()
+        counts = np.array([1.0, 1.0, 0.0 if name == "bernoulli" else 1.0])
+        return getattr(stats, name).logpmf(counts, *first, *given)
+
+    arrays = tuple(np.float64(p) for p in free)
+    check_first_order(value, arrays, list(range(len(arrays))), 1e-6, np.random.default_rng(0))
+    check_second_order(value, arrays, list(range(len(arrays))), 1e-5, np.random.default_rng(0))
+    with pytest.raises(UnsupportedFunctionError, match="discrete; write logpmf"):
+        getattr(stats, name).logpdf(1.0, *shapes)
+
+
+def positive(n: int, seed: int) -> Any:
+    m = np.random.default_rng(seed).normal(size=(n, n))
+    return m @ m.T + n * np.eye(n)
+
+
+RNG = np.random.default_rng(4)
+MANY: dict[str, tuple[Any, ...]] = {
+    "multivariate_normal": (RNG.normal(size=(2, 4, 3)), RNG.normal(size=3), positive(3, 0)),
+    "multivariate_t": (RNG.normal(size=(4, 3)), RNG.normal(size=3), positive(3, 1), 4.5),
+    "dirichlet": (RNG.dirichlet([1.0, 2.0, 3.0], size=2).T, np.array([1.2, 0.7, 2.0])),
+    "wishart": (positive(3, 2), 5.5, positive(3, 3)),
+}
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_several_variables(name: str) -> None:
+    given = MANY[name]
+    ours, theirs = getattr(stats, name), getattr(scipy.stats, name)
+    expected = [theirs.logpdf(x, given[1]) for x in given[0].T] if name == "dirichlet" else (
+        theirs.logpdf(*given))  # fmt: skip
+    for run in (ours.logpdf, tg.jit(ours.logpdf)):
+        np.testing.assert_allclose(run(*given), expected, rtol=1e-11)
+    np.testing.assert_allclose(ours(*given[1:]).pdf(given[0]), np.exp(expected), rtol=1e-10)
+
+    def value(*xs: Any) -> Any:
+        return ours.logpdf(*[(x + x.T) / 2 if name == "wishart" and np.ndim(x) == 2 else x
+                             for x in xs])  # fmt: skip
+
+    arrays = tuple(np.asarray(x, float) for x in given)
+    every = list(range(len(arrays)))
+    check_first_order(value, arrays, every, 1e-6, np.random.default_rng(0))
+    check_second_order(value, arrays, every, 1e-5, np.random.default_rng(0))
+    batched = tg.vmap(lambda a: ours.logpdf(given[0], a, *given[2:]))(np.stack([given[1]] * 2))
+    np.testing.assert_allclose(batched[1], expected, rtol=1e-11)
+
+
+def test_forms_of_a_covariance() -> None:
+    x = RNG.normal(size=(3, 2))
+    for cov in (2.0, np.array([1.0, 2.0])):
+        np.testing.assert_allclose(
+            stats.multivariate_normal.logpdf(x, np.zeros(2), cov),
+            scipy.stats.multivariate_normal.logpdf(x, np.zeros(2), cov),
+        )
+    for points in (0.4, np.array([0.4, 1.0])):
+        np.testing.assert_allclose(
+            stats.multivariate_normal.logpdf(points, 0.1, 2.0),
+            scipy.stats.multivariate_normal.logpdf(points, 0.1, 2.0),
+        )
+    with pytest.raises(ShapeError, match="points of shape"):
+        stats.multivariate_normal.logpdf(np.ones(3), np.zeros(2), np.eye(2))
+    with pytest.raises(np.linalg.LinAlgError, match="positive definite"):
+        stats.multivariate_normal.logpdf(np.ones(2), np.zeros(2), -np.eye(2))
+    np.testing.assert_allclose(
+        stats.multinomial.pmf([[1, 2], [0, 3]], 3, [0.3, 0.7]),
+        scipy.stats.multinomial.pmf([[1, 2], [0, 3]], 3, [0.3, 0.7]),
+    )
+
+
+def test_parameters() -> None:
+    gamma: Any = stats.gamma
+    with np.errstate(all="ignore"):
+        for outside in (
+            gamma.logpdf(1.0, -2.0),
+            gamma.logpdf(1.0, 2.0, 0.0, -1.0),
+            stats.poisson.logpmf(1, -2.0),
+            stats.binom.pmf(1, 2.5, 0.5),
+        ):
+            assert np.isnan(outside)
+    np.testing.assert_allclose(
+        gamma.logpdf(1.5, a=2.0, scale=3.0), scipy.stats.gamma.logpdf(1.5, a=2.0, scale=3.0)
+    )
+    assert stats.norm.logpdf(np.ones(2, np.float32), 0.0, 2.0).dtype == np.float32
+    for call, text in (
+        (lambda: gamma.logpdf(1.0), "shape parameter 'a' is missing"),
+        (lambda: gamma.logpdf(1.0, 2.0, b=1.0), "'b' is none of a, loc, scale"),
+        (lambda: gamma.logpdf(1.0, 2.0, a=1.0), "'a' is given twice"),
+        (lambda: gamma(1.0, 2.0, 3.0, 4.0), "4 parameters; it takes a, loc, scale"),
+    ):
+        with pytest.raises(TypeError, match=text):
+            call()
+    with pytest.raises(UnsupportedFunctionError, match=r"invgauss\.cdf is no closed formula here"):
+        stats.invgauss.cdf(1.0, 0.5)
+    with pytest.raises(UnsupportedFunctionError, match=r"gammainc has no derivative by a"):
+        tg.grad(lambda a: gamma.cdf(1.0, a))(2.0)
+    with pytest.raises(AttributeError, match="no 'rvs' here"):
+        _ = stats.norm(0.0, 1.0).rvs

@@ -1,0 +1,1 @@
+"""Compiled functions inside of other libraries' autograd: PyTorch, JAX, PyTensor."""

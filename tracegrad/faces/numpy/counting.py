@@ -1,0 +1,147 @@
+"""NumPy's functions that count, sort parts or choose by plain numbers, in words of operations."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from ... import ops
+from ...checks import describe
+from ...errors import DTypeError, ShapeError
+from ...ir.dispatch import Value
+from ...ops.define import ndim_of, shape_of
+from ...ops.places.along import index_add
+from ...types import normalize_axis
+from ..operators import array_of, operand
+from .lookup import plain, result_type, tracked, unsupported
+
+
+def _known(name: str, word: str, x: Any) -> Any:
+    """Plain numbers, where what is asked for depends on them."""
+    if tracked(x):
+        raise unsupported(name, f" with {word} that is traced or differentiated")
+    return np.asarray(plain(x))
+
+
+def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect") -> Any:
+    """All of it in order, which is one of the partitions."""
+    _within(a, kth, axis)
+    return ops.sort(array_of(a), axis)
+
+
+def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect") -> Any:
+    _within(a, kth, axis)
+    return ops.argsort(array_of(a), axis)
+
+
+def _within(a: Any, kth: Any, axis: int | None) -> None:
+    shape = shape_of(array_of(a))
+    n = (
+        shape[normalize_axis(axis, len(shape))]
+        if axis is not None and shape
+        else ops.reshape(array_of(a), -1).shape[0]
+    )
+    # NumPy says what is wrong with `kth`; of a size that is a symbol, its kind alone.
+    if isinstance(n, int):
+        np.partition(np.zeros(n), kth)
+    else:
+        for k in np.atleast_1d(np.asarray(kth)):
+            operator.index(k)
+
+
+def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
+    """Sums of weights by plain numbers of bins."""
+    places = _known("np.bincount", "x", x)
+    if places.ndim != 1 or places.dtype.kind not in "biu":
+        raise TypeError(f"x is {describe(x)}; it must be a vector of integers")
+    if places.size and places.min() < 0:
+        raise ValueError("x has a negative element; it must be of numbers of bins, from 0 on")
+    count = max(int(places.max(initial=-1)) + 1, int(minlength))
+    if weights is None:
+        return np.bincount(places, minlength=minlength)
+    summed = array_of(weights)
+    if shape_of(summed) != places.shape:
+        raise ShapeError(f"weights have the shape {shape_of(summed)}, and x {places.shape}")
+    if result_type(summed).kind == "c":
+        raise DTypeError("weights are complex; they must be real")
+    return index_add(np.zeros(count), 0, places.astype(np.int64), ops.convert(summed, np.float64))
+
+
+def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+    places, edges = array_of(x), array_of(bins)
+    if "c" in (result_type(places).kind, result_type(edges).kind):
+        raise DTypeError("x and bins must be real; complex numbers have no order")
+    if ndim_of(edges) != 1:
+        raise ShapeError(f"bins must be a vector, not of shape {shape_of(edges)}")
+    if not tracked(edges) and edges.shape[0] > 1 and plain(edges)[0] > plain(edges)[-1]:
+        count = ops.searchsorted(edges[::-1], places, "right" if right else "left")
+        return edges.shape[0] - count
+    return ops.searchsorted(edges, places, "left" if right else "right")
+
+
+def dsplit(ary: Any, indices_or_sections: Any) -> Any:
+    x = array_of(ary)
+    if ndim_of(x) < 3:
+        raise ValueError(f"dsplit works on arrays of 3 or more dimensions, not {ndim_of(x)}")
+    return ops.split(x, indices_or_sections, 2)
+
+
+def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
+    """What plain indices leave."""
+    x = array_of(arr)
+    if axis is None:
+        x, axis = ops.reshape(x, -1), 0
+    axis = normalize_axis(axis, ndim_of(x))
+    chosen = obj if isinstance(obj, slice) else _known("np.delete", "obj", obj)
+    if (
+        not isinstance(chosen, slice)
+        and chosen.dtype.kind not in "biu"
+        and (chosen.size or isinstance(obj, np.ndarray))
+    ):
+        raise IndexError(f"obj is {describe(obj)}; it must be integers, a mask or a slice")
+    if not isinstance(chosen, slice) and not chosen.size:
+        chosen = chosen.astype(np.int64)
+    kept = np.delete(np.arange(int(shape_of(x)[axis])), chosen)
+    return ops.take(x, kept, axis)
+
+
+def histogram(
+    a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> Any:
+    """Counts, or sums of weights, between edges. Differentiable in the weights; by `a` and the
+    edges the counts are constant."""
+    x = ops.reshape(array_of(a), -1)
+    if isinstance(bins, str):
+        raise unsupported("np.histogram", f" with bins={bins!r}")
+    if ndim_of(operand(bins)) == 0:
+        count = operator.index(_known("np.histogram", "bins", bins)[()])
+        if count < 1:
+            raise ValueError(f"bins is {count}; it must be at least 1")
+        if not (range is None or hasattr(range, "__len__")):
+            raise TypeError(f"range is {describe(range)}; it must be two numbers, or None")
+        low, high = (ops.min(x), ops.max(x)) if range is None else range
+        if range is None:
+            flat = low == high
+            low, high = ops.where(flat, low - 0.5, low), ops.where(flat, high + 0.5, high)
+        edges = ops.linspace(low, high, count + 1)
+    else:
+        edges = array_of(bins)
+        count = int(edges.shape[0]) - 1
+    place = ops.searchsorted(edges, ops.convert(x, result_type(edges, x)), "right") - 1
+    last = x == edges[-1]
+    inside = ops.logical_and(place >= 0, ops.logical_or(place < count, last))
+    place = ops.clip(place, 0, count - 1)
+    if weights is None:
+        amount = ops.convert(inside, np.int64)
+    else:
+        given = ops.reshape(array_of(weights), -1)
+        if shape_of(given) != shape_of(x):
+            raise ShapeError(f"weights have the shape {shape_of(given)} for {shape_of(x)} elements")
+        amount = ops.where(inside, given, ops.convert(given * 0, given.dtype))
+    found = index_add(np.zeros(count, amount.dtype), 0, place, amount)
+    if density:
+        widths = ops.convert(ops.diff(edges), np.float64)
+        found = found / widths / ops.sum(found)
+    return found, edges if isinstance(edges, Value) else np.asarray(edges)

@@ -1,0 +1,91 @@
+"""NumPy's functions of polynomials given by their coefficients, the highest first."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from ... import ops
+from ...errors import ShapeError
+from ...ops.define import ndim_of, shape_of
+from ..operators import array_of
+from . import compositions
+from .lookup import result_type, unsupported
+
+
+def _coefficients(word: str, x: Any) -> Any:
+    x = array_of(x)
+    if ndim_of(x) > 1:
+        raise ShapeError(f"{word} must be a vector of coefficients, not of shape {shape_of(x)}")
+    return ops.reshape(x, -1)
+
+
+def polyfit(
+    x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False
+) -> Any:
+    if full or cov:
+        raise unsupported("np.polyfit", " with full= or cov=")
+    degree = operator.index(deg)
+    x, y = array_of(x), array_of(y)
+    if degree < 0:
+        raise ValueError(f"deg is {degree}; it must be from 0 on")
+    if ndim_of(x) != 1 or ndim_of(y) not in (1, 2) or shape_of(x)[0] != shape_of(y)[0]:
+        raise ShapeError(
+            f"x and y have the shapes {shape_of(x)} and {shape_of(y)}; x must be a vector, and y "
+            "as long"
+        )
+    x, y = x + 0.0, y + 0.0
+    columns = compositions.vander(x, degree + 1)
+    if w is not None:
+        weights = array_of(w) + 0.0
+        if shape_of(weights) != shape_of(x):
+            raise ShapeError(f"w has the shape {shape_of(weights)}, and x {shape_of(x)}")
+        columns = columns * weights[:, None]
+        y = y * (weights[:, None] if ndim_of(y) == 2 else weights)
+    # Columns of one length, so that what counts as zero does not depend on the units of x.
+    scale = ops.sqrt(ops.sum(columns * columns, 0))
+    limit = int(shape_of(x)[0]) * 2.0**-52 if rcond is None else rcond
+    found = ops.linalg.lstsq(columns / scale, y, limit)[0]
+    return found / (scale[:, None] if ndim_of(y) == 2 else scale)
+
+
+def polyadd(a1: Any, a2: Any) -> Any:
+    x, y = _coefficients("a1", a1), _coefficients("a2", a2)
+    longer = max(shape_of(x)[0], shape_of(y)[0])
+
+    def filled(p: Any) -> Any:
+        missing = longer - shape_of(p)[0]
+        return ops.concatenate([np.zeros(missing, result_type(p)), p]) if missing else p
+
+    return filled(x) + filled(y)
+
+
+def polysub(a1: Any, a2: Any) -> Any:
+    return polyadd(a1, -_coefficients("a2", a2))
+
+
+def polymul(a1: Any, a2: Any) -> Any:
+    return compositions.convolve(_coefficients("a1", a1), _coefficients("a2", a2))
+
+
+def polyder(p: Any, m: int = 1) -> Any:
+    p = _coefficients("p", p)
+    # Behind the last derivative there is nothing, however many are asked for.
+    for _ in range(min(operator.index(m), int(shape_of(p)[0]))):
+        p = p[:-1] * np.arange(int(shape_of(p)[0]) - 1, 0, -1)
+    return p
+
+
+def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+    p = _coefficients("p", p)
+    order = operator.index(m)
+    constants = [0.0] * order if k is None else list(np.atleast_1d(np.asarray(k, float)))
+    if len(constants) == 1 and order > 1:
+        constants = constants * order
+    if len(constants) < order:
+        raise ValueError(f"k has {len(constants)} constants for {order} integrations")
+    for constant in constants[:order]:
+        p = ops.concatenate([p / np.arange(int(shape_of(p)[0]), 0, -1), np.array([constant])])
+    return p

@@ -1,0 +1,99 @@
+"""Where the elements of a view lie in its base, by strides as NumPy keeps them; so that a trace
+knows which reshape is a view and which one copies."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from ..ops.arrays.diagonals import diagonal_op
+from ..ops.arrays.shape import broadcast_to_op, reshape_op, transpose_op
+from ..ops.arrays.slices import select_op, slice_op
+from ..sizes import less, numel, same
+from ..types import Int, Shape
+
+Memory = tuple[Shape, Shape]
+"""The shape and the strides, in elements."""
+
+
+def copies(shape: Sequence[Any], view: Sequence[tuple[Any, dict[str, Any]]]) -> bool:
+    """Whether NumPy has to copy for the last step of a view, a reshape, given that the base lies in
+    C order. Symbolic sizes are taken to be those of most calls: what is asked about them is noted
+    as any question of the traced function."""
+    if len(view) == 1:
+        return False
+    memory: Memory = tuple(shape), in_order(shape)
+    for op, params in view[:-1]:
+        shown = after(op, params, memory)
+        if shown is None:
+            return False
+        memory = shown
+    return reshaped(memory, view[-1][1]["shape"]) is None
+
+
+def in_order(shape: Sequence[Int]) -> Shape:
+    """The strides of an array in C order."""
+    return tuple(numel(shape[k + 1 :]) for k in range(len(shape)))
+
+
+def after(op: Any, params: dict[str, Any], memory: Memory) -> Memory | None:
+    """What one step of a view shows; None for steps whose places are not known by strides."""
+    shape, strides = memory
+    if op is transpose_op:
+        return tuple(shape[a] for a in params["axes"]), tuple(strides[a] for a in params["axes"])
+    if op is slice_op:
+        return params["size"], _stepped(strides, params["step"])
+    if op is select_op:
+        return reshaped((params["size"], _stepped(strides, params["step"])), params["shape"])
+    if op is broadcast_to_op:
+        wide = params["shape"]
+        more = len(wide) - len(shape)
+        kept = (0 if same(old, 1) else stride for old, stride in zip(shape, strides, strict=True))
+        return wide, (*(0,) * more, *kept)
+    if op is reshape_op:
+        return reshaped(memory, params["shape"])
+    if op is diagonal_op:
+        dims, offset = params["dims"], params["offset"]
+        rest = [k for k in range(len(shape)) if k not in dims]
+        rows, columns = (shape[d] for d in dims)
+        below = rows + offset if offset < 0 else rows
+        beside = columns - offset if offset > 0 else columns
+        last = below if less(below, beside) else beside
+        step = strides[dims[0]] + strides[dims[1]]
+        return (*[shape[k] for k in rest], last), (*[strides[k] for k in rest], step)
+    return None
+
+
+def _stepped(strides: Shape, step: Sequence[int]) -> Shape:
+    return tuple(s * stride for s, stride in zip(step, strides, strict=True))
+
+
+def reshaped(memory: Memory, new: Sequence[Int]) -> Memory | None:
+    """The same elements under another shape; None where no strides show them. Axes are taken from
+    both sides until they hold equally many elements; such old ones have to lie as one axis, which
+    the new ones divide."""
+    axes = [(n, s) for n, s in zip(*memory, strict=True) if not same(n, 1)]
+    if any(same(n, 0) for n, _ in axes):
+        return tuple(new), in_order(new)
+    wanted = [k for k, n in enumerate(new) if not same(n, 1)]
+    strides: list[Int] = [1] * len(new)
+    while axes and wanted:
+        (count, _), group = axes[0], [axes.pop(0)]
+        divided = [wanted.pop(0)]
+        held = new[divided[0]]
+        while not same(held, count):
+            if less(held, count):
+                divided.append(wanted.pop(0))
+                held = held * new[divided[-1]]
+            else:
+                group.append(axes.pop(0))
+                count = count * group[-1][0]
+        for (_, outer), (n, inner) in itertools.pairwise(group):
+            if not same(outer, n * inner):
+                return None
+        stride = group[-1][1]
+        for k in reversed(divided):
+            strides[k] = stride
+            stride = stride * new[k]
+    return tuple(new), tuple(strides)

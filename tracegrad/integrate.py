@@ -1,0 +1,9 @@
+"""Integrals with SciPy's names: `tracegrad.integrate`; differential equations are `odeint`."""
+
+from __future__ import annotations
+
+from .checks import OFTEN, publish
+from .ops.numerics.integration import *  # noqa: F403
+from .ops.numerics.integration import __all__ as __all__
+
+publish(globals(), __all__, OFTEN)

@@ -1,0 +1,1 @@
+"""Discrete Fourier transforms: the primitives along one axis, and the functions of numpy.fft."""

@@ -1,0 +1,1 @@
+"""Quadrature, interpolation and filters under SciPy's names."""

@@ -1,0 +1,257 @@
+"""Convolutions and linear filters under the names of scipy.signal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._codegen import loading
+from ...dtypes import FLOAT64, promote
+from ...errors import ShapeError, UnsupportedFunctionError
+from ...ir.dispatch import bind
+from ...ir.lines import user_line
+from ...ir.op import Op, Types, op
+from ...sizes import numel, same
+from ...types import normalize_axis, show
+from ..arrays.concatenation import stack
+from ..arrays.shape import moveaxis, reshape
+from ..arrays.slices import cut, embed, flip
+from ..define import as_array, ndim_of, of_list, shape_of
+from ..elementwise.arithmetic import div, neg, sub
+from ..elementwise.derived import add, conj, convert, mul
+from ..fourier.functions import fftn, ifftn, irfftn, rfftn
+from ..matrices.stacks import batch_stacks, routine
+from ..totals.reductions import sum as sum_
+
+# --- the recursion --------------------------------------------------------------------------------
+
+
+def _recursive_infer(c: Any, x: Any, *, reverse: bool) -> Types:
+    if (
+        c.type.ndim != 2
+        or x.type.ndim != 3
+        or not same(c.type.shape[0], x.type.shape[0])
+        or c.type.dtype != x.type.dtype
+        or x.type.dtype.kind not in "fc"
+    ):
+        raise ShapeError(
+            f"recursive_filter: needs coefficients (b, p) and signals (b, m, n) of floating point "
+            f"numbers, got {c.type} and {x.type}"
+        )
+    return (x.type,)
+
+
+def _recursive_evaluate(c: Any, x: Any, *, reverse: bool) -> Any:
+    lfilter = loading.imported("scipy.signal").lfilter
+    out = np.empty(x.shape, x.dtype)
+    one = np.ones(1, x.dtype)
+    for k in range(len(x)):
+        rows = x[k][:, ::-1] if reverse else x[k]
+        if rows.size:
+            filtered = lfilter(one, np.concatenate([one, c[k]]), rows, axis=-1)
+            out[k] = filtered[:, ::-1] if reverse else filtered
+    return out
+
+
+def _late(x: Any, by: int, reverse: bool) -> Any:
+    """The signals `by` steps later (earlier where `reverse`), zeros coming in."""
+    b, m, n = shape_of(x)
+    if isinstance(n, int) and by >= n:
+        return mul(x, x.dtype.type(0))
+    kept = cut(x, 2, by if reverse else 0, n - by)
+    return embed(kept, (b, m, n), (0, 0, 0 if reverse else by))
+
+
+def _recursive_vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, *, reverse: bool) -> list[Any]:
+    back = recursive_filter(conj(inputs[0]), cts[0], not reverse)
+    of_c = None
+    if wanted[0]:
+        terms = [
+            neg(sum_(mul(back, conj(_late(outs[0], k + 1, reverse))), (1, 2)))
+            for k in range(int(shape_of(inputs[0])[1]))
+        ]
+        of_c = stack(terms, 1) if terms else mul(inputs[0], inputs[0].dtype.type(0))
+    return [of_c, back if wanted[1] else None]
+
+
+def _recursive_jvp(tangents: Any, inputs: Any, outs: Any, *, reverse: bool) -> list[Any]:
+    change = tangents[1]
+    if tangents[0] is not None:
+        for k in range(int(shape_of(inputs[0])[1])):
+            weight = cut(tangents[0], 1, k, 1)
+            term = mul(reshape(weight, (-1, 1, 1)), _late(outs[0], k + 1, reverse))
+            change = neg(term) if change is None else sub(change, term)
+    return [None if change is None else recursive_filter(inputs[0], change, reverse)]
+
+
+recursive_op: Op = op(
+    "recursive_filter",
+    ("c", "x"),
+    evaluate=_recursive_evaluate,
+    infer=_recursive_infer,
+    vjp=_recursive_vjp,
+    jvp=_recursive_jvp,
+    batch=batch_stacks(lambda: recursive_op),
+    lowering=routine("recursive_filter", "reverse"),
+    doc=(
+        "y[i] = x[i] - sum(c[k] * y[i - 1 - k]) along the last axis (from the end, where "
+        "`reverse`), for stacks of coefficients and signals."
+    ),
+)
+
+
+def recursive_filter(c: Any, x: Any, reverse: bool = False) -> Any:
+    """The recursion of coefficients (b, p) applied to signals (b, m, n)."""
+    return bind(recursive_op, [c, x], {"reverse": reverse})
+
+
+# --- filters --------------------------------------------------------------------------------------
+
+
+def _coefficients(name: str, word: str, x: Any) -> Any:
+    x = as_array(of_list(x))
+    if ndim_of(x) > 1:
+        raise ShapeError(f"{name}: {word} must be a vector, not of shape {show(shape_of(x))}")
+    return reshape(x, (-1,))
+
+
+def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
+    """The signals x filtered by the rational transfer function of numerator b and denominator a
+    along an axis, from rest. Differentiable by b, a and x; zi is refused.
+
+    >>> import tracegrad as tg
+    >>> tg.signal.lfilter([1.0], [1.0, -0.5], [1.0, 0.0, 0.0])
+    array([1.  , 0.5 , 0.25])
+    """
+    if zi is not None:
+        raise UnsupportedFunctionError(
+            f"{user_line()}: signal.lfilter with zi= is not supported; filter from rest, with what "
+            "came before in front of x"
+        )
+    b, a = _coefficients("lfilter", "b", b), _coefficients("lfilter", "a", a)
+    x = as_array(of_list(x))
+    if ndim_of(x) == 0:
+        raise ShapeError("lfilter: x is one number; a filter needs an axis")
+    dtype = promote(FLOAT64 if x.dtype.kind in "biu" else x.dtype,
+                    *[v.dtype if v.dtype.kind in "fc" else FLOAT64 for v in (b, a)])  # fmt: skip
+    b, a, x = (convert(v, dtype) for v in (b, a, x))
+    first = cut(a, 0, 0, 1)
+    b, c = div(b, first), div(cut(a, 0, 1, shape_of(a)[0] - 1), first)
+    axis = normalize_axis(axis, ndim_of(x))
+    moved = moveaxis(x, axis, -1)
+    shape = shape_of(moved)
+    rows = reshape(moved, (1, numel(shape[:-1]), shape[-1]))
+    total: Any = None
+    for k in range(int(shape_of(b)[0])):
+        term = mul(cut(b, 0, k, 1), rows if k == 0 else _late(rows, k, False))
+        total = term if total is None else add(total, term)
+    if int(shape_of(c)[0]):
+        total = recursive_filter(reshape(c, (1, -1)), total)
+    return moveaxis(reshape(total, shape), -1, axis)
+
+
+def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
+    """The signals x filtered by sections of second order, the rows (b0, b1, b2, a0, a1, a2) of sos,
+    one after the other, from rest; zi is refused.
+
+    >>> import tracegrad as tg
+    >>> tg.signal.sosfilt([[1.0, 1.0, 0.0, 1.0, 0.0, 0.0]], [1.0, 0.0, 0.0])
+    array([1., 1., 0.])
+    """
+    sos = as_array(of_list(sos))
+    if ndim_of(sos) != 2 or not same(shape_of(sos)[1], 6):
+        raise ShapeError(f"sosfilt: sos has shape {show(shape_of(sos))}; it must be (sections, 6)")
+    for k in range(int(shape_of(sos)[0])):
+        section = reshape(cut(sos, 0, k, 1), (6,))
+        x = lfilter(cut(section, 0, 0, 3), cut(section, 0, 3, 3), x, axis, zi)
+    return x
+
+
+# --- convolutions ---------------------------------------------------------------------------------
+
+
+def _full(x: Any, y: Any) -> Any:
+    """The full convolution, through transforms of all axes."""
+    shape = tuple(m + n - 1 for m, n in zip(shape_of(x), shape_of(y), strict=True))
+    if x.dtype.kind == "c" or y.dtype.kind == "c":
+        return ifftn(mul(fftn(x, shape), fftn(y, shape)), shape)
+    return irfftn(mul(rfftn(x, shape), rfftn(y, shape)), shape)
+
+
+def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
+    """The convolution of two arrays with as many axes, along all of them, by Fourier transforms.
+    mode: "full", "same" (the middle, of the size of in1) or "valid" (where nothing is added). A NaN
+    reaches all of the result.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.signal.fftconvolve([1.0, 2.0], [1.0, 1.0]).round(12)
+    array([1., 3., 2.])
+    """
+    x, y = as_array(of_list(in1)), as_array(of_list(in2))
+    if axes is not None:
+        raise UnsupportedFunctionError(
+            f"{user_line()}: signal.fftconvolve with axes= is not supported; write "
+            "tg.fft.irfft(tg.fft.rfft(x, n, axis) * tg.fft.rfft(y, n, axis), n, axis)"
+        )
+    if mode not in ("full", "same", "valid"):
+        raise ValueError(f'convolve: mode is {mode!r}; it must be "full", "same" or "valid"')
+    if ndim_of(x) != ndim_of(y):
+        raise ShapeError(
+            f"convolve: in1 and in2 must have as many axes, not shapes {show(shape_of(x))} and "
+            f"{show(shape_of(y))}"
+        )
+    if ndim_of(x) == 0:
+        return mul(x, y)
+    dtype = promote(*[v.dtype if v.dtype.kind in "fc" else FLOAT64 for v in (x, y)])
+    x, y = convert(x, dtype), convert(y, dtype)
+    if mode == "valid":
+        larger = all(m >= n for m, n in zip(shape_of(x), shape_of(y), strict=True))
+        if not larger and not all(m <= n for m, n in zip(shape_of(x), shape_of(y), strict=True)):
+            raise ValueError('convolve: for mode="valid" one array must be as large along all axes')
+        x, y = (x, y) if larger else (y, x)
+    full = _full(x, y)
+    if mode == "full":
+        return full
+    for axis, (m, n) in enumerate(zip(shape_of(x), shape_of(y), strict=True)):
+        full = cut(full, axis, (n - 1) // 2 if mode == "same" else n - 1,
+                   m if mode == "same" else m - n + 1)  # fmt: skip
+    return full
+
+
+def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
+    """`fftconvolve`, whatever the method: what is computed otherwise has the same values but for
+    rounding.
+
+    >>> import tracegrad as tg
+    >>> tg.signal.convolve([[1.0, 2.0]], [[1.0, 1.0]]).round(12)
+    array([[1., 3., 2.]])
+    """
+    if method not in ("auto", "direct", "fft"):
+        raise ValueError(f'convolve: method is {method!r}; it must be "auto", "direct" or "fft"')
+    return fftconvolve(in1, in2, mode)
+
+
+def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
+    """The correlation of two arrays with as many axes: `convolve` with the conjugate of in2, taken
+    backwards along all axes.
+
+    >>> import tracegrad as tg
+    >>> tg.signal.correlate([1.0, 2.0], [0.0, 1.0]).round(12) + 0.0
+    array([1., 2., 0.])
+    """
+    other = as_array(of_list(in2))
+    turned = conj(flip(other, tuple(range(ndim_of(other))))) if ndim_of(other) else conj(other)
+    first = as_array(of_list(in1))
+    if (
+        mode == "valid"
+        and ndim_of(first)
+        and any(m < n for m, n in zip(shape_of(first), shape_of(other), strict=False))
+    ):
+        raise ValueError('correlate: for mode="valid" in1 must be as large as in2 along all axes')
+    return convolve(first, turned, mode, method)
+
+
+OPS = (recursive_op,)
+__all__ = ["convolve", "correlate", "fftconvolve", "lfilter", "sosfilt"]

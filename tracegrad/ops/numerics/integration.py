@@ -1,0 +1,142 @@
+"""Integrals of samples, and of functions by fixed points, under the names of scipy.integrate."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...errors import ShapeError
+from ...sizes import same
+from ...types import normalize_axis, show
+from ..arrays.concatenation import concatenate
+from ..arrays.creation import zeros
+from ..arrays.shape import moveaxis
+from ..arrays.slices import cut
+from ..define import as_array, ndim_of, of_list, shape_of
+from ..elementwise.arithmetic import div, sub
+from ..elementwise.derived import add, convert, mul
+from ..totals.reductions import sum as sum_
+from ..totals.scans import cumsum, trapezoid
+
+
+def _samples(name: str, y: Any, x: Any, axis: int) -> tuple[Any, Any]:
+    """The samples with their axis last, and their places likewise."""
+    y = as_array(of_list(y))
+    y = y if y.dtype.kind in "fc" else convert(y, np.float64)
+    axis = normalize_axis(axis, ndim_of(y))
+    n = shape_of(y)[axis]
+    y = moveaxis(y, axis, -1)
+    if x is None:
+        return y, None
+    x = as_array(of_list(x))
+    x = x if x.dtype.kind == "f" else convert(x, np.float64)
+    if ndim_of(x) not in (1, ndim_of(y)):
+        raise ShapeError(
+            f"{name}: x has shape {show(shape_of(x))}; it must be a vector or as y, "
+            f"{show(shape_of(y))}"
+        )
+    x = x if ndim_of(x) == 1 else moveaxis(x, axis, -1)
+    if not same(shape_of(x)[-1], n):
+        raise ShapeError(f"{name}: {shape_of(x)[-1]} places for {n} samples")
+    return y, x
+
+
+def _part(x: Any, start: Any, size: Any, step: int = 1) -> Any:
+    return cut(x, ndim_of(x) - 1, start, size, step)
+
+
+def cumulative_trapezoid(
+    y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: float | None = None
+) -> Any:
+    """Integrals up to each sample by the trapezoidal rule; with initial=0 that of no width first.
+
+    >>> import tracegrad as tg
+    >>> tg.integrate.cumulative_trapezoid([1.0, 1.0, 3.0])
+    array([1., 3.])
+    """
+    if initial is not None and initial != 0:
+        raise ValueError(f"cumulative_trapezoid: initial is {initial!r}; it must be 0 or None")
+    samples, places = _samples("cumulative_trapezoid", y, x, axis)
+    n = shape_of(samples)[-1]
+    if isinstance(n, int) and n < 1:
+        raise ValueError("cumulative_trapezoid: y has no samples along that axis")
+    widths = dx if places is None else sub(_part(places, 1, n - 1), _part(places, 0, n - 1))
+    means = mul(add(_part(samples, 1, n - 1), _part(samples, 0, n - 1)), 0.5)
+    total = cumsum(mul(means, widths), -1)
+    if initial is not None:
+        total = concatenate([zeros((*shape_of(total)[:-1], 1), dtype=total.dtype), total], -1)
+    return moveaxis(total, -1, normalize_axis(axis, ndim_of(total)))
+
+
+def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
+    """Integrals of samples by Simpson's rule, with Cartwright's correction of the last interval for
+    an even number of samples, as SciPy's. The number of samples has to be known.
+
+    >>> import tracegrad as tg
+    >>> float(tg.integrate.simpson([0.0, 1.0, 4.0]))
+    2.6666666666666665
+    """
+    samples, places = _samples("simpson", y, x, axis)
+    n = int(shape_of(samples)[-1])
+    if n < 1:
+        raise ValueError("simpson: y has no samples along that axis")
+    if n == 1:
+        return mul(sum_(samples, -1), 0.0)
+    if places is None:
+        widths: Any = mul(np.ones(n - 1), dx)
+    else:
+        widths = sub(_part(places, 1, n - 1), _part(places, 0, n - 1))
+    if n == 2:
+        return sum_(mul(mul(add(_part(samples, 0, 1), _part(samples, 1, 1)), 0.5), widths), -1)
+    pairs = (n - 1) // 2
+    h0, h1 = _part(widths, 0, pairs, 2), _part(widths, 1, pairs, 2)
+    y0, y1, y2 = (_part(samples, k, pairs, 2) for k in range(3))
+    both, ratio = add(h0, h1), div(h0, h1)
+    terms = add(
+        mul(y0, sub(2.0, div(1.0, ratio))),
+        add(mul(y1, div(mul(both, both), mul(h0, h1))), mul(y2, sub(2.0, ratio))),
+    )
+    total = sum_(mul(mul(both, 1 / 6), terms), -1)
+    if n % 2:
+        return total
+    # The last interval by the parabola through the last three samples.
+    a, b = _part(widths, n - 2, 1), _part(widths, n - 3, 1)
+    last, middle, first = (_part(samples, n - k, 1) for k in (1, 2, 3))
+    squares, sum_ab = mul(a, a), add(a, b)
+    alpha = div(add(mul(squares, 2.0), mul(mul(a, b), 3.0)), mul(sum_ab, 6.0))
+    beta = div(add(squares, mul(mul(a, b), 3.0)), mul(b, 6.0))
+    eta = div(mul(squares, a), mul(mul(b, sum_ab), 6.0))
+    more = sub(add(mul(alpha, last), mul(beta, middle)), mul(eta, first))
+    return add(total, sum_(more, -1))
+
+
+def fixed_quad(
+    func: Callable[..., Any], a: Any, b: Any, args: tuple[Any, ...] = (), n: int = 5
+) -> tuple[Any, None]:
+    """The integral of `func(x, *args)` over x from a to b by Gauss' rule of n points, and None.
+    `func` takes a vector of points. Differentiable by a, b and whatever `func` reads.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.integrate.fixed_quad(lambda x: x**4, 0.0, 1.0)[0]), 12)
+    0.2
+    """
+    points = operator.index(n)
+    if points < 1:
+        raise ValueError(f"fixed_quad: n is {n}; it must be at least 1")
+    if ndim_of(of_list(a)) or ndim_of(of_list(b)):
+        raise ShapeError("fixed_quad: a and b must be numbers")
+    nodes, weights = np.polynomial.legendre.leggauss(points)
+    half = mul(sub(b, a), 0.5)
+    values = as_array(of_list(func(add(mul(half, nodes), mul(add(a, b), 0.5)), *args)))
+    if not ndim_of(values) or not same(shape_of(values)[-1], points):
+        raise ShapeError(
+            f"fixed_quad: func gave shape {show(shape_of(values))} for {points} points, which must "
+            "be its last axis"
+        )
+    return mul(half, sum_(mul(values, weights), -1)), None
+
+
+__all__ = ["cumulative_trapezoid", "fixed_quad", "simpson", "trapezoid"]

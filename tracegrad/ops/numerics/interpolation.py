@@ -1,0 +1,309 @@
+"""Interpolation of samples by piecewise polynomials, under the names of scipy.interpolate.
+
+Differentiable by the points, the samples and their places. Each is a function that is made of
+samples along their first axis and called with points of any shape.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from ...checks import describe
+from ...errors import ShapeError
+from ...sizes import same
+from ...types import show
+from ..arrays.concatenation import concatenate
+from ..arrays.shape import reshape
+from ..arrays.slices import cut
+from ..define import as_array, ndim_of, of_list, shape_of
+from ..elementwise.arithmetic import div, equal, greater, less, sub, where
+from ..elementwise.comparison import clip
+from ..elementwise.derived import add, convert, mul
+from ..elementwise.elementary import absolute, sign
+from ..elementwise.logic import logical_and, logical_not, logical_or
+from ..matrices.linalg import solve
+from ..places.along import take
+from ..totals.sorting import searchsorted
+
+
+def _floats(x: Any) -> Any:
+    x = as_array(of_list(x))
+    return x if x.dtype.kind == "f" else convert(x, np.float64)
+
+
+def _samples(name: str, x: Any, y: Any, least: int) -> tuple[Any, Any, int]:
+    x, y = _floats(x), _floats(y)
+    if ndim_of(x) != 1 or not ndim_of(y) or not same(shape_of(x)[0], shape_of(y)[0]):
+        raise ShapeError(
+            f"{name}: x must be a vector, and y have as many samples along its first axis, not "
+            f"shapes {show(shape_of(x))} and {show(shape_of(y))}"
+        )
+    n = int(shape_of(x)[0])
+    if n < least:
+        raise ValueError(f"{name}: {n} samples; it takes at least {least}")
+    if type(x) is np.ndarray and not np.all(np.diff(x) > 0):
+        raise ValueError(f"{name}: x must ascend strictly")
+    return x, y, n
+
+
+def _rows(v: Any, like: Any) -> Any:
+    """A vector along the first axis of what has the axes of `like`."""
+    return reshape(v, (-1, *(1,) * (ndim_of(like) - 1)))
+
+
+def _part(x: Any, start: Any, size: Any) -> Any:
+    return cut(x, 0, start, size)
+
+
+class _Cubic:
+    """A cubic polynomial between each two samples, from their values and slopes."""
+
+    name = ""
+
+    def __init__(self, x: Any, y: Any, slopes: Any, extrapolate: bool) -> None:
+        self.x, self.y, self.slopes, self.extrapolate = x, y, slopes, extrapolate
+
+    def __call__(self, x: Any, nu: int = 0) -> Any:
+        """Values at points of any shape, or the derivative of order nu by the points; the axes of
+        one sample come last. Beyond the ends the outermost polynomials go on, or there is NaN.
+
+        >>> import numpy as np
+        >>> import tracegrad as tg
+        >>> cubes = tg.interpolate.CubicSpline(np.arange(5.0), np.arange(5.0) ** 3)
+        >>> round(float(cubes(1.5)), 12)
+        3.375
+        """
+        order = operator.index(nu)
+        if order < 0:
+            raise ValueError(f"{self.name}: nu is {nu}; it must be from 0 on")
+        points = _floats(x)
+        shape, beside = tuple(shape_of(points)), tuple(shape_of(self.y)[1:])
+        flat = reshape(points, (-1,))
+        n = int(shape_of(self.x)[0])
+        k = clip(sub(searchsorted(self.x, flat, "right"), 1), 0, n - 2)
+        x0, x1 = take(self.x, k, 0), take(self.x, add(k, 1), 0)
+        y0, y1 = take(self.y, k, 0), take(self.y, add(k, 1), 0)
+        s0, s1 = take(self.slopes, k, 0), take(self.slopes, add(k, 1), 0)
+        h, t = _rows(sub(x1, x0), y0), _rows(sub(flat, x0), y0)
+        chord = div(sub(y1, y0), h)
+        c3 = div(sub(add(s0, s1), mul(chord, 2.0)), mul(h, h))
+        c2 = div(sub(sub(mul(chord, 3.0), mul(s0, 2.0)), s1), h)
+        coefficients = [y0, s0, c2, c3]
+        for _ in range(min(order, 4)):
+            coefficients = [mul(c, float(p)) for p, c in enumerate(coefficients)][1:]
+        total = mul(y0, 0.0)
+        for c in reversed(coefficients):
+            total = add(mul(total, t), c)
+        if not self.extrapolate:
+            outside = logical_or(
+                less(flat, _part(self.x, 0, 1)), greater(flat, _part(self.x, n - 1, 1))
+            )
+            total = where(_rows(outside, y0), np.nan, total)
+        return reshape(total, (*shape, *beside))
+
+
+def _second(x: Any, y: Any) -> tuple[Any, Any]:
+    """Distances of the places, and slopes of the chords."""
+    n = int(shape_of(x)[0])
+    h = sub(_part(x, 1, n - 1), _part(x, 0, n - 1))
+    return h, div(sub(_part(y, 1, n - 1), _part(y, 0, n - 1)), _rows(h, y))
+
+
+def _at(size: int, row: int, column: int) -> Any:
+    unit = np.zeros((size, size))
+    unit[row, column] = 1.0
+    return unit
+
+
+class CubicSpline(_Cubic):
+    """The cubic spline through samples y at places x, with two continuous derivatives, as SciPy's.
+
+    bc_type   what holds at both ends: "not-a-knot" (the first two and the last two polynomials are
+              one), "natural" (no second derivative) or "clamped" (no first one)
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> spline = tg.interpolate.CubicSpline(np.arange(5.0), np.arange(5.0) ** 2)
+    >>> round(float(spline(2.5)), 12)
+    6.25
+    """
+
+    name = "CubicSpline"
+
+    def __init__(
+        self, x: Any, y: Any, axis: int = 0, bc_type: str = "not-a-knot", extrapolate: Any = None
+    ) -> None:
+        if axis != 0:
+            raise ValueError(
+                "CubicSpline: axis is not 0; move the axis of the samples to the front"
+            )
+        if bc_type not in ("not-a-knot", "natural", "clamped"):
+            raise ValueError(
+                f'CubicSpline: bc_type is {describe(bc_type)}; it must be "not-a-knot", "natural" '
+                'or "clamped"'
+            )
+        x, y, n = _samples(self.name, x, y, 2)
+        h, chord = _second(x, y)
+        super().__init__(x, y, self._slopes(x, y, h, chord, n, bc_type), extrapolate is not False)
+
+    @staticmethod
+    def _slopes(x: Any, y: Any, h: Any, chord: Any, n: int, bc_type: str) -> Any:
+        if n == 2 and bc_type != "clamped":
+            return concatenate([chord, chord])
+        if n == 3 and bc_type == "not-a-knot":
+            # One parabola through all three.
+            first, last = _part(chord, 0, 1), _part(chord, 1, 1)
+            bend = div(sub(last, first), _rows(sub(_part(x, 2, 1), _part(x, 0, 1)), y))
+            h0, h1 = _rows(_part(h, 0, 1), y), _rows(_part(h, 1, 1), y)
+            return concatenate(
+                [sub(first, mul(bend, h0)), add(first, mul(bend, h0)), add(last, mul(bend, h1))]
+            )
+        first = _end(h, chord, y, 0, 1, bc_type)
+        last = _end(h, chord, y, n - 2, n - 3, bc_type)
+        # Between them, row i says that second derivatives agree at sample i.
+        before, behind = _part(h, 0, n - 2), _part(h, 1, n - 2)
+        lower = concatenate([last[1] * 0, behind, last[1]])
+        main = concatenate([first[0], mul(add(before, behind), 2.0), last[0]])
+        upper = concatenate([first[1], before, first[1] * 0])
+        inside = mul(
+            add(
+                mul(_rows(behind, y), _part(chord, 0, n - 2)),
+                mul(_rows(before, y), _part(chord, 1, n - 2)),
+            ),
+            3.0,
+        )
+        right = concatenate([first[2], inside, last[2]])
+        off = np.arange(n) - np.arange(n)[:, None]
+        matrix: Any = 0.0
+        for diagonal, values in ((-1, lower), (0, main), (1, upper)):
+            matrix = where(off == diagonal, reshape(values, (n, 1)), matrix)
+        return reshape(solve(matrix, reshape(right, (n, -1))), tuple(shape_of(right)))
+
+
+def _end(h: Any, chord: Any, y: Any, near: int, far: int, bc_type: str) -> tuple[Any, Any, Any]:
+    """The equation of an end, whose interval is `near`: the factors of the slopes at the end and
+    beside it, and the right-hand side."""
+    a, c = _part(h, near, 1), _part(chord, near, 1)
+    if bc_type == "clamped":
+        return add(mul(a, 0.0), 1.0), mul(a, 0.0), mul(c, 0.0)
+    if bc_type == "natural":
+        return add(mul(a, 0.0), 2.0), add(mul(a, 0.0), 1.0), mul(c, 3.0)
+    b = _part(h, far, 1)
+    both = add(a, b)
+    u, v, w = (_rows(q, y) for q in (a, b, both))
+    value = div(add(mul(mul(add(u, mul(w, 2.0)), v), c), mul(mul(u, u), _part(chord, far, 1))), w)
+    return b, both, value
+
+
+class PchipInterpolator(_Cubic):
+    """The monotone cubic interpolation of Fritsch and Butland through samples y at places x, as
+    SciPy's: it does not overshoot, and has one continuous derivative.
+
+    >>> import tracegrad as tg
+    >>> steps = tg.interpolate.PchipInterpolator([0.0, 1.0, 2.0, 3.0], [0.0, 0.0, 1.0, 1.0])
+    >>> float(steps(1.5))
+    0.5
+    """
+
+    name = "PchipInterpolator"
+
+    def __init__(self, x: Any, y: Any, axis: int = 0, extrapolate: Any = None) -> None:
+        if axis != 0:
+            raise ValueError(
+                "PchipInterpolator: axis is not 0; move the axis of the samples to the front"
+            )
+        x, y, n = _samples(self.name, x, y, 2)
+        h, chord = _second(x, y)
+        super().__init__(x, y, self._slopes(y, h, chord, n), extrapolate is not False)
+
+    @staticmethod
+    def _slopes(y: Any, h: Any, chord: Any, n: int) -> Any:
+        if n == 2:
+            return concatenate([chord, chord])
+        wide = _rows(h, y)
+        h0, h1 = _part(wide, 0, n - 2), _part(wide, 1, n - 2)
+        m0, m1 = _part(chord, 0, n - 2), _part(chord, 1, n - 2)
+        turns = logical_or(
+            logical_not(equal(sign(m0), sign(m1))), logical_or(equal(m0, 0), equal(m1, 0))
+        )
+        w0, w1 = add(mul(h1, 2.0), h0), add(h1, mul(h0, 2.0))
+        inverse = add(div(w0, where(turns, 1.0, m0)), div(w1, where(turns, 1.0, m1)))
+        inside = where(turns, 0.0, div(add(w0, w1), where(turns, 1.0, inverse)))
+
+        def end(k: int, near: int) -> Any:
+            """The slope of a parabola, kept from overshooting."""
+            a, b = _part(wide, k, 1), _part(wide, near, 1)
+            c, d = _part(chord, k, 1), _part(chord, near, 1)
+            slope = div(sub(mul(add(mul(a, 2.0), b), c), mul(a, d)), add(a, b))
+            against = logical_not(equal(sign(slope), sign(c)))
+            steep = logical_and(
+                logical_not(equal(sign(c), sign(d))),
+                greater(absolute(slope), mul(absolute(c), 3.0)),
+            )
+            return where(against, 0.0, where(steep, mul(c, 3.0), slope))
+
+        return concatenate([end(0, 1), inside, end(n - 2, n - 3)])
+
+
+class BSpline:
+    """The spline of degree k with knots t and coefficients c (along their first axis), evaluated by
+    de Boor's recursion. Beyond the base interval the outermost polynomials go on, or there is NaN.
+
+    >>> import tracegrad as tg
+    >>> line = tg.interpolate.BSpline([0.0, 0.0, 1.0, 1.0], [1.0, 3.0], 1)
+    >>> float(line(0.5))
+    2.0
+    """
+
+    def __init__(self, t: Any, c: Any, k: int, extrapolate: bool = True, axis: int = 0) -> None:
+        self.t, self.c, self.k = _floats(t), _floats(c), operator.index(k)
+        if axis != 0:
+            raise ValueError("BSpline: axis is not 0; move the axis of c to the front")
+        if extrapolate not in (True, False):
+            raise ValueError('BSpline: extrapolate is True or False; "periodic" is not supported')
+        self.extrapolate = bool(extrapolate)
+        if ndim_of(self.t) != 1 or not ndim_of(self.c):
+            raise ShapeError("BSpline: t must be a vector, and c have at least one axis")
+        count = int(shape_of(self.t)[0]) - self.k - 1
+        if self.k < 0 or count < self.k + 1 or int(shape_of(self.c)[0]) < count:
+            raise ValueError(
+                f"BSpline: {shape_of(self.t)[0]} knots and {shape_of(self.c)[0]} coefficients do "
+                f"not make a spline of degree {self.k}: it takes at least {2 * self.k + 2} knots, "
+                f"and {self.k + 1} coefficients less than knots"
+            )
+        self.count = count
+
+    def __call__(self, x: Any) -> Any:
+        """Values at points of any shape; the axes of one coefficient come last.
+
+        >>> import tracegrad as tg
+        >>> step = tg.interpolate.BSpline([0.0, 1.0, 2.0], [5.0, 7.0], 0)
+        >>> float(step(1.5))
+        7.0
+        """
+        points = _floats(x)
+        flat = reshape(points, (-1,))
+        k, n = self.k, self.count
+        inner = _part(self.t, k + 1, n - k - 1)
+        span = add(searchsorted(inner, flat, "right"), k) if n > k + 1 else (
+            add(mul(searchsorted(self.t, flat, "right"), 0), k))  # fmt: skip
+        d = [take(self.c, add(span, j - k), 0) for j in range(k + 1)]
+        for r in range(1, k + 1):
+            for j in range(k, r - 1, -1):
+                low = take(self.t, add(span, j - k), 0)
+                high = take(self.t, add(span, j + 1 - r), 0)
+                share = _rows(div(sub(flat, low), sub(high, low)), d[0])
+                d[j] = add(mul(sub(1.0, share), d[j - 1]), mul(share, d[j]))
+        total = d[k]
+        if not self.extrapolate:
+            outside = logical_or(
+                less(flat, _part(self.t, k, 1)), greater(flat, _part(self.t, n, 1))
+            )
+            total = where(_rows(outside, total), np.nan, total)
+        return reshape(total, (*shape_of(points), *shape_of(self.c)[1:]))
+
+
+__all__ = ["BSpline", "CubicSpline", "PchipInterpolator"]

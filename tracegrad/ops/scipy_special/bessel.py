@@ -1,0 +1,180 @@
+"""Bessel functions, with SciPy's names. Their derivatives by the argument are functions of
+neighbouring orders; by the order there is none (UnsupportedFunctionError where it is asked for)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...ir.dispatch import bind
+from ...ir.op import Op, even, odd
+from ..elementwise.arithmetic import neg, sub
+from ..elementwise.derived import add, mul
+from ..elementwise.elementary import sign
+from .family import scipys
+
+Function = Callable[[Any, Any], Any]
+
+
+def _between(f: Function, lower: float, upper: float) -> Callable[[Any, Any], Any]:
+    """A combination of the functions of the orders below and above."""
+    return lambda v, x: add(mul(f(sub(v, 1.0), x), lower), mul(f(add(v, 1.0), x), upper))
+
+
+def _neighbours(f: Function) -> Function:
+    return _between(f, 0.5, -0.5)
+
+
+jv_op: Op = scipys(
+    "jv", ("v", "x"), (None, lambda v, x: _neighbours(jv)(v, x)), "Bessel, first kind."
+)
+yv_op: Op = scipys(
+    "yv", ("v", "x"), (None, lambda v, x: _neighbours(yv)(v, x)), "Bessel, second kind."
+)
+iv_op: Op = scipys(
+    "iv", ("v", "x"), (None, lambda v, x: _between(iv, 0.5, 0.5)(v, x)), "Modified Bessel, first."
+)
+kv_op: Op = scipys(
+    "kv",
+    ("v", "x"),
+    (None, lambda v, x: _between(kv, -0.5, -0.5)(v, x)),
+    "Modified Bessel, second.",
+)
+ive_op: Op = scipys(
+    "ive",
+    ("v", "x"),
+    (None, lambda v, x, out: sub(_between(ive, 0.5, 0.5)(v, x), mul(sign(x), out))),
+    "exp(-|x|) iv(v, x).",
+)
+kve_op: Op = scipys(
+    "kve",
+    ("v", "x"),
+    (None, lambda v, x, out: add(_between(kve, -0.5, -0.5)(v, x), out)),
+    "exp(x) kv(v, x).",
+)
+j0_op: Op = scipys("j0", ("x",), (lambda x: neg(j1(x)),), "jv(0, x).", parity=even)
+j1_op: Op = scipys(
+    "j1", ("x",), (lambda x: mul(sub(j0(x), jv(2.0, x)), 0.5),), "jv(1, x).", parity=odd
+)
+y0_op: Op = scipys("y0", ("x",), (lambda x: neg(y1(x)),), "yv(0, x).")
+y1_op: Op = scipys("y1", ("x",), (lambda x: mul(sub(y0(x), yv(2.0, x)), 0.5),), "yv(1, x).")
+i0_op: Op = scipys("i0", ("x",), (lambda x: i1(x),), "iv(0, x).", parity=even)
+i1_op: Op = scipys(
+    "i1", ("x",), (lambda x: mul(add(i0(x), iv(2.0, x)), 0.5),), "iv(1, x).", parity=odd
+)
+k0_op: Op = scipys("k0", ("x",), (lambda x: neg(k1(x)),), "kv(0, x).")
+k1_op: Op = scipys("k1", ("x",), (lambda x: mul(add(k0(x), kv(2.0, x)), -0.5),), "kv(1, x).")
+i0e_op: Op = scipys(
+    "i0e", ("x",), (lambda x, out: sub(i1e(x), mul(sign(x), out)),), "exp(-|x|) i0(x).", parity=even
+)
+i1e_op: Op = scipys(
+    "i1e",
+    ("x",),
+    (lambda x, out: sub(mul(add(i0e(x), ive(2.0, x)), 0.5), mul(sign(x), out)),),
+    "exp(-|x|) i1(x).",
+    parity=odd,
+)
+k0e_op: Op = scipys("k0e", ("x",), (lambda x, out: sub(out, k1e(x)),), "exp(x) k0(x).")
+k1e_op: Op = scipys(
+    "k1e", ("x",), (lambda x, out: sub(out, mul(add(k0e(x), kve(2.0, x)), 0.5)),), "exp(x) k1(x)."
+)
+
+
+def jv(v: Any, x: Any) -> Any:
+    """Bessel function of the first kind of real order v; no derivative by v.
+
+    >>> import tracegrad as tg
+    >>> float(tg.special.jv(0.0, 0.0))
+    1.0
+    """
+    return bind(jv_op, [v, x])
+
+
+def yv(v: Any, x: Any) -> Any:
+    """Bessel function of the second kind of real order v; no derivative by v.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.yv(1.0, 1.0)), 6)
+    -0.781213
+    """
+    return bind(yv_op, [v, x])
+
+
+def iv(v: Any, x: Any) -> Any:
+    """Modified Bessel function of the first kind of real order v; no derivative by v.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.iv(1.0, 1.0)), 6)
+    0.565159
+    """
+    return bind(iv_op, [v, x])
+
+
+def kv(v: Any, x: Any) -> Any:
+    """Modified Bessel function of the second kind of real order v; no derivative by v.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.kv(1.0, 1.0)), 6)
+    0.601907
+    """
+    return bind(kv_op, [v, x])
+
+
+def ive(v: Any, x: Any) -> Any:
+    """`exp(-abs(x)) * iv(v, x)`; no derivative by v.
+
+    >>> import tracegrad as tg
+    >>> float(tg.special.ive(0.0, 0.0))
+    1.0
+    """
+    return bind(ive_op, [v, x])
+
+
+def kve(v: Any, x: Any) -> Any:
+    """`exp(x) * kv(v, x)`; no derivative by v.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.kve(1.0, 1.0)), 6)
+    1.636153
+    """
+    return bind(kve_op, [v, x])
+
+
+Unary = Callable[[Any], Any]
+
+
+def _of_order(op: Op, what: str, example: str) -> Unary:
+    def function(x: Any) -> Any:
+        return bind(op, [x])
+
+    function.__name__ = function.__qualname__ = op.name
+    function.__doc__ = f"""{what}
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.{op.name}(1.0)), 6)
+    {example}
+    """
+    return function
+
+
+j0: Unary = _of_order(j0_op, "Bessel function of the first kind of order 0.", "0.765198")
+j1: Unary = _of_order(j1_op, "Bessel function of the first kind of order 1.", "0.440051")
+y0: Unary = _of_order(y0_op, "Bessel function of the second kind of order 0.", "0.088257")
+y1: Unary = _of_order(y1_op, "Bessel function of the second kind of order 1.", "-0.781213")
+i0: Unary = _of_order(i0_op, "Modified Bessel function of the first kind of order 0.", "1.266066")
+i1: Unary = _of_order(i1_op, "Modified Bessel function of the first kind of order 1.", "0.565159")
+k0: Unary = _of_order(k0_op, "Modified Bessel function of the second kind of order 0.", "0.421024")
+k1: Unary = _of_order(k1_op, "Modified Bessel function of the second kind of order 1.", "0.601907")
+i0e: Unary = _of_order(i0e_op, "`exp(-abs(x)) * i0(x)`.", "0.46576")
+i1e: Unary = _of_order(i1e_op, "`exp(-abs(x)) * i1(x)`.", "0.20791")
+k0e: Unary = _of_order(k0e_op, "`exp(x) * k0(x)`.", "1.144463")
+k1e: Unary = _of_order(k1e_op, "`exp(x) * k1(x)`.", "1.636153")
+
+OPS = (
+    jv_op, yv_op, iv_op, kv_op, ive_op, kve_op, j0_op, j1_op, y0_op, y1_op, i0_op, i1_op, k0_op,
+    k1_op, i0e_op, i1e_op, k0e_op, k1e_op,
+)  # fmt: skip
+__all__ = [
+    "i0", "i0e", "i1", "i1e", "iv", "ive", "j0", "j1", "jv", "k0", "k0e", "k1", "k1e", "kv", "kve",
+    "y0", "y1", "yv",
+]  # fmt: skip

@@ -1,0 +1,60 @@
+"""What the families of special functions share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import scipy
+
+from ...errors import UnsupportedFunctionError
+from ...ir.lines import user_line
+from ...ir.op import Op
+from ..elementwise.pointwise import pointwise
+
+REAL = "biuf"
+Partial = Callable[..., Any]
+
+
+def no_derivative(name: str, operand: str, names: tuple[str, ...]) -> Partial:
+    """The partial derivative by an operand of which none is known in closed form: asked for, it is
+    refused."""
+
+    def refused(*_: Any) -> Any:
+        raise UnsupportedFunctionError(
+            f"{user_line()}: {name} has no derivative by {operand} here: it is no closed formula "
+            f"of such functions. Keep {operand} constant (tg.stop_gradient), or give the call a "
+            "derivative with tg.custom_jvp."
+        )
+
+    reads = names[0]
+    made: Partial = eval(f"lambda {reads}: refused({reads})", {"refused": refused})
+    return made
+
+
+def scipys(
+    name: str,
+    names: tuple[str, ...],
+    partials: tuple[Partial | None, ...],
+    doc: str,
+    **facts: Any,
+) -> Op:
+    """SciPy's function of that name; where a partial is None, asking for it is refused."""
+
+    def value(*operands: Any) -> Any:
+        return getattr(scipy.special, name)(*operands)
+
+    return pointwise(
+        name,
+        names,
+        numpy=value,
+        code=f"{name}({', '.join('{' + n + '}' for n in names)})",
+        partials=[
+            no_derivative(f"special.{name}", n, names) if p is None else p
+            for n, p in zip(names, partials, strict=True)
+        ],
+        domain="singular",
+        kinds=REAL,
+        doc=doc,
+        **facts,
+    )

@@ -1,0 +1,41 @@
+"""All special functions with SciPy's names."""
+
+from __future__ import annotations
+
+from ..elementwise.elementary import cbrt, exp2, expm1, log1p
+from ..elementwise.special import (
+    beta,
+    betaln,
+    digamma,
+    entr,
+    erf,
+    erfc,
+    erfinv,
+    expit,
+    factorial,
+    gamma,
+    gammaln,
+    logit,
+    ndtr,
+    ndtri,
+    polygamma,
+    psi,
+    softplus,
+    xlog1py,
+    xlogy,
+)  # fmt: skip
+from ..elementwise.trigonometric import sinc
+from ..totals.statistics import log_softmax, logsumexp, softmax
+from . import bessel, compositions, incomplete, series
+from .bessel import *  # noqa: F403
+from .compositions import *  # noqa: F403
+from .incomplete import *  # noqa: F403
+from .series import *  # noqa: F403
+
+__all__ = [
+    "beta", "betaln", "cbrt", "digamma", "entr", "erf", "erfc", "erfinv", "exp2", "expit", "expm1",
+    "factorial", "gamma", "gammaln", "log1p", "log_softmax", "logit", "logsumexp", "ndtr", "ndtri",
+    "polygamma", "psi", "sinc", "softmax", "softplus", "xlog1py", "xlogy",
+    *bessel.__all__, *compositions.__all__, *incomplete.__all__, *series.__all__,
+]  # fmt: skip
+OPS = (*bessel.OPS, *compositions.OPS, *incomplete.OPS, *series.OPS)

@@ -1,0 +1,262 @@
+"""Incomplete gamma and beta functions with their inverses, the tails of the normal distribution,
+exponential integrals. By parameters without a closed derivative (a of gammainc, a and b of betainc)
+it is refused (UnsupportedFunctionError)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...ir.dispatch import bind
+from ...ir.op import Op
+from ..elementwise.arithmetic import div, greater, neg, sub, where
+from ..elementwise.derived import add, mul
+from ..elementwise.elementary import exp
+from ..elementwise.special import betaln, lgamma, xlog1py, xlogy
+from .family import scipys
+
+ROOT_PI = math.sqrt(math.pi)
+
+# --- gamma and beta -------------------------------------------------------------------------------
+
+
+def _gamma_density(a: Any, x: Any) -> Any:
+    return exp(sub(sub(xlogy(sub(a, 1.0), x), x), lgamma(a)))
+
+
+def _beta_density(a: Any, b: Any, x: Any) -> Any:
+    powers = add(xlogy(sub(a, 1.0), x), xlog1py(sub(b, 1.0), neg(x)))
+    return exp(sub(powers, betaln(a, b)))
+
+
+gammainc_op: Op = scipys("gammainc", ("a", "x"), (None, _gamma_density), "P(a, x).")
+gammaincc_op: Op = scipys(
+    "gammaincc", ("a", "x"), (None, lambda a, x: neg(_gamma_density(a, x))), "1 - P(a, x)."
+)
+gammaincinv_op: Op = scipys(
+    "gammaincinv",
+    ("a", "p"),
+    (None, lambda a, out: div(1.0, _gamma_density(a, out))),
+    "The x with gammainc(a, x) = p.",
+)
+gammainccinv_op: Op = scipys(
+    "gammainccinv",
+    ("a", "p"),
+    (None, lambda a, out: div(-1.0, _gamma_density(a, out))),
+    "The x with gammaincc(a, x) = p.",
+)
+betainc_op: Op = scipys("betainc", ("a", "b", "x"), (None, None, _beta_density), "I_x(a, b).")
+betaincc_op: Op = scipys(
+    "betaincc",
+    ("a", "b", "x"),
+    (None, None, lambda a, b, x: neg(_beta_density(a, b, x))),
+    "1 - I_x(a, b).",
+)
+betaincinv_op: Op = scipys(
+    "betaincinv",
+    ("a", "b", "p"),
+    (None, None, lambda a, b, out: div(1.0, _beta_density(a, b, out))),
+    "The x with betainc(a, b, x) = p.",
+)
+
+
+def gammainc(a: Any, x: Any) -> Any:
+    """Lower incomplete gamma function, divided by gamma(a); no derivative by a.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.gammainc(1.0, 1.0)), 6)
+    0.632121
+    """
+    return bind(gammainc_op, [a, x])
+
+
+def gammaincc(a: Any, x: Any) -> Any:
+    """Upper incomplete gamma function, divided by gamma(a); no derivative by a.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.gammaincc(1.0, 1.0)), 6)
+    0.367879
+    """
+    return bind(gammaincc_op, [a, x])
+
+
+def gammaincinv(a: Any, p: Any) -> Any:
+    """The x with `gammainc(a, x) == p`; no derivative by a.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.gammaincinv(1.0, 0.5)), 6)
+    0.693147
+    """
+    return bind(gammaincinv_op, [a, p])
+
+
+def gammainccinv(a: Any, p: Any) -> Any:
+    """The x with `gammaincc(a, x) == p`; no derivative by a.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.gammainccinv(1.0, 0.5)), 6)
+    0.693147
+    """
+    return bind(gammainccinv_op, [a, p])
+
+
+def betainc(a: Any, b: Any, x: Any) -> Any:
+    """Regularized incomplete beta function; no derivative by a and b.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.betainc(1.0, 2.0, 0.5)), 6)
+    0.75
+    """
+    return bind(betainc_op, [a, b, x])
+
+
+def betaincc(a: Any, b: Any, x: Any) -> Any:
+    """`1 - betainc(a, b, x)`, accurate near x = 1; no derivative by a and b.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.betaincc(1.0, 2.0, 0.5)), 6)
+    0.25
+    """
+    return bind(betaincc_op, [a, b, x])
+
+
+def betaincinv(a: Any, b: Any, p: Any) -> Any:
+    """The x with `betainc(a, b, x) == p`; no derivative by a and b.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.betaincinv(1.0, 1.0, 0.25)), 6)
+    0.25
+    """
+    return bind(betaincinv_op, [a, b, p])
+
+
+# --- the normal distribution ----------------------------------------------------------------------
+
+
+def _erfcx_slope(x: Any, out: Any) -> Any:
+    """2 x erfcx(x) - 2 / sqrt(pi), which cancels for large x: there by its series in 1 / x^2."""
+    far = greater(x, 26.0)
+    t = div(0.5, mul(*(where(far, x, 30.0),) * 2))
+    series: Any = 1.0
+    for k in (13.0, 11.0, 9.0, 7.0, 5.0, 3.0):
+        series = sub(1.0, mul(mul(series, t), k))
+    return where(
+        far, mul(mul(series, t), -2.0 / ROOT_PI), sub(mul(mul(out, x), 2.0), 2.0 / ROOT_PI)
+    )
+
+
+erfcx_op: Op = scipys("erfcx", ("x",), (_erfcx_slope,), "exp(x^2) erfc(x).")
+log_ndtr_op: Op = scipys(
+    "log_ndtr",
+    ("x",),
+    (lambda x: div(math.sqrt(2 / math.pi), erfcx(mul(x, -math.sqrt(0.5)))),),
+    "log(ndtr(x)).",
+)
+erfcinv_op: Op = scipys(
+    "erfcinv", ("y",), (lambda out: mul(exp(mul(out, out)), -ROOT_PI / 2),), "Inverse of erfc."
+)
+
+
+def erfcx(x: Any) -> Any:
+    """`exp(x**2) * erfc(x)`, which does not vanish for large x.
+
+    >>> import tracegrad as tg
+    >>> float(tg.special.erfcx(0.0))
+    1.0
+    """
+    return bind(erfcx_op, [x])
+
+
+def log_ndtr(x: Any) -> Any:
+    """Logarithm of the distribution function of the standard normal distribution, accurate far into
+    the lower tail, as are its derivatives.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.log_ndtr(-100.0)), 3)
+    -5005.524
+    """
+    return bind(log_ndtr_op, [x])
+
+
+def erfcinv(y: Any) -> Any:
+    """Inverse of `erfc` on [0, 2].
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.erfcinv(0.5)), 6)
+    0.476936
+    """
+    return bind(erfcinv_op, [y])
+
+
+# --- Student's t ----------------------------------------------------------------------------------
+
+
+def _student_density(df: Any, t: Any) -> Any:
+    half = mul(add(df, 1.0), 0.5)
+    kernel = xlog1py(neg(half), div(mul(t, t), df))
+    return div(exp(sub(kernel, betaln(mul(df, 0.5), 0.5))), df**0.5)
+
+
+stdtr_op: Op = scipys("stdtr", ("df", "t"), (None, _student_density), "Student's t distribution.")
+stdtrit_op: Op = scipys(
+    "stdtrit",
+    ("df", "p"),
+    (None, lambda df, out: div(1.0, _student_density(df, out))),
+    "Quantiles of Student's t distribution.",
+)
+
+
+def stdtr(df: Any, t: Any) -> Any:
+    """Distribution function of Student's t distribution; no derivative by df.
+
+    >>> import tracegrad as tg
+    >>> float(tg.special.stdtr(3.0, 0.0))
+    0.5
+    """
+    return bind(stdtr_op, [df, t])
+
+
+def stdtrit(df: Any, p: Any) -> Any:
+    """Quantiles of Student's t distribution; no derivative by df.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.stdtrit(1.0, 0.75)), 6)
+    1.0
+    """
+    return bind(stdtrit_op, [df, p])
+
+
+# --- exponential integrals ------------------------------------------------------------------------
+
+expi_op: Op = scipys("expi", ("x",), (lambda x: div(exp(x), x),), "Exponential integral Ei.")
+exp1_op: Op = scipys("exp1", ("x",), (lambda x: neg(div(exp(neg(x)), x)),), "E1.")
+
+
+def expi(x: Any) -> Any:
+    """Exponential integral Ei.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.expi(1.0)), 6)
+    1.895118
+    """
+    return bind(expi_op, [x])
+
+
+def exp1(x: Any) -> Any:
+    """Exponential integral E1.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.exp1(1.0)), 6)
+    0.219384
+    """
+    return bind(exp1_op, [x])
+
+
+OPS = (
+    gammainc_op, gammaincc_op, gammaincinv_op, gammainccinv_op, betainc_op, betaincc_op,
+    betaincinv_op, erfcx_op, log_ndtr_op, erfcinv_op, stdtr_op, stdtrit_op, expi_op, exp1_op,
+)  # fmt: skip
+__all__ = [
+    "betainc", "betaincc", "betaincinv", "erfcinv", "erfcx", "exp1", "expi", "gammainc",
+    "gammaincc", "gammainccinv", "gammaincinv", "log_ndtr", "stdtr", "stdtrit",
+]  # fmt: skip

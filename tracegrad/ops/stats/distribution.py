@@ -1,0 +1,345 @@
+"""What a distribution is here: formulas for its standard form, moved by `loc` and stretched by
+`scale` as SciPy does it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...errors import UnsupportedFunctionError
+from ...ir.lines import user_line
+from ..define import of_list
+from ..elementwise.arithmetic import (
+    div,
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    sub,
+    where,
+)
+from ..elementwise.comparison import floor
+from ..elementwise.derived import add, mul
+from ..elementwise.elementary import absolute, exp, log
+from ..elementwise.logic import isnan, logical_and
+
+Formula = Callable[..., Any]
+NAN, INFINITY = float("nan"), float("inf")
+
+
+class Univariate:
+    """One distribution. Its methods take x, the shape parameters in SciPy's order, loc and scale,
+    all of them broadcast; with parameters alone it is called for a `Frozen` one.
+
+    Where a parameter is outside of its range results are NaN, as SciPy's.
+    """
+
+    discrete = False
+
+    def __init__(
+        self,
+        name: str,
+        shapes: str = "",
+        *,
+        log_density: Formula,
+        support: tuple[float | Formula, float | Formula] = (-INFINITY, INFINITY),
+        valid: Formula | None = None,
+        cdf: Formula | None = None,
+        sf: Formula | None = None,
+        logcdf: Formula | None = None,
+        logsf: Formula | None = None,
+        ppf: Formula | None = None,
+        isf: Formula | None = None,
+    ) -> None:
+        self.name, self.shapes = name, tuple(shapes.split())
+        self.formulas: dict[str, Formula | None] = {
+            "density": log_density, "cdf": cdf, "sf": sf, "logcdf": logcdf, "logsf": logsf,
+            "ppf": ppf, "isf": isf,
+        }  # fmt: skip
+        self.support, self.valid = support, valid
+
+    def __repr__(self) -> str:
+        return f"<distribution {self.name}>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Frozen:
+        """This distribution with these parameters.
+
+        >>> import tracegrad as tg
+        >>> round(float(tg.stats.norm(1.0, 2.0).logpdf(1.0)), 6)
+        -1.612086
+        """
+        return Frozen(self, args, kwargs)
+
+    # --- arguments --------------------------------------------------------------------------------
+
+    def _parameters(
+        self, method: str, args: Any, kwargs: Any, x: Any = None
+    ) -> tuple[list[Any], Any, Any]:
+        """The shapes, loc and scale; Python's numbers in the dtype of x."""
+        names = (*self.shapes, "loc", *(() if self.discrete else ("scale",)))
+        if len(args) > len(names):
+            raise TypeError(
+                f"{self.name}.{method}: {len(args)} parameters; it takes {', '.join(names)}"
+            )
+        given = dict(zip(names, args, strict=False))
+        for key, value in kwargs.items():
+            if key not in names or key in given:
+                what = "given twice" if key in given else f"none of {', '.join(names)}"
+                raise TypeError(f"{self.name}.{method}: the parameter {key!r} is {what}")
+            given[key] = value
+        missing = [n for n in self.shapes if n not in given]
+        if missing:
+            raise TypeError(f"{self.name}.{method}: the shape parameter {missing[0]!r} is missing")
+        dtype = getattr(x, "dtype", None)
+        kind = np.float64 if dtype is None or dtype.kind != "f" else dtype.type
+
+        def number(value: Any) -> Any:
+            return kind(value) if type(value) in (int, float) else of_list(value)
+
+        values = [number(given[n]) for n in self.shapes]
+        return values, number(given.get("loc", 0.0)), number(given.get("scale", 1.0))
+
+    def _formula(self, name: str, method: str) -> Formula:
+        found = self.formulas[name]
+        if found is None:
+            raise UnsupportedFunctionError(
+                f"{user_line()}: {self.name}.{method} is no closed formula here; "
+                "scipy.stats has it for plain numbers"
+            )
+        return found
+
+    def _known(self, shapes: list[Any], scale: Any, result: Any) -> Any:
+        """NaN where a parameter is out of its range."""
+        fits: Any = greater(scale, 0)
+        for condition in (
+            [greater(s, 0) for s in shapes] if self.valid is None else self.valid(*shapes)
+        ):
+            fits = logical_and(fits, condition)
+        return where(fits, result, NAN)
+
+    def _ends(self, shapes: list[Any]) -> tuple[Any, Any]:
+        low, high = self.support
+        return (
+            low(*shapes) if callable(low) else low,
+            high(*shapes) if callable(high) else high,
+        )
+
+    def _inside(self, z: Any, shapes: list[Any]) -> tuple[Any, Any]:
+        """Whether z is where the density is, and z there, else a place where it is."""
+        low, high = self._ends(shapes)
+        inside = logical_and(greater_equal(z, low), less_equal(z, high))
+        # At infinity there is no density, and formulas have none.
+        inside = logical_and(inside, less(absolute(z), INFINITY))
+        finite = [not callable(e) and math.isinf(e) for e in self.support]
+        middle: Any = 0.0
+        if not finite[0] and not finite[1]:
+            middle = mul(add(low, high), 0.5)
+        elif not finite[0]:
+            middle = add(low, 1.0)
+        elif not finite[1]:
+            middle = sub(high, 1.0)
+        return inside, where(inside, z, middle)
+
+    # --- methods ----------------------------------------------------------------------------------
+
+    def _log_density(self, method: str, x: Any, args: Any, kwargs: Any) -> Any:
+        x = of_list(x)
+        shapes, loc, scale = self._parameters(method, args, kwargs, x)
+        z = div(sub(x, loc), scale)
+        if all(not callable(e) and math.isinf(e) for e in self.support):
+            value = self._formula("density", method)(z, *shapes)
+        else:
+            inside, at = self._inside(z, shapes)
+            value = self._formula("density", method)(at, *shapes)
+            value = where(inside, value, where(isnan(z), NAN, -INFINITY))
+        return self._known(shapes, scale, sub(value, log(scale)))
+
+    def logpdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """The logarithm of the density.
+
+        >>> import tracegrad as tg
+        >>> round(float(tg.stats.norm.logpdf(0.0)), 6)
+        -0.918939
+        """
+        return self._log_density("logpdf", x, args, kwargs)
+
+    def pdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """The density.
+
+        >>> import tracegrad as tg
+        >>> round(float(tg.stats.norm.pdf(0.0)), 6)
+        0.398942
+        """
+        return exp(self._log_density("pdf", x, args, kwargs))
+
+    def _cumulative(
+        self, name: str, x: Any, args: Any, kwargs: Any, below: float, above: float
+    ) -> Any:
+        x = of_list(x)
+        shapes, loc, scale = self._parameters(name, args, kwargs, x)
+        z = div(sub(x, loc), scale)
+        formula = self._formula(name, name)
+        if all(not callable(e) and math.isinf(e) for e in self.support):
+            return self._known(shapes, scale, formula(z, *shapes))
+        low, _ = self._ends(shapes)
+        inside, at = self._inside(z, shapes)
+        outside = where(isnan(z), NAN, where(greater(z, low), above, below))
+        return self._known(shapes, scale, where(inside, formula(at, *shapes), outside))
+
+    def cdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """The distribution function.
+
+        >>> import tracegrad as tg
+        >>> float(tg.stats.norm.cdf(0.0))
+        0.5
+        """
+        if self.formulas["cdf"] is None and self.formulas["sf"] is not None:
+            return sub(1.0, self.sf(x, *args, **kwargs))
+        return self._cumulative("cdf", x, args, kwargs, 0.0, 1.0)
+
+    def sf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """The survival function, 1 - cdf.
+
+        >>> import tracegrad as tg
+        >>> float(tg.stats.norm.sf(0.0))
+        0.5
+        """
+        if self.formulas["sf"] is None and self.formulas["cdf"] is not None:
+            return sub(1.0, self.cdf(x, *args, **kwargs))
+        return self._cumulative("sf", x, args, kwargs, 1.0, 0.0)
+
+    def logcdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """The logarithm of the distribution function.
+
+        >>> import tracegrad as tg
+        >>> round(float(tg.stats.norm.logcdf(-40.0)), 3)
+        -804.608
+        """
+        if self.formulas["logcdf"] is None:
+            return log(self.cdf(x, *args, **kwargs))
+        return self._cumulative("logcdf", x, args, kwargs, -INFINITY, 0.0)
+
+    def logsf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """The logarithm of the survival function.
+
+        >>> import tracegrad as tg
+        >>> float(tg.stats.expon.logsf(1000.0))
+        -1000.0
+        """
+        if self.formulas["logsf"] is None:
+            return log(self.sf(x, *args, **kwargs))
+        return self._cumulative("logsf", x, args, kwargs, 0.0, -INFINITY)
+
+    def ppf(self, q: Any, *args: Any, **kwargs: Any) -> Any:
+        """Quantiles, the inverse of the distribution function.
+
+        >>> import tracegrad as tg
+        >>> float(tg.stats.norm.ppf(0.5))
+        0.0
+        """
+        if self.formulas["ppf"] is None and self.formulas["isf"] is not None:
+            return self._quantile("isf", sub(1.0, of_list(q)), args, kwargs)
+        return self._quantile("ppf", of_list(q), args, kwargs)
+
+    def isf(self, q: Any, *args: Any, **kwargs: Any) -> Any:
+        """The inverse of the survival function.
+
+        >>> import tracegrad as tg
+        >>> float(tg.stats.expon.isf(1.0)) == 0
+        True
+        """
+        if self.formulas["isf"] is None and self.formulas["ppf"] is not None:
+            return self._quantile("ppf", sub(1.0, of_list(q)), args, kwargs)
+        return self._quantile("isf", of_list(q), args, kwargs)
+
+    def _quantile(self, name: str, q: Any, args: Any, kwargs: Any) -> Any:
+        shapes, loc, scale = self._parameters(name, args, kwargs, q)
+        formula = self._formula(name, name)
+        inside = logical_and(greater(q, 0), less(q, 1))
+        value = formula(where(inside, q, 0.5), *shapes)
+        low, high = self._ends(shapes)
+        first, last = (low, high) if name == "ppf" else (high, low)
+        ends = where(equal(q, 0), first, where(equal(q, 1), last, NAN))
+        return self._known(shapes, scale, add(mul(where(inside, value, ends), scale), loc))
+
+
+class Discrete(Univariate):
+    """A distribution of integers: `pmf` and `logpmf` in place of densities, and no scale."""
+
+    discrete = True
+
+    def logpmf(self, k: Any, *args: Any, **kwargs: Any) -> Any:
+        """The logarithm of the probability of k; -inf for numbers that are not whole.
+
+        >>> import tracegrad as tg
+        >>> round(float(tg.stats.poisson.logpmf(2, 1.5)), 6)
+        -1.382217
+        """
+        k = of_list(k)
+        shapes, loc, _ = self._parameters("logpmf", args, kwargs, k)
+        z = sub(k, loc)
+        inside, at = self._inside(z, shapes)
+        inside = logical_and(inside, equal(z, floor(z)))
+        value = self._formula("density", "logpmf")(at, *shapes)
+        value = where(inside, value, where(isnan(z), NAN, -INFINITY))
+        return self._known(shapes, 1.0, value)
+
+    def pmf(self, k: Any, *args: Any, **kwargs: Any) -> Any:
+        """The probability of k.
+
+        >>> import tracegrad as tg
+        >>> round(float(tg.stats.poisson.pmf(2, 1.5)), 6)
+        0.251021
+        """
+        return exp(self.logpmf(k, *args, **kwargs))
+
+    def _cumulative(
+        self, name: str, x: Any, args: Any, kwargs: Any, below: float, above: float
+    ) -> Any:
+        shapes, loc, _ = self._parameters(name, args, kwargs)
+        return super()._cumulative(
+            name, floor(sub(of_list(x), loc)), (*shapes, 0.0), {}, below, above
+        )
+
+    def logpdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """None: the probabilities of integers are `logpmf`."""
+        raise UnsupportedFunctionError(f"{user_line()}: {self.name} is discrete; write logpmf")
+
+    def pdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """None: the probabilities of integers are `pmf`."""
+        raise UnsupportedFunctionError(f"{user_line()}: {self.name} is discrete; write pmf")
+
+    def ppf(self, q: Any, *args: Any, **kwargs: Any) -> Any:
+        """None: quantiles of integers have no derivative."""
+        raise UnsupportedFunctionError(
+            f"{user_line()}: {self.name}.ppf gives integers, which have no derivative; "
+            "scipy.stats has it for plain numbers"
+        )
+
+    isf = ppf
+
+
+METHODS = ("pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
+
+
+class Frozen:
+    """A distribution with its parameters."""
+
+    def __init__(self, dist: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.dist, self.args, self.kwds = dist, args, kwargs
+        parameters = getattr(dist, "_parameters", None)
+        if parameters is not None:
+            parameters("__call__", args, kwargs)
+
+    def __repr__(self) -> str:
+        return f"<distribution {self.dist.name} with parameters>"
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in METHODS or not hasattr(self.dist, name):
+            raise AttributeError(f"a distribution of {self.dist.name} has no {name!r} here")
+        method = getattr(self.dist, name)
+        return lambda x: method(x, *self.args, **self.kwds)

@@ -1,0 +1,161 @@
+"""Exceptions behind conditions on traced values: the number of the first one is handed through
+branches and loops like a variable, and checked where the function ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..control.check import check, error_text
+from ..ir.dispatch import STATE
+from ..ir.trace import inside_of
+from .places import MISSING, traced, unknown
+from .regions import Raised, Refused, change
+from .session import Session, current
+
+NONE = np.int64(0)
+
+
+class _Pending:
+    """What a trace knows of exceptions: the number, and the texts of all of them."""
+
+    def __init__(self, value: Any, session: Session) -> None:
+        self.value, self.session = value, session
+
+    def record(self) -> None:
+        """Check the number, at the end of the trace."""
+        if traced(self.value) or self.value:
+            check(self.value, tuple(self.session.errors))
+
+
+class FailingPlace:
+    """The number of the exception that was raised first; 0 as long as none was."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.name = "an exception"
+        self.key: Any = "failing"
+        self.lasts = True
+
+    def get(self) -> Any:
+        """The number, in the innermost trace that has one."""
+        return next((t.failing.value for t in reversed(STATE.traces) if t.failing), NONE)
+
+    def put(self, value: Any) -> None:
+        """Set it."""
+        trace = STATE.traces[-1]
+        trace.failing = None
+        if value is not MISSING and value is not self.get():
+            trace.failing = _Pending(value, self.session)
+
+
+def is_failing() -> Any:
+    """The condition that an exception was raised before; False where none can have been."""
+    found = next((t.failing.value for t in reversed(STATE.traces) if t.failing), NONE)
+    return False if found is NONE else ops.not_equal(found, 0)
+
+
+def fail(session: Session, error: BaseException, place: tuple[str, int, str], where: Any) -> None:
+    """From here on the program is failing with this exception, where the condition holds and it is
+    not yet."""
+    # A change of all open bodies; an error is numbered once, in however many looks.
+    failing = FailingPlace(session)
+    change(session, failing, session)
+    text = error_text(error, *place)
+    if text not in session.errors:
+        session.errors.append(text)
+    number = np.int64(session.errors.index(text) + 1)
+    before = failing.get()
+    if where is not True:
+        number = ops.where(where, number, NONE)
+    failing.put(number if before is NONE else ops.where(ops.equal(before, 0), number, before))
+
+
+def message_of(make: Callable[[], Any]) -> Any:
+    """What the user writes for a message, in which traced values stand as what they are."""
+    texts = [t.text for t in STATE.traces]
+    try:
+        return make()
+    finally:
+        for t, text in zip(STATE.traces, texts, strict=True):
+            t.text = text
+
+
+class Failures:
+    """The helpers of `raise`, `assert` and `try`."""
+
+    line_of: Callable[[int], str]
+    code: Any
+
+    def raising(self, line: int, make: Callable[[], Any] | None) -> None:
+        """Before `raise make()`: where it depends on traced values, the branch ends here."""
+        session = current()
+        if session is None or not session.regions or make is None:
+            return
+        body = session.regions[-1]
+        with inside_of(body.trace):
+            found = message_of(make)
+            error = found() if isinstance(found, type) else found
+            if not isinstance(error, BaseException):
+                return
+            self._alone(session, line, "raise")
+            fail(session, error, self._place(line), True)
+        raise Raised
+
+    def assert_(self, line: int, test: Any, message: Callable[[], Any]) -> None:
+        """`assert test, message()`."""
+        session = current()
+        if session is None or not STATE.traces or not (unknown(test) or session.regions):
+            if __debug__ and not test:
+                text = message()
+                raise AssertionError(*([] if text is None else [text]))
+            return
+        if not __debug__:
+            return
+        self.check(line, test, lambda: AssertionError(*_one(message())))
+
+    def check(self, line: int, test: Any, make: Callable[[], BaseException]) -> None:
+        """Fail with an exception unless a test holds."""
+        session = current()
+        assert session is not None
+        holds = np.bool_(bool(test)) if not traced(test) else test
+        if not traced(test) and holds:
+            return
+        if traced(test) and test.shape:
+            holds = ops.reshape(test, ())
+        self._alone(session, line, "assert")
+        failed = ops.logical_not(holds) if traced(test) else True
+        fail(session, message_of(make), self._place(line), failed)
+
+    def _place(self, line: int) -> tuple[str, int, str]:
+        return self.code.co_filename, line, self.code.co_name
+
+    def _alone(self, session: Session, line: int, what: str) -> None:
+        if session.tries:
+            raise Refused(
+                f"{self.line_of(line)}: {what!r} depends on a traced value, and is inside of the "
+                f"'try' or 'with' at {session.tries[-1]}, which could not see the exception: it is "
+                "raised when the compiled function has ended. Return a flag, or choose by 'if'."
+            )
+
+    def enter(self, line: int) -> None:
+        """At the start of `try`, and of a `with` that may see exceptions."""
+        session = current()
+        if session is not None:
+            session.tries = (*session.tries, self.line_of(line))
+
+    def leave(self, line: int) -> None:
+        """At its end."""
+        session = current()
+        if session is not None:
+            session.tries = session.tries[:-1]
+
+
+def _one(text: Any) -> Sequence[Any]:
+    return [] if text is None else [text]
+
+
+__all__ = ["NONE", "FailingPlace", "Failures", "fail", "is_failing"]

@@ -1,0 +1,93 @@
+"""What was found out about a branch or a loop in an earlier look at it: a statement in others is
+looked at as often as these are, and should learn its places and types once."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import Any
+
+from ..ir.dispatch import STATE
+from ..ir.graph import Var
+from ..tensor import Boxed
+from .aliases import arrays_of, root_of
+from .places import MISSING, BoxPlace, StagedPlace
+from .session import Session
+
+
+class Looks:
+    """What is known of one statement, below the statements that are open now."""
+
+    def __init__(
+        self, session: Session, line: str, functions: Sequence[Callable[..., Any]]
+    ) -> None:
+        codes = tuple([getattr(f, "__code__", None) for f in functions])
+        self.key = line, codes, tuple([body.line for body in session.regions])
+        self.functions = functions
+        self.wanted, self.plan = session.looks.get(self.key, ((), None))
+        self.session = session
+
+    def places(self, given: Sequence[StagedPlace]) -> list[StagedPlace]:
+        """The places that the statement was found to change besides the given ones."""
+        keys = {p.key for p in given}
+        found: list[StagedPlace] = []
+        for want in self.wanted:
+            p = self._boxed(want) if isinstance(want, str) else want
+            if p is not None and p.key not in keys and _is_open(p):
+                keys.add(p.key)
+                found.append(p)
+        return found
+
+    def _boxed(self, name: str) -> StagedPlace | None:
+        """The array that a variable shows."""
+        for value in _variables(self.functions).get(name, ()):
+            root = root_of(value)
+            if isinstance(root, Boxed):
+                return BoxPlace(root)
+        return None
+
+    def learn(self, wanted: Sequence[StagedPlace], plan: Any) -> None:
+        """Keep what was found. An array is kept by a variable that shows it: in the next look it is
+        another box."""
+        kept: list[Any] = []
+        shown = {
+            id(root_of(x)): name
+            for name, values in _variables(self.functions).items()
+            for value in values
+            for x in arrays_of(value)[:1]
+            if x is value
+        }
+        for p in wanted:
+            if not isinstance(p, BoxPlace):
+                kept.append(p)
+            elif id(p.box) in shown:
+                kept.append(shown[id(p.box)])
+        self.session.looks[self.key] = tuple(kept), plan
+
+
+def _variables(functions: Sequence[Callable[..., Any]]) -> dict[str, list[Any]]:
+    """The values of the variables around functions, by their names."""
+    found: dict[str, list[Any]] = {}
+    for f in functions:
+        if isinstance(f, FunctionType):
+            for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
+                with contextlib.suppress(ValueError):
+                    found.setdefault(name, []).append(cell.cell_contents)
+    return found
+
+
+def _is_open(p: StagedPlace) -> bool:
+    """Whether what a place holds is no value of a look that is over."""
+    value = p.box if isinstance(p, BoxPlace) else p.get()
+    if value is MISSING:
+        return True
+    arrays = [value] if isinstance(value, Boxed) else arrays_of(value)
+    return all(
+        type(x._data) is not Var or x._data.trace in STATE.traces
+        for x in arrays
+        if isinstance(x, Boxed)
+    )
+
+
+__all__ = ["Looks"]

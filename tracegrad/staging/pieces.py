@@ -1,0 +1,91 @@
+"""Small pieces of syntax trees: made, placed and asked about."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import TypeVar
+
+T = TypeVar("T", bound=ast.AST)
+
+
+def parameters(a: ast.arguments) -> list[ast.arg]:
+    """All parameters of a function."""
+    return [
+        *a.posonlyargs, *a.args, *a.kwonlyargs,
+        *([a.vararg] if a.vararg else []), *([a.kwarg] if a.kwarg else []),
+    ]  # fmt: skip
+
+
+def mangle(node: ast.AST, owner: str) -> None:
+    """Private names as they are called outside of their class's text."""
+    if not owner:
+        return
+
+    def name(old: str) -> str:
+        private = old.startswith("__") and not old.endswith("__") and "." not in old
+        return f"_{owner}{old}" if private else old
+
+    for n in ast.walk(node):
+        if isinstance(n, ast.Name):
+            n.id = name(n.id)
+        elif isinstance(n, ast.Attribute):
+            n.attr = name(n.attr)
+        elif isinstance(n, ast.arg):
+            n.arg = name(n.arg)
+
+
+def is_text(s: ast.stmt) -> bool:
+    """Whether a statement may be the docstring."""
+    return isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)
+
+
+def is_plain(target: ast.expr) -> bool:
+    """Whether a target is made of names alone."""
+    return not any(isinstance(n, (ast.Subscript, ast.Attribute)) for n in ast.walk(target))
+
+
+def is_free(e: ast.AST) -> bool:
+    """Whether an expression is made of names, constants, comparisons, sums and products."""
+    kinds = (
+        ast.Name, ast.Constant, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.expr_context,
+        ast.unaryop, ast.boolop, ast.cmpop, ast.BinOp, ast.Add, ast.Sub, ast.Mult,
+    )  # fmt: skip
+    return all(isinstance(n, kinds) for n in ast.walk(e))
+
+
+def binds(e: ast.AST) -> bool:
+    """Whether an expression binds a name (`:=`)."""
+    return any(isinstance(n, ast.NamedExpr) for n in ast.walk(e))
+
+
+def loaded(name: str) -> ast.Name:
+    """A variable that is read."""
+    return ast.Name(name, ast.Load())
+
+
+def stored(name: str) -> ast.Name:
+    """A variable that is bound."""
+    return ast.Name(name, ast.Store())
+
+
+def arguments(names: Sequence[str]) -> ast.arguments:
+    """Parameters of these names."""
+    return ast.arguments(
+        posonlyargs=[], args=[ast.arg(n) for n in names], kwonlyargs=[], kw_defaults=[],
+        defaults=[], vararg=None, kwarg=None,
+    )  # fmt: skip
+
+
+def place(node: T, like: ast.AST) -> T:
+    """The node at the place of another one, and all of its parts that have none."""
+    for n in ast.walk(node):
+        if "lineno" in n._attributes and not hasattr(n, "lineno"):
+            ast.copy_location(n, like)
+    return node
+
+
+__all__ = [
+    "arguments", "binds", "is_free", "is_plain", "is_text", "loaded", "mangle", "parameters",
+    "place", "stored",
+]  # fmt: skip

@@ -1,0 +1,13 @@
+"""Probability distributions with SciPy's names, arguments and methods (`logpdf`, `cdf`, `ppf`, ...)
+on plain, traced and differentiated values: `tracegrad.stats`. They draw no random numbers."""
+
+from __future__ import annotations
+
+from .ops.stats import continuous, discrete, multivariate
+
+_ALL = {
+    d.name: d
+    for d in (*continuous.DISTRIBUTIONS, *discrete.DISTRIBUTIONS, *multivariate.DISTRIBUTIONS)
+}
+globals().update(_ALL)
+__all__ = sorted(_ALL)
