@@ -240,13 +240,15 @@ def _text(op: Op, wanted: Sequence[int], swapped: bool, kind: str) -> list[str]:
             f"    {before}out = evaluate({data}, **params) if params else evaluate({data})",
             f"except REFUSED: {away}",
         )
+    # Integers of NumPy's face need no box, but where they show memory that a node may have saved.
+    bare = away if op.view else "return out"
     put(1, "if type(out) is not ndarray:")
-    put(2, "if face is not Tensor and out.dtype.kind not in 'fc': return out")
+    put(2, f"if face is not Tensor and out.dtype.kind not in 'fc': {bare}")
     if numbers or (op.weak and not isinstance(op.evaluate, np.ufunc)):
         put(2, "if type(out) not in KINDS: out = asarray(out)")
     else:
         put(2, "out = asarray(out)")
-    put(1, "elif face is not Tensor and out.dtype.kind not in 'fc': return out")
+    put(1, f"elif face is not Tensor and out.dtype.kind not in 'fc': {bare}")
     put(
         1,
         "box = new(face)",
