@@ -62,6 +62,7 @@ if _typing.TYPE_CHECKING:
     from .bridges import jax as jax
     from .bridges import pytensor as pytensor
     from . import scipy as scipy
+    from . import sparse as sparse
     from . import tree as tree
     from . import utils as utils
     from .autograd import functional as functional
@@ -104,6 +105,7 @@ _MODULES = {
     "nn": "nn",
     "optim": "optim",
     "signal": "signal",
+    "sparse": "sparse",
     "special": "special",
     "stats": "stats",
     "scipy": "scipy",

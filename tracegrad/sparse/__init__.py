@@ -1,0 +1,4 @@
+"""Sparse derivatives and sparse operands: patterns, compressed and direct values of Jacobians and
+Hessians; `scipy.sparse` arrays inside traced functions."""
+
+from __future__ import annotations
