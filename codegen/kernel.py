@@ -244,10 +244,12 @@ class Program:
     @property
     def checked(self) -> bool:
         """Whether a run can fail: with one of the errors, or (status code -1, the bytes as value)
-        for lack of memory."""
+        for lack of memory, which library routines may want, too."""
         found = [bool(self.errors)]
         for phase in self.phases:
-            walk((*phase.local, *phase.body), lambda s: found.append(isinstance(s, Allocate)))
+            walk(
+                (*phase.local, *phase.body), lambda s: found.append(isinstance(s, Allocate | Call))
+            )
         return any(found)
 
 

@@ -196,9 +196,11 @@ class Expressions:
         room = self.values.room(self.builder)
         self.scratch.append(room)
         made, size = self.values.allocated(
-            self.builder, room, self.calls.items(self.builder, shape), dtype, zero
+            self.builder, room, self.calls.items(self.builder, shape), dtype
         )
         self.check_memory(room, size)
+        if zero:
+            cgutils.memset(self.builder, self.builder.load(room.address), size, 0)
         return made
 
     def grow(self, name: str, length: Operand) -> None:
@@ -211,21 +213,46 @@ class Expressions:
         )
 
     def check_memory(self, room: Room, size: Any) -> None:
-        """A kernel never raises: it says what it lacks, and returns."""
+        """A kernel never raises: it says what it lacks, and returns; a function in it that cannot
+        say so counts it, and the kernel looks at the count."""
         b, status = self.builder, self.names[0].get("status")
-        if isinstance(status, ArrayFields):
-            with b.if_then(
-                b.icmp_unsigned(
-                    "==", b.load(room.address), ir.Constant(ir.IntType(8).as_pointer(), None)
-                ),
-                likely=False,
-            ):
+        with b.if_then(
+            b.icmp_unsigned(
+                "==", b.load(room.address), ir.Constant(ir.IntType(8).as_pointer(), None)
+            ),
+            likely=False,
+        ):
+            if isinstance(status, ArrayFields):
                 self.values.store(b, status, [Static(0)], Static(-1))
                 self.values.store(b, status, [Static(1)], NumbaValue(types.int64, size))
-                # One way out for all of them: each frees everything, which is much code in a
-                # function of many arrays.
-                self.lacking = self.lacking or b.append_basic_block("lacking")
-                b.branch(self.lacking)
+            else:
+                count, bytes_wanted = self.values.lack()
+                b.store_atomic(size, bytes_wanted, "monotonic", 8)
+                b.atomic_rmw("add", count, ir.Constant(size.type, 1), "release")
+            # One way out for all of them: each frees everything, which is much code in a function
+            # of many arrays.
+            self.lacking = self.lacking or b.append_basic_block("lacking")
+            b.branch(self.lacking)
+
+    def tell_lack(self, function: Any) -> None:
+        """Record in `status`, at each end of a kernel, that there was no memory within it."""
+        status, lack = self.names[0]["status"], self.values.lack()
+        assert isinstance(status, ArrayFields)
+        b = ir.IRBuilder(function.entry_basic_block)
+        b.position_at_start(function.entry_basic_block)
+        before = b.load_atomic(lack[0], "acquire", 8)
+        for block in function.blocks:
+            if block.terminator.opname != "ret":
+                continue
+            b.position_before(block.terminator)
+            told = b.icmp_signed("!=", b.load_atomic(lack[0], "acquire", 8), before)
+            bytes_wanted = b.load_atomic(lack[1], "monotonic", 8)
+            for place, value in enumerate((ir.Constant(before.type, -1), bytes_wanted)):
+                at = [Static(place)]
+                kept = self.values.cast(b, self.calls.item(b, status, at), types.int64)
+                self.values.store(
+                    b, status, at, NumbaValue(types.int64, b.select(told, value, kept))
+                )
 
     def indices(self, at: ast.expr) -> list[Operand]:
         found = self.expression(at)

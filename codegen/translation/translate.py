@@ -181,7 +181,9 @@ class FunctionTranslation(Expressions):
         if not self.settled:
             self.result, self.settled = wider, True
             self.unit.settle(self.builder.function, wider)
-        value = self.values.cast(self.builder, x, self.result)
+        self.leave(self.values.cast(self.builder, x, self.result))
+
+    def leave(self, value: Any) -> None:
         for slot in self.scratch:
             self.values.free(self.builder, slot)
         self.unit.leave(self.builder, self.result, value)
@@ -190,7 +192,8 @@ class FunctionTranslation(Expressions):
         """Where those places go on that got no memory."""
         if self.lacking is not None:
             self.builder.position_at_end(self.lacking)
-            self.give_back(Static(None))
+            kind = self.values.context.get_value_type(self.result)
+            self.leave(None if self.result == types.none else ir.Constant(kind, None))
 
     def loop(self, name: str, limits: list[Operand], body: Sequence[ast.stmt]) -> None:
         b = self.builder

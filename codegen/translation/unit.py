@@ -57,6 +57,8 @@ class Unit:
             made = FunctionTranslation(self, function, tree)
             made.result = types.none
             made.translate(begin, arguments)
+            if made.values.lacks:
+                made.tell_lack(llvm)
             if not made.short:
                 # llvmlite knows no such attributes; its attribute set prints whatever text it
                 # holds.

@@ -271,9 +271,9 @@ class Values:
         )
 
     def allocated(
-        self, builder: Any, room: Room, shape: Sequence[Operand], dtype: Operand, zero: bool
+        self, builder: Any, room: Room, shape: Sequence[Operand], dtype: Operand
     ) -> tuple[ArrayFields, Any]:
-        """New memory, and its bytes."""
+        """New memory, and its bytes; no address where there is none to be had."""
         element = self.element(dtype)
         extents = [self.cast(builder, s, types.intp) for s in shape]
         total: Any = ir.Constant(
@@ -299,8 +299,6 @@ class Values:
             builder.store(self.memory(builder, total), room.address)
             builder.store(total, room.size)
         data = builder.load(room.address)
-        if zero:
-            cgutils.memset(builder, data, total, 0)
         return self.c_ordered(builder, element, data, extents, room), total
 
     def grown(self, builder: Any, room: Room, x: ArrayFields, length: Operand) -> Any:
@@ -331,6 +329,23 @@ class Values:
         # Nobody else has this address, which loops need to know.
         make.return_value.add_attribute("noalias")
         return builder.call(make, [size])
+
+    def lack(self) -> tuple[Any, Any]:
+        """Two numbers of the module: how often there was no memory, and for how many bytes the last
+        time."""
+        found = []
+        for name in ("lack", "lack_bytes"):
+            if name not in self.module.globals:
+                made = ir.GlobalVariable(self.module, ir.IntType(64), name)
+                made.linkage = "internal"
+                made.initializer = ir.Constant(ir.IntType(64), 0)
+            found.append(self.module.globals[name])
+        return found[0], found[1]
+
+    @property
+    def lacks(self) -> bool:
+        """Whether some function of the module can count that."""
+        return "lack" in self.module.globals
 
     def free(self, builder: Any, room: Room) -> None:
         kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer()])

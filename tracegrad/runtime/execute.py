@@ -127,8 +127,8 @@ def failure(program: Any, code: int, value: int) -> Exception:
     """What a kernel recorded, as an error."""
     if code < 0:
         return MemoryError(
-            f"{program.name}: no memory for {value} bytes that a loop keeps for its "
-            "derivative; see tg.checkpoint"
+            f"{program.name}: no memory for {value} bytes that a loop keeps for its derivative "
+            "(see tg.checkpoint) or a routine works with"
         )
     text = program.errors[code - 1]
     if (error := error_of(text)) is not None:
