@@ -193,3 +193,25 @@ def test_what_is_no_number_is_a_shorter_step(way: Any, tmp_path: Path) -> None:
     )
     with np.errstate(invalid="ignore"):
         np.testing.assert_allclose(way(p, tmp_path), [0.5, 0.5], atol=1e-8)
+
+
+def test_a_point_that_is_singular_makes_the_step_shorter() -> None:
+    """Newton's first step goes to where the matrix is singular: IPOPT is told, and comes back."""
+    library = pytest.importorskip("ipyopt", reason="ipyopt is not installed")
+
+    def f(x: Any) -> Any:
+        return np.sum(np.linalg.solve(np.diag(np.maximum(x, 0.0)), [1.0, 4.0]) + x)
+
+    start, n = np.array([10.0, 10.0]), 2
+    jitted = tg.jit(f)
+    made = jitted.cfunc(start, signature="ipopt", constraints=lambda x: np.stack([x[0] + x[1]]))
+    problem = library.Problem(
+        n, np.full(n, -FREE), np.full(n, FREE), 1, np.array([-FREE]), np.array([FREE]),
+        made.jac_structure, made.h_structure, *made.capsules, ipopt_options=IPOPT,
+    )  # fmt: skip
+    x, _, status = problem.solve(start.copy())
+    assert status == 0
+    assert np.allclose(x, [1.0, 2.0], atol=1e-6)
+    failed = jitted.last_status()
+    assert failed is not None
+    assert isinstance(failed.error, np.linalg.LinAlgError)

@@ -106,3 +106,19 @@ def test_what_has_no_density_is_a_divergence() -> None:
     assert int(trace.sample_stats["diverging"].sum()) > 0
     assert (x >= 0).all()
     assert 0.3 < x.mean() < 3.0
+
+
+def test_a_singular_matrix_is_a_divergence() -> None:
+    """Beyond the edge of what has a density the matrix is singular: those draws are divergences,
+    the others those of the density."""
+
+    def density(p: Any) -> Any:
+        inside = np.maximum(p["x"], 0.0)
+        scaled = np.linalg.solve(np.diag(inside), inside * p["x"])
+        return -np.sum(scaled) + np.sum(np.log(inside))
+
+    trace = nutpie.sample(raw(density, {"x": np.ones(2)}), **OPTIONS)
+    x = trace.posterior["x"].to_numpy()
+    assert int(trace.sample_stats["diverging"].sum()) > 0
+    assert (x > 0).all()
+    assert np.allclose(x.mean((0, 1)), 2.0, atol=0.35)  # a gamma distribution
