@@ -174,13 +174,13 @@ def check_compiled(program: Callable[..., Any], args: tuple[Any, ...]) -> None:
         assert_same((found, *compiled), (value, *gradients), tolerance(args))
 
 
-@settings(max_examples=2000, **COMMON)  # type: ignore[arg-type]
+@settings(max_examples=500, **COMMON)  # type: ignore[arg-type]
 @given(programs())
 def test_unjitted_programs(case: Any) -> None:
     check_unjitted(*case)
 
 
-@settings(max_examples=200, **COMMON)  # type: ignore[arg-type]
+@settings(max_examples=60, **COMMON)  # type: ignore[arg-type]
 @given(programs())
 def test_compiled_programs(case: Any) -> None:
     check_compiled(*case)

@@ -13,9 +13,12 @@ EVERY_PASS = [False]
 
 
 def verify(graph: Graph) -> Graph:
-    """The graph itself, or a VerificationError that names the node."""
-    with SIZES.opened(graph.sizes):
-        _verify(graph)
+    """The graph itself, or a VerificationError that names the node; memoised on the graph, which
+    many passes give back as it is."""
+    if "verified" not in graph.derived:
+        with SIZES.opened(graph.sizes):
+            _verify(graph)
+        graph.derived["verified"] = True
     return graph
 
 
