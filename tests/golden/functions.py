@@ -217,6 +217,14 @@ def in_groups(x: Any) -> Any:
     return np.sum(tg.fori_loop(1, x.size // 4, group, x * 1.0))
 
 
+def shortened(d: Any) -> Any:
+    def step(k: Any, d: Any) -> Any:
+        through = d[k] + d[k + 1]
+        return tg.cond(through < d[k + 2], lambda: tg.index_update(d, k + 2, through), lambda: d)
+
+    return np.sum(tg.fori_loop(0, d.size - 2, step, d) ** 2)
+
+
 def two_loops(x: Any) -> Any:
     one = tg.scan(lambda c, v: (c * 0.5 + v, c), 0.0, x)[1]
     two = tg.scan(lambda c, v: (c * 0.25 - v, c), 0.0, x)[1]
@@ -302,6 +310,7 @@ GOLDEN: dict[str, Golden] = {
     "behind_a_loop_grad": Golden(tg.value_and_grad(behind_a_loop), (zeros(20),)),
     "shared_grad": Golden(tg.grad(shared), (0.5, zeros(4000))),
     "in_groups_grad": Golden(tg.grad(in_groups), (zeros(16),)),
+    "shortened_grad": Golden(tg.grad(shortened), (zeros(8),)),
     "two_loops": Golden(two_loops, (zeros(25),)),
     "products": Golden(products, (zeros(8, 8), zeros(8, 8), zeros(8))),
     "equations_over_items": Golden(tg.vmap(equations), (zeros(1000),)),

@@ -183,6 +183,11 @@ def _collecting(graph: Graph, at: int, total: Atom) -> Graph | None:
 def _is_zeros(atom: Atom, made: dict[Var, Node]) -> bool:
     if isinstance(atom, Var) and atom in made and made[atom].op is broadcast_to_op:
         atom = made[atom].inputs[0]
+    return is_zero(atom)
+
+
+def is_zero(atom: Atom) -> bool:
+    """Whether it is the number 0."""
     return (
         isinstance(atom, Literal)
         and not isinstance(atom.value, integers.Integer)
@@ -190,4 +195,4 @@ def _is_zeros(atom: Atom, made: dict[Var, Node]) -> bool:
     )
 
 
-__all__ = ["collect"]
+__all__ = ["collect", "is_zero"]

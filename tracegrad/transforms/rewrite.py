@@ -35,6 +35,7 @@ from .loop_fusion import fuse
 from .loop_parts import inline_constants, trim, unstack
 from .loop_tape import tape
 from .products import gather_factors, product_with_identity, small_product, sum_of_product
+from .sink_additions import sink_additions
 from .streams import as_sum, streamed
 from .sum_behind_loop import sums_behind_loops
 from .symmetry import symmetric_sum
@@ -331,6 +332,7 @@ PIPELINE: tuple[tuple[str, Callable[[Graph], Graph]], ...] = (
     ),  # while what they share is easy to see: before their bodies are rewritten
     ("regions", optimize_regions),  # when it is known which loops are left
     ("collect in place", collect),  # when it is seen where loops and branches put what they add up
+    ("sink additions", sink_additions),  # when it is seen what they add to
     ("sums behind loops", sums_behind_loops),  # last, when it is seen what their bodies do
 )
 
