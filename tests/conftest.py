@@ -22,6 +22,7 @@ def settings() -> dict[str, Any]:
     """What of the process and the thread every test must find and leave as a fresh process has
     it."""
     import tracegrad as tg
+    from tracegrad.compiled.plainly import jit_is_disabled
     from tracegrad.config import deterministic
     from tracegrad.ir.dispatch import STATE
 
@@ -33,6 +34,7 @@ def settings() -> dict[str, Any]:
         "deterministic": deterministic(),
         "open traces": len(STATE.traces),
         "open hooks and modes": STATE.special,
+        "jit disabled": jit_is_disabled(),
     }
 
 
@@ -44,6 +46,7 @@ FRESH = {
     "deterministic": True,
     "open traces": 0,
     "open hooks and modes": 0,
+    "jit disabled": False,
 }
 
 

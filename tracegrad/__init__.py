@@ -67,6 +67,7 @@ if _typing.TYPE_CHECKING:
     from . import utils as utils
     from .autograd import functional as functional
     from .compiled.jitted import jit
+    from .compiled.plainly import disable_jit
     from .control.associative import associative_scan
     from .control.branch import cond, switch
     from .control.mapping import map
@@ -115,6 +116,7 @@ _MODULES = {
 }
 _FUNCTIONS = {
     "compiled.jitted": ("jit",),
+    "compiled.plainly": ("disable_jit",),
     "control.associative": ("associative_scan",),
     "control.branch": ("cond", "switch"),
     "control.mapping": ("map",),
@@ -172,6 +174,7 @@ __all__ = [
     "custom_vjp",
     "default_dtype",
     "device",
+    "disable_jit",
     "enable_grad",
     "fixed_point",
     "float32",

@@ -1,4 +1,4 @@
-"""The tour in the README and the page on programs run as they are printed, block after block, each
+"""The tour in the README and the pages for users run as they are printed, block after block, each
 in one namespace."""
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/your_program.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/looking_inside.md", "docs/your_program.md"])
 def test_tour(page: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     namespace: dict[str, object] = {"__name__": "tour"}

@@ -25,6 +25,7 @@ STATE = {
     "tracegrad.autograd.anomaly_mode.ANOMALY": "whether anomalies are looked for",
     "tracegrad.devices.array.IN_USE": "devices that have arrays",
     "tracegrad.ir.dispatch.PROFILES": "the open profiles",
+    "tracegrad.ir.dispatch.SPECIAL": "the threads that have something open",
     "tracegrad.ir.dispatch.STATE": "what a thread has open",
     "tracegrad.ops.random.DEFAULT": "the default generator",
     "tracegrad.tape.engine.RUNNING": "the sweep that a thread is in",

@@ -48,7 +48,7 @@ def is_inference_mode_enabled() -> bool:
     return MODE.inference
 
 
-class _Decorator:
+class ModeDecorator:
     """A mode as a decorator. Each call of the decorated function is in a mode of its own; so is
     each step of a generator or a coroutine, while what runs between the steps is not."""
 
@@ -71,7 +71,7 @@ class _Decorator:
         raise NotImplementedError
 
 
-class set_grad_enabled(_Decorator):
+class set_grad_enabled(ModeDecorator):
     """Turn recording on or off: at once when called as a function, for a block as a context
     manager, for calls as a decorator.
 
@@ -109,7 +109,7 @@ class set_grad_enabled(_Decorator):
         return f"tracegrad.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
 
 
-class _FixedMode(_Decorator):
+class _FixedMode(ModeDecorator):
     """`no_grad` and `enable_grad`: a context manager, and a decorator with or without
     parentheses."""
 
@@ -166,7 +166,7 @@ class enable_grad(_FixedMode):
     mode = True
 
 
-class inference_mode(_Decorator):
+class inference_mode(ModeDecorator):
     """As `no_grad`, and what is made inside can never be part of a recorded computation: such
     tensors count no versions.
 

@@ -34,7 +34,7 @@ def standing_for(made: Function, f: Function, name: str = "") -> Function:
     return made
 
 
-def compiled(made: Function, f: Function, name: str = "", same: bool = True) -> Jitted:
+def compiled(made: Function, f: Function, name: str = "", same: bool = True) -> Jitted[..., Any]:
     """The same, jitted, with the options of `f` if that is jitted; `same` says whether it takes
     arguments of f's names, of which some may be static."""
     own = inspect.signature(made)

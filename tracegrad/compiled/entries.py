@@ -17,7 +17,7 @@ from ..ir.graph import Literal
 from ..ir.lines import user_line
 from ..ir.recording import span
 from ..sizes import Sizes
-from ..staging.session import staged, written_out
+from ..staging.session import places_of_staged, staged, written_out
 from ..surroundings.captures import STATEFUL, Surroundings
 from ..surroundings.growth import Outgrown, bound_of, grown
 from ..surroundings.outside import check_drawn, states, watching
@@ -57,12 +57,14 @@ def make_entry(
     watch = Watch(name, function, static)
     drawn = states(watch.reach)
     asked: list[Fact] = []
+    rewritten: tuple[str, ...] = ()
 
     def attempt(f: Callable[..., Any]) -> Traced:
         # What an attempt that was given up relied on is no fact of the one that is kept.
+        nonlocal rewritten
         own = None if sizes is None else Sizes(sizes.hints, sizes.guards)
         with span(f"{name}: trace"), watching(name, watch.reach, asked):
-            return trace_function(
+            found = trace_function(
                 _with_static(f, static) if static else f,
                 spec,
                 types,
@@ -77,6 +79,8 @@ def make_entry(
                 watch,
                 over=None if stage is False else written_out,
             )
+        rewritten = places_of_staged()
+        return found
 
     def trace() -> Traced:
         try:
@@ -181,6 +185,7 @@ def make_entry(
         stored=tuple(watch.stored),
         holder=watch.holder,
         bounds=bounds,
+        staged=rewritten,
     )
 
 
@@ -226,26 +231,33 @@ def _without_unread(traced: Traced, watch: Watch) -> Traced:
     )
 
 
+def what_differs(entry: Entry) -> str:
+    """What around the function is not as it was when it was traced: the first such thing; nothing
+    where all is."""
+    found = next(((place, old) for place, old in entry.facts if not unchanged(place, old)), None)
+    if found is None:
+        return ""
+    place, old = found
+    if place.code.startswith(("{key} in", "hasattr")):
+        return f"{place.path} is {'gone' if old else 'new'}"
+    try:
+        now = f"is {place()!r:.60}"
+    except UNREADABLE:
+        now = "is gone"
+    shown = (
+        place.code.replace("{it}", place.path)
+        if place.code[:3] in ("len", "typ", "fro")
+        else place.path
+    )
+    return f"{shown} was {old!r:.60} and {now}"
+
+
 def warn_of_changes(function: Any, entry: Entry, count: int) -> None:
     """Say once of a signature that it is traced again and again, since what it reads differs at
     each call."""
-    found = next(((place, old) for place, old in entry.facts if not unchanged(place, old)), None)
-    if count != RETRACED or found is None:
+    differs = what_differs(entry) if count == RETRACED else ""
+    if not differs:
         return
-    place, old = found
-    if place.code.startswith(("{key} in", "hasattr")):
-        differs = f"{place.path} is {'gone' if old else 'new'}"
-    else:
-        try:
-            now = f"is {place()!r:.60}"
-        except UNREADABLE:
-            now = "is gone"
-        shown = (
-            place.code.replace("{it}", place.path)
-            if place.code[:3] in ("len", "typ", "fro")
-            else place.path
-        )
-        differs = f"{shown} was {old!r:.60} and {now}"
     code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
     defined = (
         "" if code is None else f" ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
@@ -311,4 +323,4 @@ def _with_static(
     return called
 
 
-__all__ = ["SMALL", "make_entry", "split_static", "warn_of_changes"]
+__all__ = ["SMALL", "make_entry", "split_static", "warn_of_changes", "what_differs"]

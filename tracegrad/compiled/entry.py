@@ -58,6 +58,12 @@ class Entry:
 
     steps: tuple[Any, ...] = ()
     """What a call does once its signature is found (`steps.Step`)."""
+    staged: tuple[str, ...] = ()
+    """The functions that were rewritten, with their places."""
+    reason: str = ""
+    """Why it was traced."""
+    times: dict[str, float] = field(default_factory=dict)
+    """Of its first call (`first_calls.measured`)."""
     unfit: set[tuple[type, ...]] = field(default_factory=set)
     """The classes of leaves for which no caller can be written."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from .._codegen import kernel, loading, text
@@ -14,7 +15,10 @@ from ..runtime.execute import Executable, executable_for
 from ..runtime.plan import Memory
 from ..runtime.standalone import numba_function
 from ..staging.functions import function_of, version_of
+from ..tensor import Boxed
 from ..transforms.rewrite import optimize
+from .explain import Explanation, explanation
+from .first_calls import measured
 from .on_device import GraphOnDevice, placed
 from .signatures import Signatures
 
@@ -43,7 +47,19 @@ class Stages(Generic[Stage]):
 
 
 class Graphs(Stages[Graph]):
-    """The graphs of one signature: as traced, and after the passes."""
+    """The graphs of one signature: as traced, and after the passes. A notebook shows them drawn,
+    with their text below."""
+
+    def _repr_html_(self) -> str:
+        draw = loading.load("tracegrad.picture").graph_picture
+        parts = []
+        for name, graph in zip(("as traced", "after the passes"), self.stages, strict=True):
+            parts.append(
+                f"<details open><summary>{escape(graph.name)} {name}: {len(graph.nodes)} "
+                f"operations</summary>{draw(graph).svg}<details><summary>text</summary>"
+                f"<pre>{escape(str(graph))}</pre></details></details>"
+            )
+        return "".join(parts)
 
 
 @dataclass(frozen=True)
@@ -146,6 +162,43 @@ class Shown:
         """
         made, values = self._executable(args, kwargs)
         return made.memory(values)
+
+    def explain(self, *args: Any, **kwargs: Any) -> Explanation:
+        """What became of a call with these arguments: why it was traced (what of its signature is
+        not as in the nearest one that was there before), what was fused into how many loops, which
+        functions were staged, what the translator left to Numba, how long each stage of the first
+        call took, and what a call takes of memory. The arguments are looked at, not computed with;
+        what is not compiled yet is compiled now.
+
+        The result has these as fields, prints as a table, and is shown as one by rich
+        (`rich.print`) and by notebooks. To be told of each trace as it happens, listen to the
+        logger "tracegrad.recompiles" (level INFO).
+
+        >>> import numpy as np
+        >>> import tracegrad as tg
+        >>> f = tg.jit(lambda x: np.sum(np.sin(x) * x))
+        >>> f(np.ones(3)), f(np.ones((3, 2))) and None
+        (np.float64(2.5244129544236893), None)
+        >>> about = f.explain(np.ones((3, 2)))
+        >>> print(about.reason)
+        x is float64[3, 2], was float64[3]
+        >>> about.nests, about.phases, about.staged, about.fallbacks
+        (1, 1, (), ())
+        """
+        found = self._entry(args, kwargs)
+        entry = found.entry
+        with measured(entry.times, entry.graph.name):
+            made, values = self._executable(args, kwargs)
+            memory = made.memory(values)
+            if isinstance(made, GraphOnDevice):
+                program, graph = made.ready(values)[1].program, made.executable.graph
+            else:
+                arrays = [x._data if isinstance(x, Boxed) else x for x in values]
+                program, graph = made.kernel_for(arrays).program, made.graph
+        names = [v.name for v in entry.graph.inputs[: len(found.leaves)]]
+        return explanation(
+            self.function, entry, self._signatures, names, values, program, graph, memory
+        )
 
     def _executable(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]

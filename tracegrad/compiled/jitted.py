@@ -6,9 +6,17 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-import logging
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import (
+    Any,
+    Concatenate,
+    Generic,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    Unpack,
+    overload,
+)
 
 import numpy as np
 
@@ -16,6 +24,7 @@ from ..devices import IN_USE
 from ..ir.dispatch import PROFILES, SPECIAL, STATE
 from ..ir.graph import Var
 from ..ir.recording import span
+from ..labels import labelled, with_values
 from ..sizes import Sizes
 from ..staging.functions import is_dispatcher
 from ..tape.mode import MODE
@@ -29,20 +38,28 @@ from .computing import Compute
 from .effects import CHANGING, Waited, given_up, one_at_a_time
 from .entries import make_entry, split_static
 from .entry import Entry
+from .first_calls import measured
 from .guards import MISS, Unfit
 from .inspection import Found, Shown
 from .kept import MOST_CALLERS, MOST_DERIVED, Kept
+from .methods import bound
+from .plainly import MARK, jit_is_disabled
 from .signatures import Signature, Signatures
 from .steps import PlainCall
 from .symbolic_sizes import generalize
-from .travelling import Again, Options, Travelling
+from .travelling import Again, Given, Options, Travelling
 
-LOG = logging.getLogger("tracegrad")
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R")
+S = TypeVar("S")
 
 
-class Jitted(Shown, Travelling):
-    """A compiled function; see `jit`."""
+class Jitted(Shown, Travelling, Generic[P, R]):
+    """A compiled function; see `jit`. Type checkers see the parameters and result of the function
+    that was given: `Jitted[[float, int], float]`."""
 
+    function: Callable[P, R]
     static_argnames: tuple[str, ...]
     donated: tuple[str, ...]
     checked: bool
@@ -53,7 +70,7 @@ class Jitted(Shown, Travelling):
 
     def __init__(
         self,
-        function: Callable[..., Any],
+        function: Callable[P, R],
         static_argnames: Sequence[str] = (),
         static_argnums: Sequence[int] = (),
         donate_argnums: Sequence[int] = (),
@@ -100,10 +117,10 @@ class Jitted(Shown, Travelling):
             for n, p in parameters.items()
             if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
         ]
-        self._signatures = Signatures(function, self._trace, self._drop_callers)
+        self._signatures = Signatures(function, self._trace, self._drop_callers, self._names_of)
         self._callers: tuple[Caller, ...] = ()
         self._known: dict[Any, Caller] = Kept()
-        self._derived: dict[Any, Jitted] = Kept(MOST_DERIVED)
+        self._derived: dict[Any, Jitted[..., Any]] = Kept(MOST_DERIVED)
         self._fixed: dict[Any, Entry] = Kept(MOST_DERIVED)
         """Entries that no call made, for just the sizes of an example."""
         self._changes = False
@@ -123,6 +140,14 @@ class Jitted(Shown, Travelling):
     def __repr__(self) -> str:
         return f"<jitted {getattr(self.function, '__qualname__', self.function)}>"
 
+    @overload
+    def __get__(self, instance: None, owner: Any = None) -> Jitted[P, R]: ...
+
+    @overload
+    def __get__(
+        self: Jitted[Concatenate[S, Q], R], instance: S, owner: Any = None
+    ) -> Jitted[Q, R]: ...
+
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
             self._owner = owner
@@ -130,23 +155,40 @@ class Jitted(Shown, Travelling):
         return (
             functools.partial(self, instance)
             if "self" in self.static_argnames
-            else _bound(self, instance)
+            else bound(self, instance)
         )
 
     # --- calls ------------------------------------------------------------------------------------
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if PROFILES and STATE.recorder is not None and STATE.recorder.takes():
             with span(f"{self.__name__} (compiled)", "call") as entry:
                 result = self(*args, **kwargs)
                 entry.produced(flatten(result)[0])
                 return result
-        if not (SPECIAL and STATE.traces):
-            for caller in self._callers:
-                found = caller(args, kwargs)
-                if found is not MISS:
-                    return found
-        return self._call(args, kwargs)
+        if SPECIAL:
+            if MARK in SPECIAL and jit_is_disabled():
+                return self._as_written(args, kwargs)  # type: ignore[no-any-return]
+            if STATE.traces:
+                return self._call(args, kwargs)  # type: ignore[no-any-return]
+        for caller in self._callers:
+            found = caller(args, kwargs)
+            if found is not MISS:
+                return found  # type: ignore[no-any-return]
+        return self._call(args, kwargs)  # type: ignore[no-any-return]
+
+    def _as_written(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call of the user's function itself."""
+        function: Any = self.function
+        given = with_values(args, kwargs)
+        if given is None:
+            return function(*args, **kwargs)
+        return self._labelled(function(*given[0], **given[1]), args)
+
+    def _labelled(self, result: Any, args: tuple[Any, ...]) -> Any:
+        """A result for arguments with labels: gradients have them too."""
+        gradients = vars(self).get("_gradients")
+        return result if gradients is None else labelled(result, args, *gradients)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if (
@@ -155,7 +197,10 @@ class Jitted(Shown, Travelling):
             and isinstance(args[0], self._owner)
             and "self" not in self.static_argnames
         ):
-            return _bound(self, args[0])(*args[1:], **kwargs)
+            return bound(self, args[0])(*args[1:], **kwargs)
+        if (values := with_values(args, kwargs)) is not None:
+            found: Any = self
+            return self._labelled(found(*values[0], **values[1]), args)
         # Never waited for inside of a trace, which holds locks of its own.
         waited = self._changes and not STATE.traces
         with CHANGING if waited else contextlib.nullcontext():
@@ -176,16 +221,22 @@ class Jitted(Shown, Travelling):
             with alone():
                 entry = self._signatures.renew(entry, changed)
             captured = entry.captured() or entry.traced.captures
-        if not entry.steps:
-            self._choose_steps(entry, spec, len(leaves), static)
         call = PlainCall(entry, leaves, captured, given)
-        for step in entry.steps:
+        if entry.steps:
+            self._do(call, spec, static)
+        else:
+            with measured(entry.times, self.__name__):
+                self._choose_steps(entry, spec, len(leaves), static)
+                self._do(call, spec, static)
+        return call.result
+
+    def _do(self, call: PlainCall, spec: Any, static: Any) -> None:
+        for step in call.entry.steps:
             step.do(call)
             if isinstance(step, Compute):
                 # While everything still stands where the signature says: the steps that follow
                 # change arguments.
                 self._remember(call, step, spec, static)
-        return call.result
 
     def _choose_steps(self, entry: Entry, spec: Any, count: int, static: Any) -> None:
         found: tuple[int, ...] = ()
@@ -269,6 +320,7 @@ class Jitted(Shown, Travelling):
 
     def _asked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Signature, Found]:
         """The signature of a call, and the call without its entry."""
+        args, kwargs = with_values(args, kwargs) or (args, kwargs)
         args, kwargs, static = split_static(
             args, kwargs, self.static_argnames, self._positional, self.__name__
         )
@@ -296,9 +348,10 @@ class Jitted(Shown, Travelling):
 
     def _trace(self, asked: Signature, types: Sequence[ArrayType], sizes: Sizes | None) -> Entry:
         """The entry of a signature for these types, which may have symbolic sizes."""
-        names = input_names(self._names, asked.spec, asked.static)
-        with nested(self, tuple(types), self.__name__):
-            return make_entry(
+        names = self._names_of(asked)
+        times: dict[str, float] = {}
+        with nested(self, tuple(types), self.__name__), measured(times, self.__name__):
+            entry = make_entry(
                 self.function,
                 names,
                 asked.spec,
@@ -311,6 +364,11 @@ class Jitted(Shown, Travelling):
                 self.checked,
                 self.stage,
             )
+        entry.times = times
+        return entry
+
+    def _names_of(self, asked: Signature) -> list[str]:
+        return input_names(self._names, asked.spec, asked.static)
 
     def _drop_callers(self, entry: Entry) -> None:
         for key in [key for key in self._known if key[0] is entry]:
@@ -323,7 +381,7 @@ class Jitted(Shown, Travelling):
 
     def derive(
         self, key: Any, make: Callable[[Callable[..., Any]], Callable[..., Any]], again: Again
-    ) -> Jitted:
+    ) -> Jitted[..., Any]:
         """The jitted `make(function)`, made once per key: transforms of a jitted function are
         jitted. `again(self)` is the same transform."""
         if key not in self._derived:
@@ -343,24 +401,22 @@ class Jitted(Shown, Travelling):
         return self._derived[key]
 
 
-def _bound(jitted: Jitted, instance: Any) -> Any:
-    """A jitted method: one compiled function per instance, which it keeps while the instance
-    lives."""
-    name = jitted._attribute
-    own = vars(instance).get(name) if hasattr(instance, "__dict__") else None
-    # That of another one came with a copy of its attributes.
-    if own is None or own._origin[1][1] is not instance:
-        own = Jitted(
-            jitted.function.__get__(instance),
-            jitted.static_argnames,
-            checked=jitted.checked,
-            stage=jitted.stage,
-        )
-        own.donated = jitted.donated
-        own._origin = _bound, (jitted, instance)
-        if hasattr(instance, "__dict__"):
-            object.__setattr__(instance, name, own)
-    return own
+class _Decorator(Protocol):
+    """`jit` with options: what a function becomes."""
+
+    def __call__(self, function: Callable[P, R], /) -> Jitted[P, R]: ...
+
+
+@overload
+def jit(function: np.ufunc, **options: Unpack[Given]) -> Jitted[..., Any]: ...
+
+
+@overload
+def jit(function: Callable[P, R], **options: Unpack[Given]) -> Jitted[P, R]: ...
+
+
+@overload
+def jit(function: None = None, **options: Unpack[Given]) -> _Decorator: ...
 
 
 def jit(

@@ -19,6 +19,8 @@ MOST_CALLERS = 32
 us."""
 MOST_DERIVED = 64
 """Transforms of one jitted function (`grad`, `vmap` with these axes, ...) that are kept."""
+MOST_REASONS = 64
+"""So many of the latest traces of a function are remembered with their reasons."""
 RETRACED = 16
 """So many times the surroundings of one signature may change before a warning says so."""
 
@@ -47,6 +49,7 @@ __all__ = [
     "MOST_ENTRIES",
     "MOST_FORMER",
     "MOST_GENERIC",
+    "MOST_REASONS",
     "RETRACED",
     "Kept",
 ]

@@ -4,6 +4,7 @@ others."""
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -13,9 +14,11 @@ from ..ir.dispatch import STATE
 from ..sizes import Sizes
 from ..transforms.tracing import Standing
 from ..types import ArrayType
-from .entries import warn_of_changes
+from .entries import warn_of_changes, what_differs
 from .entry import Entry
-from .kept import MOST_ENTRIES, MOST_FORMER, MOST_GENERIC, Kept
+from .kept import MOST_ENTRIES, MOST_FORMER, MOST_GENERIC, MOST_REASONS, Kept
+from .reasons import FIRST, nearest
+from .reasons import LOG as RECOMPILES
 from .symbolic_sizes import fits, generalize
 
 LOG = logging.getLogger("tracegrad")
@@ -57,6 +60,7 @@ class Signatures:
     function    the user's, for warnings
     trace       makes the entry of a signature for these types, which may have symbolic sizes
     drop        forgets what was written for an entry that is no longer kept
+    names       of the leaves of a signature
     """
 
     def __init__(
@@ -64,8 +68,11 @@ class Signatures:
         function: Callable[..., Any],
         trace: Callable[[Signature, Sequence[ArrayType], Sizes | None], Entry],
         drop: Callable[[Entry], None],
+        names: Callable[[Signature], Sequence[str]],
     ) -> None:
-        self.function, self.trace, self.drop = function, trace, drop
+        self.function, self.trace, self.drop, self.names = function, trace, drop, names
+        self.reasons: deque[str] = deque(maxlen=MOST_REASONS)
+        """Why the function was traced, latest last."""
         self.entries: dict[Any, Entry] = {}
         self.former: dict[Any, list[Entry]] = Kept()
         """Entries that other surroundings replaced, latest last."""
@@ -99,7 +106,8 @@ class Signatures:
             if entry is not None:
                 self.retraced[key] = self.retraced.get(key, 0) + 1
                 warn_of_changes(self.function, entry, self.retraced[key])
-            return self._keep(asked, self.trace(asked, asked.types, None))
+            why = self._why(key, entry)
+            return self._keep(asked, self._because(why, self.trace(asked, asked.types, None)))
         (symbolic, sizes), generic = generalize(asked.types, first), None
         reason = self.concrete.get(rank)
         if symbolic != asked.types and reason is None:
@@ -109,14 +117,16 @@ class Signatures:
                 # What NumPy or the function does with a size that is no plain int (np.arange of one
                 # has dtype object); an error of the function itself comes again.
                 reason = f"{type(error).__name__}: {error}"
+        why = self._why(key, None)
         if generic is None:
-            entry = self._keep(asked, self.trace(asked, asked.types, None))
+            why = f"{why} (compiled for each size by itself)"
+            entry = self._keep(asked, self._because(why, self.trace(asked, asked.types, None)))
             if reason is not None and rank not in self.concrete:
                 self.concrete[rank] = reason
                 name = getattr(self.function, "__name__", type(self.function).__name__)
                 LOG.info("%s is compiled for each size by itself: %s", name, reason)
             return entry
-        self._keep(asked, generic)
+        self._keep(asked, self._because(f"{why}; now for all sizes", generic))
         found = self.symbolic.setdefault(asked.key(self.reads_grads, self.swept).by_rank(), [])
         found.append(generic)
         if len(found) > MOST_GENERIC:
@@ -136,7 +146,8 @@ class Signatures:
             )
         entry = known.get((asked.key(self.reads_grads, self.swept), "inside"))
         if entry is None or not entry.holds():
-            entry = self.trace(asked, asked.types, None)
+            why = "a call inside of a function that is traced"
+            entry = self._because(why, self.trace(asked, asked.types, None))
             self._learn(entry)
             known[asked.key(self.reads_grads, self.swept), "inside"] = entry
             self._make_room()
@@ -146,6 +157,8 @@ class Signatures:
         """What to call after captured arrays changed: the entry itself if its graph does not depend
         on them, else a new one."""
         fresh = entry.again()
+        paths = [place.path for k in changed if (place := entry.places[k]) is not None]
+        self._because(f"{', '.join(paths) or 'an array around it'} changed", fresh)
         self.drop(entry)
         if not entry.views and entry.same_graph(fresh):
             # Compared from now on with what they are now.
@@ -166,6 +179,26 @@ class Signatures:
         for found in (*self.symbolic.values(), *self.former.values()):
             if entry in found:
                 found.remove(entry)
+
+    def _because(self, reason: str, entry: Entry) -> Entry:
+        """Note why an entry was traced."""
+        entry.reason = reason
+        first = not self.reasons
+        self.reasons.append(reason)
+        if not first and RECOMPILES.isEnabledFor(logging.INFO):
+            name = getattr(self.function, "__name__", type(self.function).__name__)
+            RECOMPILES.info("%s is traced again: %s", name, reason)
+        return entry
+
+    def _why(self, key: Signature, outdated: Entry | None) -> str:
+        """Why a call of this signature needs a trace; `outdated` is the entry that held for
+        it."""
+        if outdated is not None:
+            return what_differs(outdated) or "what is around it changed"
+        known = [k for k in self.entries if isinstance(k, Signature)]
+        if not known:
+            return FIRST if not self.reasons else "what was kept of it was dropped"
+        return nearest(key, known, self.names(key))
 
     def _former_entry(self, key: Any, entry: Entry) -> Entry:
         """The entry of a signature whose surroundings are again what they were, in the place of

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 from weakref import WeakKeyDictionary
 
 Again = Callable[[Any], Any]
@@ -32,6 +32,16 @@ class Options(NamedTuple):
 
     static_argnames: tuple[str, ...]
     donated: tuple[str, ...]
+    checked: bool
+    stage: bool | str
+
+
+class Given(TypedDict, total=False):
+    """The options of `jit` as they are written."""
+
+    static_argnames: Sequence[str] | str
+    static_argnums: Sequence[int] | int
+    donate_argnums: Sequence[int] | int
     checked: bool
     stage: bool | str
 
@@ -196,4 +206,4 @@ def _remade(found: _Derived) -> Any:
     return found.again(_remade(inner) if isinstance(inner, _Derived) else inner)
 
 
-__all__ = ["Again", "Options", "Travelling", "of_plain"]
+__all__ = ["Again", "Given", "Options", "Travelling", "of_plain"]

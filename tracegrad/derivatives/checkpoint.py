@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from ..compiled.computing import bound
 from ..compiled.entry import Entry
@@ -19,12 +19,14 @@ from ..tensor import Boxed
 from ..transforms.tracing import face_of, leaf_type, standing_of, trace_function
 from ..tree import flatten, unflatten
 
+P = ParamSpec("P")
+R = TypeVar("R")
 _REPEATED = (
     "which the backward pass runs again. Change it outside of the function that is checkpointed."
 )
 
 
-def checkpoint(function: Callable[..., Any]) -> Callable[..., Any]:
+def checkpoint(function: Callable[P, R]) -> Callable[P, R]:
     """The function, of which a derivative in reverse mode keeps no intermediate value: it computes
     them again from the arguments.
 
@@ -54,14 +56,15 @@ def checkpoint(function: Callable[..., Any]) -> Callable[..., Any]:
         raise TypeError(f"checkpoint expects a function, got {type(function).__name__}")
 
     @functools.wraps(function, updated=())
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
         if not MODE.enabled:
             return entered(function)(*args, **kwargs)
-        return (
+        found: R = (
             traced_again(function, args, kwargs)
             if STATE.traces
             else rerun(lambda: entered(function)(*args, **kwargs))
         )
+        return found
 
     return call
 

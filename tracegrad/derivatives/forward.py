@@ -16,6 +16,7 @@ from ..ir.evaluate import evaluate
 from ..ir.graph import Var
 from ..ir.levels import forward_level
 from ..ir.trace import Trace, user_line
+from ..labels import values_of
 from ..ops import convert
 from ..ops.arrays.transfer import place_of, transfer
 from ..sizes import forms
@@ -49,8 +50,8 @@ def jvp(
     """
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise TypeError("jvp takes its primals and tangents as tuples: tg.jvp(f, (x,), (v,))")
-    values, spec = flatten(tuple(primals))
-    directions, direction_spec = flatten(tuple(tangents))
+    values, spec = flatten(values_of(tuple(primals)))
+    directions, direction_spec = flatten(values_of(tuple(tangents)))
     if spec != direction_spec:
         raise ValueError(f"primals and tangents differ in structure: {spec} and {direction_spec}")
     outs, tangent_outs, out_spec, aux = staged(
@@ -166,6 +167,7 @@ def linearize(function: Function, *primals: Any) -> Any:
     >>> push(np.array([1.0, 2.0]))
     array([1., 2.])
     """
+    primals = values_of(primals)
     if STATE.traces or STATE.levels:
         # An enclosing trace merges what is computed twice; the tangents of an enclosing jvp must
         # reach the pushforward.

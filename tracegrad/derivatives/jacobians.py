@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, overload
 
 import numpy as np
 
 from ..autograd.grad_mode import enable_grad
 from ..checks import argument_numbers
+from ..compiled.jitted import Jitted
 from ..errors import ConcretizationError
 from ..ir.dispatch import STATE
+from ..labels import with_values
 from ..ops import conj, convert, moveaxis, reshape
 from ..ops.arrays.creation import eye
 from ..sizes import numel
@@ -21,7 +23,7 @@ from ..tensor import Boxed
 from ..transforms.tracing import check_leaf, plain
 from ..tree import flatten, map_leaves, unflatten
 from .forward import jvp
-from .reverse import Function, Inputs, derived, grad, gradients, own_array, reach_of
+from .reverse import Function, Inputs, Numbers, P, derived, grad, gradients, own_array, reach_of
 from .vmap import vmap
 
 
@@ -56,8 +58,23 @@ def _map_basis(function: Function, basis: Any, chunk_size: int | None) -> Any:
     return map_leaves(lambda *ys: ys[0] if len(ys) == 1 else np.concatenate(ys), *parts)
 
 
+@overload
 def jacobian(
-    function: Function,
+    function: Jitted[P, Any], argnums: Numbers = ..., mode: str = ..., chunk_size: int | None = ...
+) -> Jitted[P, Any]: ...
+
+
+@overload
+def jacobian(
+    function: Callable[P, Any],
+    argnums: Numbers = ...,
+    mode: str = ...,
+    chunk_size: int | None = ...,
+) -> Callable[P, Any]: ...
+
+
+def jacobian(
+    function: Any,
     argnums: int | Sequence[int] = 0,
     mode: str = "auto",
     chunk_size: int | None = None,
@@ -85,7 +102,8 @@ def jacobian(
 
     def make(f: Function) -> Function:
         def jacobian_of(*args: Any, **kwargs: Any) -> Any:
-            return staged(lambda g: of_function(g, args, kwargs), f, eager=True)
+            given = with_values(args, kwargs) or (args, kwargs)
+            return staged(lambda g: of_function(g, *given), f, eager=True)
 
         def of_function(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             inputs = Inputs(args, argnums, "jacobian")
@@ -190,6 +208,18 @@ def _reverse_jacobian(
     return unflatten(out_spec, rows)
 
 
+@overload
+def jacfwd(
+    function: Jitted[P, Any], argnums: Numbers = ..., chunk_size: int | None = ...
+) -> Jitted[P, Any]: ...
+
+
+@overload
+def jacfwd(
+    function: Callable[P, Any], argnums: Numbers = ..., chunk_size: int | None = ...
+) -> Callable[P, Any]: ...
+
+
 def jacfwd(
     function: Function, argnums: int | Sequence[int] = 0, chunk_size: int | None = None
 ) -> Function:
@@ -203,6 +233,18 @@ def jacfwd(
     return jacobian(function, argnums, "forward", chunk_size)
 
 
+@overload
+def jacrev(
+    function: Jitted[P, Any], argnums: Numbers = ..., chunk_size: int | None = ...
+) -> Jitted[P, Any]: ...
+
+
+@overload
+def jacrev(
+    function: Callable[P, Any], argnums: Numbers = ..., chunk_size: int | None = ...
+) -> Callable[P, Any]: ...
+
+
 def jacrev(
     function: Function, argnums: int | Sequence[int] = 0, chunk_size: int | None = None
 ) -> Function:
@@ -214,6 +256,18 @@ def jacrev(
     array([2., 4.])
     """
     return jacobian(function, argnums, "reverse", chunk_size)
+
+
+@overload
+def hessian(
+    function: Jitted[P, Any], argnums: Numbers = ..., chunk_size: int | None = ...
+) -> Jitted[P, Any]: ...
+
+
+@overload
+def hessian(
+    function: Callable[P, Any], argnums: Numbers = ..., chunk_size: int | None = ...
+) -> Callable[P, Any]: ...
 
 
 def hessian(

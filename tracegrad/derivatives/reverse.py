@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, ParamSpec, TypeVar, cast, overload
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from ..dtypes import is_differentiable
 from ..errors import DTypeError, ShapeError
 from ..ir.dispatch import STATE
 from ..ir.trace import user_line
+from ..labels import labelled, values_of, with_values
 from ..ops import convert
 from ..ops.arrays.transfer import place_of, transfer
 from ..staging.session import entered, staged
@@ -35,7 +36,11 @@ from ..transforms.tracing import check_leaf, plain, result_of
 from ..tree import flatten, map_leaves, unflatten
 from .forward import apart, jvp
 
+P = ParamSpec("P")
+V = TypeVar("V")
 Function = Callable[..., Any]
+Numbers = int | Sequence[int]
+"""Which arguments: one, or several for a tuple."""
 
 
 def derived(
@@ -238,6 +243,18 @@ def own_array(g: Any, leaf: Boxed) -> Any:
     return g
 
 
+@overload
+def value_and_grad(
+    function: Jitted[P, V], argnums: Numbers = ..., has_aux: bool = ...
+) -> Jitted[P, tuple[V, Any]]: ...
+
+
+@overload
+def value_and_grad(
+    function: Callable[P, V], argnums: Numbers = ..., has_aux: bool = ...
+) -> Callable[P, tuple[V, Any]]: ...
+
+
 def value_and_grad(
     function: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False
 ) -> Function:
@@ -259,6 +276,10 @@ def value_and_grad(
 
     def make(f: Function) -> Function:
         def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
+            values = with_values(args, kwargs)
+            if values is not None:
+                found = value_and_gradient(*values[0], **values[1])
+                return labelled(found, args, argnums, 1)
             return staged(lambda g: differentiated(g, args, kwargs), f, eager=True)
 
         def differentiated(g: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -279,14 +300,27 @@ def value_and_grad(
                 else (value, tree)
             )
 
+        value_and_gradient._gradients = argnums, 1  # type: ignore[attr-defined]
         return value_and_gradient
 
     return derived(
         function,
         ("value_and_grad", argument_numbers(argnums, "value_and_grad"), has_aux),
         make,
-        functools.partial(value_and_grad, argnums=argnums, has_aux=has_aux),
+        functools.partial(cast(Any, value_and_grad), argnums=argnums, has_aux=has_aux),
     )
+
+
+@overload
+def grad(
+    function: Jitted[P, Any], argnums: Numbers = ..., has_aux: bool = ...
+) -> Jitted[P, Any]: ...
+
+
+@overload
+def grad(
+    function: Callable[P, Any], argnums: Numbers = ..., has_aux: bool = ...
+) -> Callable[P, Any]: ...
 
 
 def grad(function: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Function:
@@ -308,6 +342,7 @@ def grad(function: Function, argnums: int | Sequence[int] = 0, has_aux: bool = F
             value, found = both(*args, **kwargs)
             return (found, value[1]) if has_aux else found
 
+        gradient_of._gradients = argnums, 0 if has_aux else None  # type: ignore[attr-defined]
         return gradient_of
 
     return derived(
@@ -331,6 +366,8 @@ def vjp(function: Function, *primals: Any, has_aux: bool = False) -> Any:
     >>> pullback(np.array([1.0, 3.0]))
     (array([1., 3.]),)
     """
+
+    primals = values_of(primals)
 
     def run(f: Function) -> Any:
         inputs = Inputs(apart(primals), range(len(primals)), "vjp")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from ..errors import ShapeError, TracegradError
 from ..ir.dispatch import STATE
 from ..ir.evaluate import evaluate_batched
 from ..ir.trace import user_line
+from ..labels import with_values
 from ..sizes import same
 from ..staging.session import staged
 from ..tape.hooks import boxed
@@ -34,6 +35,18 @@ from ..transforms.tracing import (
 from ..transforms.weak import explicit
 from ..tree import flatten, optree, unflatten
 from ..types import ArrayType
+
+
+@overload
+def vmap(
+    function: Jitted[..., Any], in_axes: Any = ..., out_axes: Any = ...
+) -> Jitted[..., Any]: ...
+
+
+@overload
+def vmap(
+    function: Callable[..., Any], in_axes: Any = ..., out_axes: Any = ...
+) -> Callable[..., Any]: ...
 
 
 def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
@@ -60,6 +73,7 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
         )
 
     def mapped(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = with_values(args, kwargs) or (args, kwargs)
         leaves, spec = flatten((args, kwargs))
         axes = argument_axes(in_axes, args, kwargs)
         types, size = [], None

@@ -38,7 +38,7 @@ SIGNATURES = {name: " ".join((maker.__doc__ or "").split()) for name, maker in _
 """The signatures that `cfunc` makes, and what each is."""
 
 
-def cfunc(function: Jitted, args: tuple[Any, ...], signature: str, options: Any) -> Any:
+def cfunc(function: Jitted[..., Any], args: tuple[Any, ...], signature: str, options: Any) -> Any:
     """What `Jitted.cfunc` returns."""
     maker = _MAKERS.get(signature) if isinstance(signature, str) else None
     if maker is None:
@@ -56,7 +56,7 @@ def cfunc(function: Jitted, args: tuple[Any, ...], signature: str, options: Any)
 
 
 def export(
-    function: Jitted,
+    function: Jitted[..., Any],
     folder: Any,
     name: str,
     args: tuple[Any, ...],

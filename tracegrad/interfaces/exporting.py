@@ -75,7 +75,7 @@ class LibraryParts:
 
 
 def export(
-    function: Jitted,
+    function: Jitted[..., Any],
     makers: dict[str, Maker],
     folder: Any,
     name: str,
@@ -139,7 +139,7 @@ def _check(
 
 def _plain(
     parts: LibraryParts,
-    function: Jitted,
+    function: Jitted[..., Any],
     args: tuple[Any, ...],
     derivatives: Sequence[str],
     symbolic: bool,

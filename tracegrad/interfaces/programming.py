@@ -56,12 +56,12 @@ class Problem:
         return grad(self.f)
 
     @cached_property
-    def jacobian_values(self) -> Jitted:
+    def jacobian_values(self) -> Jitted[..., Any]:
         slopes, structure = jacobian(self.g), self.jacobian
         return self._jitted("jacobian", lambda x: structure.values(slopes(x)))
 
     @cached_property
-    def hessian_values(self) -> Jitted:
+    def hessian_values(self) -> Jitted[..., Any]:
         f, g, structure, m = self.f, self.g, self.hessian, self.m
 
         def of_lagrangian(x: Any, factor: Any, multipliers: Any) -> Any:
@@ -79,7 +79,7 @@ class Problem:
     def hessian_kernel(self) -> TracedKernel:
         return self.kernel(self.hessian_values, 1.0, np.ones(self.m))
 
-    def _of_vector(self, function: Jitted, x: Any) -> Jitted:
+    def _of_vector(self, function: Jitted[..., Any], x: Any) -> Jitted[..., Any]:
         if isinstance(x, np.ndarray) and x.ndim == 1:
             return function
         leaves, spec = flatten(x)
@@ -95,7 +95,9 @@ class Problem:
 
         return self._jitted(function.__name__, of_vector, "")
 
-    def _jitted(self, name: str, function: Callable[..., Any], head: str | None = None) -> Jitted:
+    def _jitted(
+        self, name: str, function: Callable[..., Any], head: str | None = None
+    ) -> Jitted[..., Any]:
         own = self.request.function
         head = f"{own.__name__}_" if head is None else head
         function.__name__ = identifier(f"{head}{name}")

@@ -16,7 +16,7 @@ from .native_function import NativeFunction, native, newest
 class Request:
     """One call of `cfunc`."""
 
-    function: Jitted
+    function: Jitted[..., Any]
     args: tuple[Any, ...]
     signature: str
     options: dict[str, Any]
@@ -67,19 +67,19 @@ class Request:
         return kernel_of(function, args, self.what)
 
 
-_MADE: weakref.WeakKeyDictionary[Jitted, list[weakref.ref[NativeFunction]]]
+_MADE: weakref.WeakKeyDictionary[Jitted[..., Any], list[weakref.ref[NativeFunction]]]
 _MADE = weakref.WeakKeyDictionary()
 """The C functions that were made of each jitted function, for `last_status`."""
 
 
-def made_of(function: Jitted, *natives: NativeFunction) -> None:
+def made_of(function: Jitted[..., Any], *natives: NativeFunction) -> None:
     """Note that these were made of a function."""
     known = _MADE.setdefault(function, [])
     known[:] = [r for r in known if r() is not None]
     known += [weakref.ref(n) for n in natives]
 
 
-def last_status(function: Jitted, clear: bool) -> Any:
+def last_status(function: Jitted[..., Any], clear: bool) -> Any:
     """Why a C function made of this one failed last in this thread."""
     alive = [n for r in _MADE.get(function, ()) if (n := r()) is not None]
     return newest(alive, clear)

@@ -10,6 +10,7 @@ import contextlib
 import linecache
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from types import FrameType
@@ -161,17 +162,58 @@ def recorder() -> Recorder | None:
     return found
 
 
+class Clock(threading.local):
+    """How long the stages of a first call take in this thread, each without those inside of it."""
+
+    Stages = list[list[Any]]
+
+    def __init__(self) -> None:
+        self.times: dict[str, float] | None = None
+        """Seconds per stage; None while nobody asks."""
+        self.open: Clock.Stages = []
+        """Stages that are open, innermost last: name, beginning, time of those inside."""
+
+    def start(self, times: dict[str, float]) -> None:
+        """Add up stages in `times` from now on."""
+        self.times, self.open = times, []
+
+    def stop(self) -> None:
+        """Add up no longer."""
+        self.times, self.open = None, []
+
+    def begin(self, stage: str) -> None:
+        """A stage begins."""
+        self.open.append([stage, time.perf_counter(), 0.0])
+
+    def end(self, stage: str) -> None:
+        """The innermost stage ends, whatever it was called when it began."""
+        if self.times is None or not self.open:
+            return
+        _, begun, inside = self.open.pop()
+        whole = time.perf_counter() - begun
+        self.times[stage] = self.times.get(stage, 0.0) + whole - inside
+        if self.open:
+            self.open[-1][2] += whole
+
+
+CLOCK = Clock()
+
+
 class span:
     """A block as one entry: a stage of compiling, a compiled call, a part of the user's program.
     Without a profile it is nothing."""
 
-    __slots__ = ("entry", "name", "recorder", "sequence", "sort")
+    __slots__ = ("entry", "name", "recorder", "sequence", "sort", "timed")
 
     def __init__(self, name: str, sort: str = "compile", sequence: int = -1) -> None:
         self.name, self.sort, self.sequence = name, sort, sequence
         self.recorder: Recorder | None = None
+        self.timed = False
 
     def __enter__(self) -> Self:
+        if self.sort == "compile" and CLOCK.times is not None:
+            CLOCK.begin(self.name.rpartition(": ")[2])
+            self.timed = True
         if PROFILES:
             self.recorder = recorder()
             if self.recorder is not None:
@@ -181,6 +223,7 @@ class span:
 
     def rename(self, name: str) -> None:
         """Call the entry what it turned out to be."""
+        self.name = name
         if self.recorder is not None:
             self.entry.name = name
 
@@ -190,6 +233,8 @@ class span:
             self.entry.memory = made(results)
 
     def __exit__(self, *exception: object) -> None:
+        if self.timed:
+            CLOCK.end(self.name.rpartition(": ")[2])
         if self.recorder is not None:
             self.recorder.leave(self.entry)
             self.recorder = None

@@ -42,7 +42,7 @@ class Integrand:
                 start += size
             return run(f, x, *unflatten(spec, leaves))
 
-        self.function: Jitted = compiled(of_numbers, f, same=False)
+        self.function: Jitted[..., Any] = compiled(of_numbers, f, same=False)
         self._f, self._of_vector = f, lambda v: of_numbers(v[0], v[1:])
         self._native: tuple[Entry, NativeFunction, Any] | None = None
         self._slope: Integrand | None = None

@@ -201,6 +201,12 @@ def current() -> Session | None:
     return _OPEN.session
 
 
+def places_of_staged() -> tuple[str, ...]:
+    """The functions that are rewritten in the call that is going on, and where they stand."""
+    session = _OPEN.session
+    return () if session is None else tuple(sorted(map(_place, session.staged)))
+
+
 class Limit:
     """Where a loop of known count is written out no longer."""
 
@@ -416,4 +422,14 @@ def helpers_of(version: Version) -> Any:
     return found
 
 
-__all__ = ["LEARNT", "Restart", "Session", "current", "entered", "staged", "stops", "written_out"]
+__all__ = [
+    "LEARNT",
+    "Restart",
+    "Session",
+    "current",
+    "entered",
+    "places_of_staged",
+    "staged",
+    "stops",
+    "written_out",
+]

@@ -1,0 +1,181 @@
+"""What `f.explain` says of a call, the log of traces, and the line for long first calls."""
+
+from __future__ import annotations
+
+import io
+import logging
+import sys
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracegrad as tg
+from tracegrad.compiled import first_calls
+
+X = np.linspace(0.1, 1.0, 4)
+WEIGHTS = np.ones((4, 4))
+FACTOR = 2.0
+
+
+@tg.jit(static_argnames="n")
+def f(x: Any, y: Any = 1.0, n: int = 3) -> Any:
+    return np.sum(np.sin(x) * x * y) * n
+
+
+@tg.jit
+def staged(x: Any) -> Any:
+    total = 0.0
+    for i in range(40):
+        if x[0] > i:
+            total = total + np.sum(np.sin(x @ WEIGHTS) * i)
+    return total
+
+
+CALLS: list[tuple[tuple[Any, ...], dict[str, Any], str]] = [
+    ((X,), {}, "the first call"),
+    ((X[:3],), {}, "x is float64[3], was float64[4]; now for all sizes"),
+    ((X[:2],), {}, "x is float64[3], was float64[4]; now for all sizes"),
+    ((X.astype(np.float32),), {}, "x is float32[4], was float64[4]"),
+    ((X, 2.0), {}, "the structure of the arguments is ((*, *), {}), was ((*,), {})"),
+    ((X, 2), {}, "y is a Python int, was a Python float"),
+    ((X,), {"n": 4}, "the static argument n is 4, was not given"),
+    ((X,), {"n": 5}, "the static argument n is 5, was 4"),
+    ((tg.tensor(X), 2), {}, "x is a Tensor, was an array"),
+    ((tg.tensor(X, requires_grad=True), 2), {}, "x requires grad, did not"),
+    ((X.reshape(2, 2),), {}, "x is float64[2, 2], was float64["),
+]
+
+
+def test_reasons_and_the_log_of_them(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, logger="tracegrad.recompiles"):
+        for args, kwargs, reason in CALLS:
+            f(*args, **kwargs)
+            found = f.explain(*args, **kwargs)
+            assert found.reason.startswith(reason)
+            assert found.reason in found.reasons
+        with tg.no_grad():
+            f(tg.tensor(X, requires_grad=True), 2)
+    said = [r.getMessage() for r in caplog.records if r.name == "tracegrad.recompiles"]
+    wanted = ["f is traced again: " + reason for _, _, reason in CALLS[1:2] + CALLS[3:]]
+    wanted.append("f is traced again: gradients are recorded no more")
+    assert len(said) == len(wanted)
+    assert all(s.startswith(w) for s, w in zip(said, wanted, strict=True))
+
+
+def test_what_changed_around_it(caplog: pytest.LogCaptureFixture) -> None:
+    global FACTOR
+    g = tg.jit(lambda x: x * FACTOR)
+    g(1.0)
+    FACTOR = 3.0
+    try:
+        g(1.0)
+        assert g.explain(1.0).reasons == (
+            "the first call",
+            "FACTOR was 2.0 and is 3.0",
+        )
+    finally:
+        FACTOR = 2.0
+
+
+def test_fields() -> None:
+    found = staged.explain(X)
+    assert found.function.startswith("staged (test_explain.py:")
+    assert found.arguments == ("x: float64[4]",)
+    assert found.captures == ("WEIGHTS",)
+    assert [s.partition(" ")[0] for s in found.staged] == ["staged"]
+    assert found.fallbacks == ()
+    assert found.traced >= found.optimized > 0
+    assert found.phases >= 1
+    assert found.loops >= found.nests >= 1
+    assert {"trace", "optimize", "schedule", "print"} <= set(found.times)
+    assert 0 < sum(found.times.values()) <= found.total
+    assert found.loaded == ("load" in found.times)
+    assert found.memory == staged.memory(X)
+    assert found.residuals is None
+    assert staged.explain(X).times == found.times
+
+
+def test_residuals_of_a_call_on_the_tape() -> None:
+    g = tg.jit(lambda x: np.cumsum(np.sin(x)) * x)
+    x = tg.ones(100, requires_grad=True)
+    g(x)
+    found = g.explain(x).residuals
+    assert found is not None
+    assert 0 < found <= 1600
+    g(tg.ones(7, requires_grad=True))
+    assert g.explain(tg.ones(50, requires_grad=True)).residuals == found // 2
+    assert g.explain(tg.ones(100)).residuals is None
+
+
+def test_it_prints_as_a_table() -> None:
+    found = staged.explain(X)
+    text = str(found)
+    assert repr(found) == text
+    assert all(len(line) <= 100 for line in text.splitlines())
+    for title, _ in found.rows():
+        assert f"\n{title} " in f"\n{text}"
+    assert "<th style='text-align:left'>arguments</th>" in found._repr_html_()
+    assert tg.jit(lambda x: x).explain(1.0)._repr_html_().count("&lt;lambda&gt;") == 1
+
+
+def test_rich_shows_a_table() -> None:
+    console = pytest.importorskip("rich.console")
+    out = io.StringIO()
+    console.Console(file=out, width=100).print(staged.explain(X))
+    assert "x: float64[4]" in out.getvalue()
+
+
+def test_graphs_are_drawn_in_notebooks() -> None:
+    html = staged.graphs(X)._repr_html_()
+    assert html.count("<svg") == 2
+    assert "as traced" in html
+    assert "after the passes" in html
+
+
+# --- the line for long first calls ----------------------------------------------------------------
+
+
+def slow(x: Any) -> Any:
+    time.sleep(0.3)
+    return x + FACTOR
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_long_first_call_is_announced(wanted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(first_calls.VARIABLE, "1" if wanted else "0")
+    monkeypatch.setattr(first_calls, "PATIENCE", 0.05)
+    out = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", out)
+    g = tg.jit(slow)
+    g(1.0)
+    text = out.getvalue()
+    if wanted:
+        assert "tracegrad: first call of slow: trace" in text
+        assert text.endswith(")\n")
+        assert g(2.0) == 4.0
+        assert out.getvalue() == text
+    else:
+        assert text == ""
+
+
+def test_nothing_is_announced_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(first_calls.VARIABLE, raising=False)
+    monkeypatch.setattr(first_calls, "PATIENCE", 0.0)
+    out = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", out)
+    tg.jit(slow)(1.0)
+    assert out.getvalue() == ""
+
+
+def test_an_error_in_a_first_call_leaves_nothing_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(first_calls.VARIABLE, "1")
+
+    def fails(x: Any) -> Any:
+        raise KeyError("no")
+
+    with pytest.raises(KeyError):
+        tg.jit(fails)(1.0)
+    assert first_calls.CLOCK.times is None
+    assert first_calls.CLOCK.open == []

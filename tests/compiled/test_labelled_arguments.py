@@ -1,0 +1,137 @@
+"""Arrays with labels, of pandas and xarray: functions get values, gradients get labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracegrad as tg
+from tracegrad.labels import with_values
+
+VALUES = np.arange(1.0, 7.0).reshape(3, 2)
+
+
+def loss(w: Any, d: Any) -> Any:
+    assert not hasattr(w, "index")
+    assert not hasattr(w, "dims")
+    return np.sum(w**2) * np.sum(d)
+
+
+FAST = tg.jit(loss)
+
+
+def containers(library: str) -> list[Any]:
+    if library == "pandas":
+        pd = pytest.importorskip("pandas")
+        return [
+            pd.Series(VALUES[:, 0], index=list("abc"), name="w"),
+            pd.DataFrame(VALUES, columns=["u", "v"], index=[10, 20, 30]),
+            pd.DataFrame({"u": [1.0, 2.0, 4.0], "v": [3, 4, 5]}),
+            pd.Series(VALUES[:, 0].astype(np.float32)),
+            pd.Series(np.zeros(0), name="empty"),
+        ]
+    xr = pytest.importorskip("xarray")
+    return [
+        xr.DataArray(VALUES, dims=("t", "x"), coords={"t": [5, 6, 7]}, name="temperature"),
+        xr.DataArray(2.5),
+    ]
+
+
+def check_labels(found: Any, like: Any, values: Any) -> None:
+    assert type(found) is type(like)
+    np.testing.assert_allclose(found.to_numpy(), values, rtol=1e-6)
+    if hasattr(like, "dims"):
+        assert found.dims == like.dims
+        assert found.name == like.name
+        assert set(found.coords) == set(like.coords)
+        return
+    assert found.index.equals(like.index)
+    if found.ndim == 2:
+        assert found.columns.equals(like.columns)
+    else:
+        assert found.name == like.name
+
+
+@pytest.mark.parametrize("library", ["pandas", "xarray"])
+def test_gradients_have_the_labels(library: str) -> None:
+    d = np.array([2.0, 3.0])
+    for w in containers(library):
+        values = w.to_numpy()
+        for f in (loss, FAST):
+            check_labels(tg.grad(f)(w, d), w, 10 * values)
+            value, found = tg.value_and_grad(f)(w, d)
+            assert value == f(values, d)
+            assert value == FAST(w, d)
+            check_labels(found, w, 10 * values)
+            first, second = tg.grad(f, argnums=(0, 1))(w, d)
+            check_labels(first, w, 10 * values)
+            assert type(second) is np.ndarray
+        check_labels(tg.jit(tg.grad(loss))(w, d), w, 10 * values)
+        with tg.disable_jit():
+            check_labels(tg.grad(FAST)(w, d), w, 10 * values)
+
+
+def test_trees_and_what_is_besides() -> None:
+    pd = pytest.importorskip("pandas")
+    s = pd.Series([1.0, 2.0], index=["a", "b"])
+
+    def of_tree(p: Any) -> Any:
+        return np.sum(p["a"] * p["b"][0]), p["a"] * 2
+
+    for f in (of_tree, tg.jit(of_tree)):
+        found, aux = tg.grad(f, has_aux=True)({"a": s, "b": [np.ones(2)]})
+        check_labels(found["a"], s, np.ones(2))
+        np.testing.assert_array_equal(found["b"][0], [1.0, 2.0])
+        np.testing.assert_array_equal(aux, [2.0, 4.0])
+        (value, aux), found = tg.value_and_grad(f, has_aux=True)({"a": s, "b": [s]})
+        assert value == 5.0
+        check_labels(found["b"][0], s, s.to_numpy())
+
+
+def test_the_index_decides_no_code() -> None:
+    pd = pytest.importorskip("pandas")
+    g = tg.jit(tg.grad(loss))
+    for k in range(3):
+        s = pd.Series([1.0, 2.0], index=[k, k + 1])
+        check_labels(g(s, 1.0), s, [2.0, 4.0])
+        assert len(g._signatures.reasons) == 1
+
+
+def test_other_transforms_take_the_values() -> None:
+    pd = pytest.importorskip("pandas")
+    s, frame = pd.Series([1.0, 2.0, 3.0]), pd.DataFrame(VALUES)
+    x = s.to_numpy()
+    np.testing.assert_allclose(tg.hessian(lambda x: np.sum(x**3))(s), np.diag(6 * x))
+    np.testing.assert_allclose(tg.jacobian(np.sin)(s), np.diag(np.cos(x)))
+    np.testing.assert_allclose(tg.vmap(lambda r: np.sum(r**2))(frame), np.sum(VALUES**2, 1))
+    np.testing.assert_allclose(tg.jvp(np.sin, (s,), (s,))[1], np.cos(x) * x)
+    np.testing.assert_allclose(tg.vjp(np.sin, s)[1](x)[0], np.cos(x) * x)
+    np.testing.assert_allclose(tg.linearize(np.sin, s)[1](x), np.cos(x) * x)
+    assert FAST.explain(s, 1.0).arguments == ("w: float64[3]", "d: a Python float")
+    assert FAST.source(s, 1.0) == FAST.source(x, 1.0)
+
+
+def test_what_is_no_array_of_numbers() -> None:
+    pd = pytest.importorskip("pandas")
+    bad = {
+        "Series of pandas with dtype .*str|object": pd.Series(["a", "b"]),
+        "DataFrame of pandas with dtype float64, (str|object)": pd.DataFrame(
+            {"a": [1.0], "b": ["x"]}
+        ),
+        "dtype Int64": pd.Series([1, 2], dtype="Int64"),
+        "dtype float64, bool": pd.DataFrame({"a": [1.0], "b": [True]}),
+        "dtype category": pd.Series([1, 2]).astype("category"),
+        "dtype datetime64": pd.Series(pd.to_datetime(["2020-01-01"])),
+    }
+    for message, x in bad.items():
+        for f in (tg.jit(np.sum), tg.grad(np.sum), tg.vmap(np.sum), tg.hessian(np.sum)):
+            with pytest.raises(tg.DTypeError, match=message):
+                f(x)
+    with pytest.raises(tg.DTypeError, match="floating-point"):
+        tg.grad(np.sum)(pd.Series([1, 2]))
+
+
+def test_neither_library_is_loaded_for_it() -> None:
+    assert with_values((VALUES, [1.0]), {"k": 2}) is None

@@ -1,0 +1,126 @@
+"""Arrays with labels, of pandas and xarray, as arguments: functions get their values, and a
+gradient that has the shape of such an argument gets its labels.
+
+Neither library is needed or loaded: what is none of theirs while they are not loaded, is not.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .errors import DTypeError
+from .tree import flatten, unflatten
+
+Kinds = dict[type, Callable[[Any], Any]]
+_KINDS: dict[tuple[bool, bool], Kinds] = {}
+
+
+def _kinds() -> Kinds:
+    """The classes that have labels, of the libraries that are loaded: their values."""
+    here = "pandas" in sys.modules, "xarray" in sys.modules
+    found = _KINDS.get(here)
+    if found is None:
+        found = {}
+        pandas, xarray = sys.modules.get("pandas"), sys.modules.get("xarray")
+        if hasattr(pandas, "DataFrame"):
+            found[pandas.Series] = _of_series  # type: ignore[union-attr]
+            found[pandas.DataFrame] = _of_frame  # type: ignore[union-attr]
+        if hasattr(xarray, "DataArray"):
+            found[xarray.DataArray] = _of_xarray  # type: ignore[union-attr]
+        if all(hasattr(m, "__version__") for m in (pandas, xarray) if m is not None):
+            _KINDS[here] = found  # complete: neither is being imported just now
+    return found
+
+
+def _of_series(x: Any) -> Any:
+    return _checked(x.to_numpy() if isinstance(x.dtype, np.dtype) else None, x, [x.dtype])
+
+
+def _of_frame(x: Any) -> Any:
+    plain = all(isinstance(dtype, np.dtype) for dtype in x.dtypes)
+    return _checked(x.to_numpy() if plain else None, x, x.dtypes)
+
+
+def _of_xarray(x: Any) -> Any:
+    return _checked(x.values, x, [x.dtype])
+
+
+def _checked(values: Any, x: Any, dtypes: Sequence[Any]) -> Any:
+    """The values, where they are numbers: a DTypeError that names what is in the way."""
+    if values is not None and values.dtype.kind != "O":
+        return values
+    what = ", ".join(dict.fromkeys(map(str, dtypes)))
+    library = type(x).__module__.partition(".")[0]
+    raise DTypeError(
+        f"a {type(x).__name__} of {library} with dtype {what} is no array of numbers. Choose the "
+        "columns that hold numbers, or convert it with .astype(float)."
+    )
+
+
+def with_values(
+    args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """The arguments of a call with plain arrays in the place of those with labels; None where none
+    has any. A DTypeError where one holds something else than numbers."""
+    kinds = _kinds()
+    if not kinds:
+        return None
+    leaves, spec = flatten((args, kwargs))
+    found = [_reader(x, kinds) for x in leaves]
+    if not any(found):
+        return None
+    values = [x if read is None else read(x) for x, read in zip(leaves, found, strict=True)]
+    made: tuple[tuple[Any, ...], dict[str, Any]] = unflatten(spec, values)
+    return made
+
+
+def _reader(x: Any, kinds: Kinds) -> Callable[[Any], Any] | None:
+    found = kinds.get(type(x))
+    if found is None and not isinstance(x, (np.ndarray, np.generic, int, float, complex)):
+        # Subclasses, such as those of geographic tables.
+        return next((read for kind, read in kinds.items() if isinstance(x, kind)), None)
+    return found
+
+
+def values_of(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The positional arguments, as `with_values` gives them."""
+    found = with_values(args, {})
+    return args if found is None else found[0]
+
+
+def labelled(result: Any, args: Sequence[Any], argnums: int | Sequence[int], at: int | None) -> Any:
+    """A result with gradients by the arguments `argnums`, as labelled as those are; the gradients
+    are the result itself, or its part `at`."""
+    like = args[argnums] if isinstance(argnums, (int, np.integer)) else [args[n] for n in argnums]
+    if at is None:
+        return _like(result, like)
+    return tuple(_like(part, like) if k == at else part for k, part in enumerate(result))
+
+
+def _like(gradients: Any, like: Any) -> Any:
+    found, spec = flatten(gradients)
+    examples, _ = flatten(like)
+    if len(found) != len(examples):  # a function that only wears the name of a gradient
+        return gradients
+    return unflatten(spec, [_dressed(g, x) for g, x in zip(found, examples, strict=True)])
+
+
+def _dressed(gradient: Any, x: Any) -> Any:
+    """A gradient with the labels of an argument of its shape."""
+    if not isinstance(gradient, (np.ndarray, np.generic)) or _reader(x, _kinds()) is None:
+        return gradient
+    if gradient.shape != x.shape:
+        return gradient
+    if hasattr(x, "dims"):
+        return x.copy(data=np.asarray(gradient))
+    pandas: Any = sys.modules["pandas"]
+    if isinstance(x, pandas.Series):
+        return pandas.Series(gradient, index=x.index, name=x.name)
+    return pandas.DataFrame(gradient, index=x.index, columns=x.columns)
+
+
+__all__ = ["labelled", "values_of", "with_values"]
