@@ -50,8 +50,8 @@ def nearest(asked: Any, known: Iterable[Any], names: Sequence[str]) -> str:
 
 def _distance(asked: Any, known: Any) -> int:
     """In how many respects the types of the leaves differ; another structure is far away."""
-    return 100 * (asked.spec != known.spec) + sum(
-        (new.dtype != old.dtype) + (new.shape != old.shape) + (new.ndim != old.ndim)
+    return 100 * int(asked.spec != known.spec) + sum(
+        [new.dtype != old.dtype, new.shape != old.shape, new.ndim != old.ndim].count(True)
         for new, old in zip(asked.types, known.types, strict=False)
     )
 

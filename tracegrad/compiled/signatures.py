@@ -119,7 +119,7 @@ class Signatures:
                 reason = f"{type(error).__name__}: {error}"
         why = self._why(key, None)
         if generic is None:
-            why = f"{why} (compiled for each size by itself)"
+            why = f"{why} (a version for each size)"
             entry = self._keep(asked, self._because(why, self.trace(asked, asked.types, None)))
             if reason is not None and rank not in self.concrete:
                 self.concrete[rank] = reason
