@@ -25,7 +25,7 @@ from ..sizes import same, same_shape
 from ..types import Int, Shape, equal_types
 
 if TYPE_CHECKING:
-    from .rewrite import Rewriter
+    from .rewriter import Rewriter
 
 
 def add_in_place(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:

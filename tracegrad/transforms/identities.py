@@ -16,7 +16,7 @@ from ..sizes import same_shape
 from ..types import equal_types
 
 if TYPE_CHECKING:
-    from .rewrite import Rewriter
+    from .rewriter import Rewriter
 
 
 def _scalar(atom: Atom) -> Any:

@@ -15,7 +15,7 @@ from ..sizes import same, same_shape
 from ..types import Int, Shape, equal_types
 
 if TYPE_CHECKING:
-    from .rewrite import Rewriter
+    from .rewriter import Rewriter
 
 SHORT, FEW = 4, 4
 """Products with at most so many terms in a sum, or so many sums, are spelled out: they stay in

@@ -19,7 +19,7 @@ from ..ops.matrices.products import matmul_op
 from ..sizes import same
 
 if TYPE_CHECKING:
-    from .rewrite import Rewriter
+    from .rewriter import Rewriter
 
 LARGE = 1 << 21
 """Elements from which a matrix counts as larger than the cache."""

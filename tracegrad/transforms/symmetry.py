@@ -19,7 +19,7 @@ from ..ops.elementwise.derived import convert_op
 from ..types import Int, Shape
 
 if TYPE_CHECKING:
-    from .rewrite import Rewriter
+    from .rewriter import Rewriter
 
 DEEPEST = 100
 """How far back the rule looks."""
