@@ -106,6 +106,8 @@ def test_wheel_is_complete(wheel: list[str]) -> None:
 def test_version() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+", tracegrad.__version__)
     assert f"## {tracegrad.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    cited = (ROOT / "docs" / "project" / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {tracegrad.__version__}\n" in cited
     try:
         installed = importlib.metadata.version("tracegrad")
     except importlib.metadata.PackageNotFoundError:
