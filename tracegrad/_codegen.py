@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from codegen import owners as owners
     from codegen import records as records
     from codegen import scalars as scalars
+    from codegen import sparse_lu as sparse_lu
     from codegen import syntax as syntax
     from codegen import text as text
     from codegen import traversal as traversal
@@ -43,6 +44,7 @@ else:
     inplace = loading.Late("tracegrad.codegen.inplace")
     kernel = loading.Late("tracegrad.codegen.kernel")
     owners = loading.Late("tracegrad.codegen.owners")
+    sparse_lu = loading.Late("tracegrad.codegen.sparse_lu")
     text = loading.Late("tracegrad.codegen.text")
     traversal = loading.Late("tracegrad.codegen.traversal")
     verify = loading.Late("tracegrad.codegen.verify")
@@ -61,6 +63,7 @@ __all__ = [
     "owners",
     "records",
     "scalars",
+    "sparse_lu",
     "syntax",
     "text",
     "traversal",

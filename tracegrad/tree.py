@@ -19,6 +19,9 @@ _seen: set[type] = set()
 _boxes: set[type] = set()
 """Those of them whose values may be views."""
 
+_later: dict[str, Callable[[str], None]] = {}
+"""What makes nodes of another library's classes."""
+
 
 def flatten(tree: Any) -> tuple[list[Any], Any]:
     """The leaves, and the structure that `unflatten` needs. Dataclasses become nodes when they are
@@ -40,6 +43,8 @@ def flatten(tree: Any) -> tuple[list[Any], Any]:
             _boxes.add(cls)
         if dataclasses.is_dataclass(cls):
             _register(cls)
+        for prefix in [p for p in _later if cls.__module__.startswith(p)]:
+            _later.pop(prefix)(cls.__module__)
     return flatten(tree) if new else (leaves, spec)
 
 
@@ -76,6 +81,18 @@ def input_names(parameters: Sequence[str], spec: Any, static: Any) -> list[str]:
         name = "_".join([base, *[str(p) for p in rest]])
         names.append(name if name.isidentifier() else "")
     return names
+
+
+def node(cls: type, take_apart: Callable[[Any], Any], together: Callable[[Any, Any], Any]) -> None:
+    """Make a class a kind of node: `take_apart(x)` gives children, what else there is (which is
+    compared), and the names of the children; `together` makes one of these two."""
+    optree.register_pytree_node(cls, take_apart, together, namespace=_NAMESPACE)
+
+
+def later(module: str, register: Callable[[str], None]) -> None:
+    """Call `register` when a leaf is first met of a class that this module, or one inside of it,
+    defines."""
+    _later[module] = register
 
 
 def _register(cls: type) -> None:

@@ -213,7 +213,11 @@ def _outside(whole: Any, linked: bool) -> None:
             function.name = f"{match[2]}_"
             continue
         unknown.append(
-            f"{match[1].upper()}'s {match[2]}" if match else name.removeprefix("tracegrad_special_")
+            f"{match[1].upper()}'s {match[2]}"
+            if match
+            else "SuperLU, which SciPy gives to Python only"
+            if name.startswith("tracegrad_python_sparse_solve")
+            else name.removeprefix("tracegrad_special_")
         )
     if unknown:
         raise LookupError(", ".join(sorted(set(unknown))))

@@ -14,6 +14,7 @@ import llvmlite.binding as binding
 from numba.core import types
 from numba.extending import get_cython_function_address
 
+from .. import sparse_lu
 from ..loading import imported
 
 PREFIX = "tracegrad_"
@@ -23,7 +24,9 @@ BLAS, LAPACK, SPECIAL = (
     "scipy.special.cython_special",
 )
 OWN = "prebuilt"
-_KEYS = {BLAS: "blas", LAPACK: "lapack", SPECIAL: "special", OWN: "own"}
+PYTHON = "python"
+"""C functions that are Python's: what they do, no compiled library offers to others."""
+_KEYS = {BLAS: "blas", LAPACK: "lapack", SPECIAL: "special", OWN: "own", PYTHON: "python"}
 
 _registered: set[str] = set()
 
@@ -61,6 +64,8 @@ def register(name: str) -> None:
     module = next(m for m, k in _KEYS.items() if k == key)
     if module == OWN:
         binding.add_symbol(name, imported(".prebuilt", __package__).address(routine))
+    elif module == PYTHON:
+        binding.add_symbol(name, sparse_lu.address(routine))
     else:
         binding.add_symbol(
             name,

@@ -25,7 +25,7 @@ from ..ir.trace import is_left_over, left_over, user_line
 from ..tape.mode import MODE
 from .numpy.lookup import boxes_in, counterpart_of, shown, store_exactly, unsupported
 from .numpy.numpy_functions import FUNCTIONS
-from .numpy.refusals import inside_library
+from .numpy.refusals import asked_by_sparse, inside_library
 from .numpy.ufunc_methods import SPELLED, apply_method
 from .numpy.ufuncs import KNOWN, NO_VALUE, by_numpy, call, name_of
 from .operators import as_scalar, operand
@@ -276,6 +276,11 @@ class NumpyDispatch(Value):
             raise left_over(self._data)
         tracked = self._requires_grad and (MODE.enabled or not self.boxes_everything)
         if isinstance(self._data, Var) or self._tangents or tracked:
+            if asked_by_sparse():
+                # What SciPy's operators find to be no array, they leave to its own operators.
+                made = np.empty((), object)
+                made[()] = self
+                return made
             library = inside_library()
             if (
                 self.boxes_everything

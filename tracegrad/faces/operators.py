@@ -18,6 +18,7 @@ from ..ops.elementwise.arithmetic import number
 from ..ops.elementwise.derived import convert_op
 from ..ops.matrices.products import IN_ONE_STEP, matmul_op
 from ..ops.places.keys import reading
+from ..ops.sparse.operand import SparseArray, as_sparse, is_scipy
 from ..sizes import SYMBOLIC, Size
 from ..tape.eager_text import REFLECTED, write_out
 from ..weak import KINDS
@@ -65,9 +66,20 @@ def ufunc_of(function: Function | None) -> np.ufunc | None:
     )
 
 
-def _unknown(other: Any) -> Any:
+_OF_SPARSE = {
+    ops.add: "add", ops.sub: "sub", ops.mul: "mul", ops.matmul: "matmul", ops.div: "truediv",
+}  # fmt: skip
+
+
+def _unknown(
+    other: Any, self: Any = None, function: Function | None = None, swapped: bool = False
+) -> Any:
     """What an operator answers to an operand that it does not know: an array of another library
-    would be asked next, and could only say that two classes called Tensor do not go together."""
+    would be asked next, and could only say that two classes called Tensor do not go together.
+    SciPy's sparse arrays are asked as what they are in traced functions."""
+    if function in _OF_SPARSE and is_scipy(other):
+        name = f"__{'' if swapped else 'r'}{_OF_SPARSE[function]}__"
+        return getattr(SparseArray, name)(as_sparse(other), self)
     foreign = of_another_library(other)
     if foreign:
         raise TypeError(f"an operand is {foreign}")
@@ -107,7 +119,7 @@ def _binary(function: Function) -> Any:
         if times and isinstance(other, (str, bytes, bytearray)) and not counts(self):
             # Python would ask how often to repeat the text.
             raise TypeError(_NO_OPERAND.format(function.__name__, describe(other)))
-        return _unknown(other)
+        return _unknown(other, self, function)
 
     method.__name__ = function.__name__
     return (
@@ -142,7 +154,7 @@ def _reflected(function: Function) -> Any:
         if times and isinstance(other, (str, bytes, bytearray)) and not counts(self):
             # Python would ask how often to repeat the text.
             raise TypeError(_NO_OPERAND.format(function.__name__, describe(other)))
-        return _unknown(other)
+        return _unknown(other, self, function, True)
 
     method.__name__ = function.__name__
     return (

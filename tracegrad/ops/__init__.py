@@ -20,6 +20,8 @@ from .matrices import functions_of_matrices, linalg, products, spectral, systems
 from .numerics import filters
 from .places import gathering, indexing
 from .scipy_special import functions as special_functions
+from .sparse import nodes as nodes
+from .sparse import products as sparse_products
 from .totals import reductions, scans, sorting, statistics
 from .places.along import (
     gather, index_add, index_copy, index_select, put_along_axis, scatter, scatter_add, take,
@@ -123,6 +125,7 @@ OPS: tuple[Op, ...] = (
     *reductions.OPS, *scans.OPS, *indexing.OPS, *products.OPS, *logic.OPS, *statistics.OPS,
     *sorting.OPS, *triangular.OPS, *spectral.OPS, *systems.OPS, *windows.OPS,
     *filters.OPS, *functions_of_matrices.OPS, *transforms.OPS, *special_functions.OPS,
+    *sparse_products.OPS,
 )
 
 __all__ = [

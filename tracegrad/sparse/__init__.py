@@ -2,3 +2,7 @@
 Hessians; `scipy.sparse` arrays inside traced functions."""
 
 from __future__ import annotations
+
+from .arrays import SparseArray, array, solve
+
+__all__ = ["SparseArray", "array", "solve"]

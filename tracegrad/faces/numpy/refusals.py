@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from ...errors import UnsupportedFunctionError
 from ...ir.lines import library_calls, user_line
 
@@ -82,6 +84,13 @@ INSTEAD: dict[str, str] = {
     "scipy.signal.fftconvolve": "tg.signal.fftconvolve",
     "scipy.signal.lfilter": "tg.signal.lfilter",
     "scipy.signal.sosfilt": "tg.signal.sosfilt",
+    "scipy.sparse.linalg.cg": "tg.sparse.solve, or tg.linear_solve",
+    "scipy.sparse.linalg.splu": "tg.sparse.solve",
+    "scipy.sparse.linalg.spsolve": "tg.sparse.solve",
+    "scipy.sparse.coo_array": "tg.sparse.array",
+    "scipy.sparse.csc_array": "tg.sparse.array",
+    "scipy.sparse.csr_array": "tg.sparse.array",
+    "scipy.sparse.csr_matrix": "tg.sparse.array",
     "scipy.special.comb": "tg.special.comb",
     "scipy.special.log_softmax": "tg.special.log_softmax",
     "scipy.special.loggamma": "scipy.special.gammaln of positive numbers",
@@ -133,6 +142,16 @@ def inside_library() -> str:
     return (
         f"{name} works on plain numbers and ndarrays, and cannot take it. {hint}, "
         "or (for running code) give the call a derivative with tg.custom_vjp."
+    )
+
+
+def asked_by_sparse() -> bool:
+    """Whether an operator of SciPy's sparse arrays asks for an array, whatever the operand is."""
+    frame = sys._getframe(2)
+    code = frame.f_code.co_name
+    return (
+        code in ("_matmul_dispatch", "_rmatmul_dispatch", "multiply", "_multiply_2d_with_broadcasting")
+        and str(frame.f_globals.get("__name__")).startswith("scipy.sparse.")
     )
 
 

@@ -1,0 +1,264 @@
+"""Products with sparse matrices, loops over compressed rows, and systems of them, through SuperLU.
+
+The entries of row `i` are those with `indptr[i] <= p < indptr[i + 1]`: entry `p` stands in column
+`indices[p]`, and its value is `data[places[p]]`, or `data[p]` where `places` is empty. The three
+arrays behind them say the same of the transposed matrix; not all routines read them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import sparse_lu
+from .bridge import implements
+from .factorizations import record
+from .foreign import routine
+from .support import index
+from .symbols import PYTHON
+
+__all__ = ["sparse_entries", "sparse_product", "sparse_solve"]
+
+
+def _part(count: int, part: int, parts: int) -> slice:
+    return slice(count * part // parts, count * (part + 1) // parts)
+
+
+def _rows(indptr: Any) -> Any:
+    """The row of each entry."""
+    return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+
+
+# --- products -------------------------------------------------------------------------------------
+
+
+def sparse_product(
+    data: Any,
+    x: Any,
+    indptr: Any,
+    indices: Any,
+    places: Any,
+    t_indptr: Any,
+    t_indices: Any,
+    t_places: Any,
+    out: Any,
+    part: int = 0,
+    parts: int = 1,
+) -> None:
+    """`out[i] = sum of data[places[p]] * x[indices[p]]` over the entries of row i, for a vector,
+    the rows of a matrix, or stacks of data and matrices; the rows of one of several parts."""
+    chosen = _part(len(indptr) - 1, part, parts)
+    values = data[..., places] if len(places) else data
+    rows = _rows(indptr)
+    at = (rows >= chosen.start) & (rows < chosen.stop)
+    stacks = zip(values, x, out, strict=True) if x.ndim == 3 else [(values, x, out)]
+    for entries, given, result in stacks:
+        result[chosen] = 0
+        factors = entries[at] if given.ndim == 1 else entries[at, None]
+        np.add.at(result, rows[at], factors * given[indices[at]])
+
+
+@implements(sparse_product, inline=False)
+def _type_product(
+    data: Any, x: Any, indptr: Any, indices: Any, places: Any, t_indptr: Any, t_indices: Any,
+    t_places: Any, out: Any, part: Any = 0, parts: Any = 1,
+) -> Any:  # fmt: skip
+    def vector(
+        data: Any, x: Any, indptr: Any, indices: Any, places: Any, t_indptr: Any, t_indices: Any,
+        t_places: Any, out: Any, part: int = 0, parts: int = 1,
+    ) -> None:  # fmt: skip
+        rows = len(out)
+        first, last = rows * part // parts, rows * (part + 1) // parts
+        zero = data.dtype.type(0)
+        if places.size == 0:
+            for i in range(index(first), index(last)):
+                total = zero
+                for p in range(index(indptr[i]), index(indptr[i + 1])):
+                    total += data[p] * x[index(indices[p])]
+                out[i] = total
+        else:
+            for i in range(index(first), index(last)):
+                total = zero
+                for p in range(index(indptr[i]), index(indptr[i + 1])):
+                    total += data[index(places[p])] * x[index(indices[p])]
+                out[i] = total
+
+    def matrix(
+        data: Any, x: Any, indptr: Any, indices: Any, places: Any, t_indptr: Any, t_indices: Any,
+        t_places: Any, out: Any, part: int = 0, parts: int = 1,
+    ) -> None:  # fmt: skip
+        rows, columns = out.shape
+        first, last = rows * part // parts, rows * (part + 1) // parts
+        zero, direct = data.dtype.type(0), places.size == 0
+        for i in range(index(first), index(last)):
+            for j in range(index(columns)):
+                out[i, j] = zero
+            for p in range(index(indptr[i]), index(indptr[i + 1])):
+                value = data[p] if direct else data[index(places[p])]
+                c = index(indices[p])
+                for j in range(index(columns)):
+                    out[i, j] += value * x[c, j]
+
+    def stack(
+        data: Any, x: Any, indptr: Any, indices: Any, places: Any, t_indptr: Any, t_indices: Any,
+        t_places: Any, out: Any, part: int = 0, parts: int = 1,
+    ) -> None:  # fmt: skip
+        count, rows, columns = out.shape
+        first, last = rows * part // parts, rows * (part + 1) // parts
+        zero, direct = data.dtype.type(0), places.size == 0
+        for s in range(index(0), index(count)):
+            for i in range(index(first), index(last)):
+                for j in range(index(columns)):
+                    out[s, i, j] = zero
+                for p in range(index(indptr[i]), index(indptr[i + 1])):
+                    value = data[s, p] if direct else data[s, index(places[p])]
+                    c = index(indices[p])
+                    for j in range(index(columns)):
+                        out[s, i, j] += value * x[s, c, j]
+
+    return {1: vector, 2: matrix, 3: stack}[x.ndim]
+
+
+# --- products at the entries ----------------------------------------------------------------------
+
+
+def sparse_entries(
+    y: Any,
+    x: Any,
+    indptr: Any,
+    indices: Any,
+    places: Any,
+    t_indptr: Any,
+    t_indices: Any,
+    t_places: Any,
+    out: Any,
+    part: int = 0,
+    parts: int = 1,
+) -> None:
+    """`out[places[p]] = y[i] * x[indices[p]]` for the entries of the rows i, summed over the
+    columns of matrices; zero where there is no entry. Stacks give one row of `out` each."""
+    rows = _rows(indptr)
+    if part == 0:
+        out[...] = 0
+    chosen = _part(len(indptr) - 1, part, parts)
+    at = np.flatnonzero((rows >= chosen.start) & (rows < chosen.stop))
+    values = y[..., rows[at]] if y.ndim == 1 else y[..., rows[at], :]
+    values = values * (x[indices[at]] if x.ndim == 1 else x[..., indices[at], :])
+    out[..., places[at] if len(places) else at] = values.sum(-1) if x.ndim > 1 else values
+
+
+@implements(sparse_entries, inline=False)
+def _type_entries(
+    y: Any, x: Any, indptr: Any, indices: Any, places: Any, t_indptr: Any, t_indices: Any,
+    t_places: Any, out: Any, part: Any = 0, parts: Any = 1,
+) -> Any:  # fmt: skip
+    def vector(
+        y: Any, x: Any, indptr: Any, indices: Any, places: Any, t_indptr: Any, t_indices: Any,
+        t_places: Any, out: Any, part: int = 0, parts: int = 1,
+    ) -> None:  # fmt: skip
+        rows = len(y)
+        first, last = rows * part // parts, rows * (part + 1) // parts
+        if out.size > indices.size:  # never shared among threads
+            for q in range(index(out.size)):
+                out[q] = out.dtype.type(0)
+        if places.size == 0:
+            for i in range(index(first), index(last)):
+                value = y[i]
+                for p in range(index(indptr[i]), index(indptr[i + 1])):
+                    out[p] = value * x[index(indices[p])]
+        else:
+            for i in range(index(first), index(last)):
+                value = y[i]
+                for p in range(index(indptr[i]), index(indptr[i + 1])):
+                    out[index(places[p])] = value * x[index(indices[p])]
+
+    def matrix(
+        y: Any, x: Any, indptr: Any, indices: Any, places: Any, t_indptr: Any, t_indices: Any,
+        t_places: Any, out: Any, part: int = 0, parts: int = 1,
+    ) -> None:  # fmt: skip
+        rows, columns = y.shape
+        first, last = rows * part // parts, rows * (part + 1) // parts
+        zero, direct = out.dtype.type(0), places.size == 0
+        if out.size > indices.size:
+            for q in range(index(out.size)):
+                out[q] = zero
+        for i in range(index(first), index(last)):
+            for p in range(index(indptr[i]), index(indptr[i + 1])):
+                c = index(indices[p])
+                total = zero
+                for j in range(index(columns)):
+                    total += y[i, j] * x[c, j]
+                if direct:
+                    out[p] = total
+                else:
+                    out[index(places[p])] = total
+
+    def stack(
+        y: Any, x: Any, indptr: Any, indices: Any, places: Any, t_indptr: Any, t_indices: Any,
+        t_places: Any, out: Any, part: int = 0, parts: int = 1,
+    ) -> None:  # fmt: skip
+        count, rows, columns = y.shape
+        first, last = rows * part // parts, rows * (part + 1) // parts
+        zero, direct = out.dtype.type(0), places.size == 0
+        for s in range(index(0), index(count)):
+            if out.shape[1] > indices.size:
+                for q in range(index(out.shape[1])):
+                    out[s, q] = zero
+            for i in range(index(first), index(last)):
+                for p in range(index(indptr[i]), index(indptr[i + 1])):
+                    c = index(indices[p])
+                    total = zero
+                    for j in range(index(columns)):
+                        total += y[s, i, j] * x[s, c, j]
+                    if direct:
+                        out[s, p] = total
+                    else:
+                        out[s, index(places[p])] = total
+
+    return {1: vector, 2: matrix, 3: stack}[x.ndim]
+
+
+# --- systems --------------------------------------------------------------------------------------
+
+
+def sparse_solve(
+    data: Any,
+    b: Any,
+    indptr: Any,
+    indices: Any,
+    places: Any,
+    t_indptr: Any,
+    t_indices: Any,
+    t_places: Any,
+    x: Any,
+    transposed: bool,
+    status: Any = None,
+    code: int = 0,
+) -> None:
+    """`A @ x = b` (of the transposed matrices where `transposed`) for stacks of data (s, count) and
+    right-hand sides (s, n, k)."""
+    if not sparse_lu.solve(data, b, indptr, indices, places, x, transposed):
+        record(status, code, 1)
+
+
+@implements(sparse_solve, inline=False)
+def _type_solve(
+    data: Any, b: Any, indptr: Any, indices: Any, places: Any, t_indptr: Any, t_indices: Any,
+    t_places: Any, x: Any, transposed: Any, status: Any = None, code: Any = 0,
+) -> Any:  # fmt: skip
+    called = routine(PYTHON, f"sparse_solve_{data.dtype}_{indices.dtype}", "lllllllaaaaaao")
+
+    def body(
+        data: Any, b: Any, indptr: Any, indices: Any, places: Any, t_indptr: Any, t_indices: Any,
+        t_places: Any, x: Any, transposed: bool, status: Any = None, code: int = 0,
+    ) -> None:  # fmt: skip
+        count, n, k = b.shape
+        failed = called(
+            count, n, k, data.shape[1], indices.size, places.size, 1 if transposed else 0,
+            data, 0, b, 0, indptr, 0, indices, 0, places, 0, x, 0,
+        )  # fmt: skip
+        if failed != 0:
+            record(status, code, failed)
+
+    return body

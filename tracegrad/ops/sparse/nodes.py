@@ -1,0 +1,40 @@
+"""Sparse arrays as nodes of trees: the data is their leaf, the layout decides the signature."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import tree
+from .operand import SparseArray
+from .pattern import FORMATS, Layout, layout_of
+
+
+def _flatten(a: Any) -> tuple[list[Any], Layout, tuple[str]]:
+    return [a.data], layout_of(a), ("data",)
+
+
+def together(kept: Layout, leaves: Any) -> Any:
+    """SciPy's array where the data is one of NumPy's, ours where it is not yet."""
+    (data,) = leaves
+    if type(data) is np.ndarray and data.shape == kept.of_data:
+        return kept.scipy(data)
+    return SparseArray(data, kept)
+
+
+def _of_scipy(module: str) -> None:
+    from scipy import sparse
+
+    for name in FORMATS:
+        for kind in ("array", "matrix"):
+            tree.node(getattr(sparse, f"{name}_{kind}"), _flatten, together)
+
+
+def _own(module: str) -> None:
+    tree.node(SparseArray, lambda a: ([a.data], a.layout, ("data",)), together)
+
+
+# Once one of them is met: neither SciPy's arrays nor trees are loaded with the package.
+tree.later("scipy.sparse", _of_scipy)
+tree.later(SparseArray.__module__, _own)

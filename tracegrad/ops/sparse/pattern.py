@@ -1,0 +1,331 @@
+"""Where the entries of sparse matrices stand: what does not change while their values do."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import weakref
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..._codegen import locks
+from ...checks import describe
+from ...errors import ShapeError
+
+Array = np.ndarray[Any, Any]
+
+_KNOWN: weakref.WeakValueDictionary[bytes, Any] = weakref.WeakValueDictionary()
+"""Patterns and layouts by what they hold: equal ones are one object, which decides signatures."""
+_ENTERING = locks.lock()
+
+
+def known(cls: type, *parts: Any) -> Any:
+    """The object `cls(*parts)`, the same one for equal parts: arrays of integers, numbers, text."""
+    digest = hashlib.blake2b(cls.__name__.encode())
+    for part in parts:
+        if isinstance(part, np.ndarray):
+            digest.update(f"{part.dtype.str}{part.shape}".encode())
+            digest.update(np.ascontiguousarray(part).data if part.size else b"")
+        else:
+            digest.update(repr(part).encode())
+    key = digest.digest()
+    with _ENTERING:
+        found = _KNOWN.get(key)
+        if found is None:
+            found = _KNOWN[key] = cls(*[_fixed(p) for p in parts])
+            found.number = int.from_bytes(key[:8], "big")
+        return found
+
+
+def _fixed(part: Any) -> Any:
+    """An array of which nobody else can change an element."""
+    if not isinstance(part, np.ndarray):
+        return part
+    part = np.array(part)
+    part.flags.writeable = False
+    return part
+
+
+class Pattern:
+    """The rows of a matrix of this shape: entry `p` of row `i` (`indptr[i] <= p < indptr[i + 1]`)
+    stands in column `indices[p]`, and its value is `data[places[p]]`, of `count` numbers of data;
+    `places` is empty where they lie in this order. A place that is named twice holds the sum."""
+
+    number: int
+
+    def __init__(
+        self, shape: tuple[int, int], indptr: Array, indices: Array, places: Array, count: int
+    ) -> None:
+        self.shape, self.count = shape, count
+        self.indptr, self.indices, self.places = indptr, indices, places
+
+    def __hash__(self) -> int:
+        return self.number
+
+    def __repr__(self) -> str:
+        m, n = self.shape
+        return f"<pattern {m}x{n}, {self.nnz} entries, {self.number:016x}>"
+
+    def __reduce__(self) -> Any:
+        return known, (Pattern, self.shape, self.indptr, self.indices, self.places, self.count)
+
+    @property
+    def nnz(self) -> int:
+        return len(self.indices)
+
+    @cached_property
+    def rows(self) -> Array:
+        """The row of each entry."""
+        counts = np.diff(self.indptr)
+        return np.repeat(np.arange(self.shape[0], dtype=self.indices.dtype), counts)
+
+    @cached_property
+    def transposed(self) -> Pattern:
+        """The pattern of the transposed matrix, of the same data."""
+        made = self._transposed()
+        # So that each is the other's.
+        made.__dict__["transposed"] = self
+        return made
+
+    def _transposed(self) -> Pattern:
+        order = np.argsort(self.indices, kind="stable").astype(self.indices.dtype)
+        places = self.places[order] if len(self.places) else order
+        if len(places) == self.count and np.array_equal(places, np.arange(len(places))):
+            places = places[:0]
+        return pattern_of(
+            self.shape[::-1], _ends(self.indices, self.shape[1]), self.rows[order], places,
+            self.count,
+        )  # fmt: skip
+
+    @property
+    def operands(self) -> list[Array]:
+        """The index arrays of the operations: of this pattern and of the transposed one."""
+        t = self.transposed
+        return [self.indptr, self.indices, self.places, t.indptr, t.indices, t.places]
+
+
+def pattern_of(
+    shape: Sequence[int], indptr: Array, indices: Array, places: Array, count: int
+) -> Pattern:
+    """The pattern with these parts, its integers as narrow as they may be."""
+    m, n = (int(s) for s in shape)
+    kind = np.int32 if max(m, n, count, len(indices)) < 2**31 else np.int64
+    parts = [np.ascontiguousarray(part, kind) for part in (indptr, indices, places)]
+    found: Pattern = known(Pattern, (m, n), *parts, int(count))
+    return found
+
+
+def _ends(rows: Array, count: int) -> Array:
+    """Where each of `count` rows begins, and the last one ends, among entries in order of rows."""
+    return np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=count))])
+
+
+def by_rows(shape: Sequence[int], rows: Array, columns: Array, places: Array, count: int) -> Pattern:
+    """The pattern of entries in any order; each row's keep the order in which they come."""
+    order = np.argsort(rows, kind="stable")
+    places = places[order]
+    if len(places) == count and np.array_equal(places, np.arange(count)):
+        places = places[:0]
+    return pattern_of(shape, _ends(rows, int(shape[0])), columns[order], places, count)
+
+
+# --- layouts --------------------------------------------------------------------------------------
+
+
+class Layout:
+    """How a sparse array keeps its data: SciPy's format, whether it is one of SciPy's matrices
+    (whose `*` is a product), the shape, that of the data, and the format's arrays of integers.
+
+    csr, csc    `indices`, `indptr`; data (nnz,)
+    coo         `row`, `col`; data (nnz,)
+    dia         `offsets`; data (diagonals, length)
+    bsr         `indices`, `indptr` of blocks; data (blocks, rows, columns)
+    """
+
+    number: int
+
+    def __init__(
+        self,
+        format: str,
+        matrix: bool,
+        shape: tuple[int, int],
+        of_data: tuple[int, ...],
+        *index: Array,
+    ) -> None:
+        self.format, self.matrix, self.shape, self.of_data = format, matrix, shape, of_data
+        self.index = index
+
+    def __hash__(self) -> int:
+        return self.number
+
+    def __repr__(self) -> str:
+        m, n = self.shape
+        kind = f"{self.format}_{'matrix' if self.matrix else 'array'}"
+        return f"<{kind} {m}x{n}, {self.pattern.nnz} entries, {self.number:016x}>"
+
+    def __reduce__(self) -> Any:
+        return known, (Layout, self.format, self.matrix, self.shape, self.of_data, *self.index)
+
+    @cached_property
+    def pattern(self) -> Pattern:
+        m, n = self.shape
+        none = np.empty(0, np.int32)
+        count = math.prod(self.of_data)
+        if self.format == "csr":
+            return pattern_of(self.shape, self.index[1], self.index[0], none, count)
+        if self.format == "csc":
+            return pattern_of((n, m), self.index[1], self.index[0], none, count).transposed
+        if self.format == "coo":
+            return by_rows(self.shape, *self.index, np.arange(count), count)
+        if self.format == "dia":
+            _, length = self.of_data
+            columns = np.broadcast_to(np.arange(length), self.of_data)
+            rows = columns - self.index[0][:, None]
+            inside = (rows >= 0) & (rows < m) & (columns < n)
+            return by_rows(
+                self.shape, rows[inside], columns[inside], np.flatnonzero(inside), count
+            )
+        blocks, r, c = self.of_data
+        at = np.repeat(np.arange(m // r), np.diff(self.index[1]))
+        rows = np.broadcast_to((at[:, None] * r + np.arange(r))[:, :, None], self.of_data)
+        ends = self.index[0][:, None].astype(np.int64) * c + np.arange(c)
+        columns = np.broadcast_to(ends[:, None, :], self.of_data)
+        return by_rows(self.shape, rows.ravel(), columns.ravel(), np.arange(count), count)
+
+    @cached_property
+    def places(self) -> tuple[Array, Array]:
+        """The row and the column of each number of the data, for csr, csc and coo."""
+        if self.format == "csr":
+            return self.pattern.rows, self.pattern.indices
+        if self.format == "csc":
+            return self.pattern.transposed.indices, self.pattern.transposed.rows
+        return self.index  # type: ignore[return-value]
+
+    def turned(self) -> Layout:
+        """The layout of the transposed array with the same data, of csr, csc or coo."""
+        other = {"csr": "csc", "csc": "csr"}.get(self.format, self.format)
+        index = self.index[::-1] if self.format == "coo" else self.index
+        return layout(other, self.matrix, self.shape[::-1], self.of_data, *index)
+
+    def scipy(self, data: Array) -> Any:
+        """SciPy's array with this layout and data."""
+        from scipy import sparse  # costs more to load than most programs need
+
+        cls = getattr(sparse, f"{self.format}_{'matrix' if self.matrix else 'array'}")
+        index = [np.array(part) for part in self.index]  # SciPy sorts in place
+        if self.format == "coo":
+            return cls((data, tuple(index)), shape=self.shape)
+        return cls((data, *index), shape=self.shape)
+
+
+def layout(
+    format: str, matrix: bool, shape: Sequence[int], of_data: Sequence[int], *index: Array
+) -> Layout:
+    m, n = (int(s) for s in shape)
+    found: Layout = known(Layout, format, matrix, (m, n), tuple(map(int, of_data)), *index)
+    return found
+
+
+def csr(pattern: Pattern, matrix: bool = False) -> Layout:
+    """The layout of the data in the pattern's own order."""
+    return layout(
+        "csr", matrix, pattern.shape, (pattern.nnz,), pattern.indices, pattern.indptr
+    )
+
+
+# --- of SciPy's arrays ----------------------------------------------------------------------------
+
+FORMATS = ("csr", "csc", "coo", "dia", "bsr")
+_SEEN: dict[tuple[Any, ...], tuple[tuple[Any, ...], weakref.ref[Layout]]] = {}
+_MOST_SEEN = 256
+
+
+def layout_of(a: Any) -> Layout:
+    """The layout of one of SciPy's sparse arrays as it is now: its arrays of integers are compared
+    with those it had, since SciPy changes them in place."""
+    index = _index_of(a)
+    key = (type(a), a.shape, a.data.shape, *map(id, index))
+    seen = _SEEN.get(key)
+    if seen is not None:
+        found = seen[1]()
+        if (
+            found is not None
+            and all(r() is part for r, part in zip(seen[0], index, strict=True))
+            and all(map(np.array_equal, found.index, index))
+        ):
+            return found
+    made = _checked(a, index)
+    if len(_SEEN) >= _MOST_SEEN:
+        _SEEN.clear()
+    _SEEN[key] = tuple(weakref.ref(part) for part in index), weakref.ref(made)
+    return made
+
+
+def _index_of(a: Any) -> tuple[Array, ...]:
+    if a.format not in FORMATS:
+        raise TypeError(
+            f"a sparse array of format {a.format} changes its pattern with every write; "
+            "pass a.tocsr()"
+        )
+    if a.ndim != 2:
+        raise ShapeError(f"sparse arrays must have two axes here, not shape {a.shape}")
+    if a.format == "coo":
+        return tuple(a.coords)
+    return (a.offsets,) if a.format == "dia" else (a.indices, a.indptr)
+
+
+def _checked(a: Any, index: tuple[Array, ...]) -> Layout:
+    matrix = not type(a).__name__.endswith("_array")
+    return checked(layout(a.format, matrix, a.shape, a.data.shape, *index))
+
+
+def checked(made: Layout) -> Layout:
+    """The layout itself; integers that point outside are refused, since compiled loops follow them
+    unasked."""
+    m, n = made.shape
+    blocks = made.of_data[1:] if made.format == "bsr" else (1, 1)
+    if made.format == "dia":
+        return made
+    if made.format == "coo":
+        rows, columns = made.index
+        limits = [(rows, m, "row"), (columns, n, "column")]
+    else:
+        indices, indptr = made.index
+        majors, minors = (m, n) if made.format != "csc" else (n, m)
+        majors, minors = majors // blocks[0], minors // blocks[1]
+        if (
+            len(indptr) != majors + 1
+            or (len(indptr) and (indptr[0] != 0 or indptr[-1] != len(indices)))
+            or (np.diff(indptr) < 0).any()
+        ):
+            raise ShapeError(
+                f"indptr of a sparse array of shape {made.shape} must be {majors + 1} integers "
+                f"that rise from 0 to the number of indices, {len(indices)}"
+            )
+        limits = [(indices, minors, "index")]
+    for part, limit, word in limits:
+        if len(part) != made.of_data[0]:
+            raise ShapeError(
+                f"a sparse array with data of shape {made.of_data} has {len(part)} indices"
+            )
+        if len(part) and not (0 <= part.min() and part.max() < limit):
+            raise ShapeError(
+                f"a {word} of a sparse array of shape {made.shape} is outside: they go from "
+                f"{part.min()} to {part.max()}, and must be from 0 to {limit - 1}"
+            )
+    return made
+
+
+def integers(x: Any, what: str) -> Array:
+    """A vector of integers, or a TypeError."""
+    found = np.asarray(x)
+    if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
+        raise TypeError(f"{what} must be a vector of integers, not {describe(x)}")
+    return found.astype(np.int64) if found.dtype.kind not in "i" else found
+
+
+__all__ = ["FORMATS", "Array", "Layout", "Pattern", "by_rows", "checked", "csr", "integers", "layout",
+           "layout_of", "pattern_of"]  # fmt: skip
