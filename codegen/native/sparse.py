@@ -47,7 +47,11 @@ def sparse_product(
     parts: int = 1,
 ) -> None:
     """`out[i] = sum of data[places[p]] * x[indices[p]]` over the entries of row i, for a vector,
-    the rows of a matrix, or stacks of data and matrices; the rows of one of several parts."""
+    the rows of a matrix, or stacks of data and matrices; the rows of one of several parts.
+
+    Data that lie in the order of the other matrix are read in that order, and added where they
+    belong, which is the same sum; that work cannot be shared by rows.
+    """
     chosen = _part(len(indptr) - 1, part, parts)
     values = data[..., places] if len(places) else data
     rows = _rows(indptr)
@@ -71,7 +75,14 @@ def _type_product(
         rows = len(out)
         first, last = rows * part // parts, rows * (part + 1) // parts
         zero = data.dtype.type(0)
-        if places.size == 0:
+        if parts == 1 and places.size != 0 and t_places.size == 0:
+            for i in range(index(rows)):
+                out[i] = zero
+            for k in range(index(len(x))):
+                given = x[k]
+                for p in range(index(t_indptr[k]), index(t_indptr[k + 1])):
+                    out[index(t_indices[p])] += data[p] * given
+        elif places.size == 0:
             for i in range(index(first), index(last)):
                 total = zero
                 for p in range(index(indptr[i]), index(indptr[i + 1])):
@@ -91,6 +102,17 @@ def _type_product(
         rows, columns = out.shape
         first, last = rows * part // parts, rows * (part + 1) // parts
         zero, direct = data.dtype.type(0), places.size == 0
+        if parts == 1 and not direct and t_places.size == 0:
+            for i in range(index(rows)):
+                for j in range(index(columns)):
+                    out[i, j] = zero
+            for k in range(index(len(x))):
+                for p in range(index(t_indptr[k]), index(t_indptr[k + 1])):
+                    value = data[p]
+                    c = index(t_indices[p])
+                    for j in range(index(columns)):
+                        out[c, j] += value * x[k, j]
+            return
         for i in range(index(first), index(last)):
             for j in range(index(columns)):
                 out[i, j] = zero

@@ -15,6 +15,8 @@ from typing import Any
 from ..devices import IN_USE
 from ..ir import upward
 from ..ir.graph import Graph
+from ..ops.sparse.nodes import together as sparse
+from ..ops.sparse.operand import SparseArray
 from ..runtime.device_code import CompiledOnDevice
 from ..runtime.execute import Compiled, executable_for
 from ..tape.eager_text import fresh
@@ -118,6 +120,8 @@ class CallerText(Guards):
                 if kind is list
                 else f"{self.name(kind)}({inner})"
             )
+        if kind is SparseArray:
+            return f"{self.name(sparse)}({self.name(part.layout)}, ({leaves[part.data]},))"
         raise Unfit(f"a result has a {kind.__name__}")
 
 

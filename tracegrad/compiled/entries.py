@@ -16,6 +16,7 @@ from ..errors import EscapedValueError
 from ..ir.graph import Literal
 from ..ir.lines import user_line
 from ..ir.recording import span
+from ..ops.sparse.pattern import is_fixed
 from ..sizes import Sizes
 from ..staging.session import places_of_staged, staged, written_out
 from ..surroundings.captures import STATEFUL, Surroundings
@@ -148,7 +149,11 @@ def make_entry(
         for _, v in around.facts
         if isinstance(v, np.ndarray) and id(v) in captured
     }
-    constants = [x for x, place in zip(traced.captures, places, strict=True) if place is None]
+    constants = [
+        x
+        for x, place in zip(traced.captures, places, strict=True)
+        if place is None and not is_fixed(x)
+    ]
     literal = any(
         isinstance(a, Literal) and isinstance(a.value, np.generic)
         for node in traced.graph.nodes

@@ -12,6 +12,8 @@ import numpy as np
 from .._codegen import integers
 from ..devices import Device, DeviceArray
 from ..ir.dispatch import SPECIAL, STATE
+from ..ops.sparse.operand import SparseArray
+from ..ops.sparse.pattern import layout_of
 from ..runtime.device_code import CompiledOnDevice
 from ..runtime.execute import Compiled
 from ..runtime.memory import POOL
@@ -69,6 +71,7 @@ class Guards:
             "MISS": MISS,
             "WRONG": (*UNREADABLE, OverflowError),
             "same": same,
+            "layout": layout_of,
             "empty": np.empty,
             "provide": POOL.empty,
         }
@@ -168,6 +171,11 @@ class Guards:
             self.wrong(f"{variable} is not None")
             return
         kind = type(part)
+        if kind is SparseArray:
+            # One of SciPy's or ours: the layout says all that there is to know.
+            self.wrong(f"layout({variable}) is not {self.name(part.layout)}")
+            self.take_apart(part.data, f"{variable}.data")
+            return
         self.wrong(f"type({variable}) is not {self.name(kind)}")
         if kind is dict:
             self.wrong(f"len({variable}) != {len(part)}")

@@ -17,10 +17,12 @@ import numpy as np
 from ..autograd.function import Function
 from ..holders import GroupHolder, ModuleHolder, OptimizerHolder, RuleHolder
 from ..ops.random import Generator
+from ..ops.sparse.operand import is_sparse
+from ..ops.sparse.pattern import FORMATS, layout_of
 from ..staging.functions import is_dispatcher
 from ..tensor import Boxed
 from .names import IN_OWN_MODULE, modules_of, names_of, not_loaded, texts_of, variables_of
-from .places import ABSENT, ATTRIBUTE, ENTRY, ITEM, Fact, Place, root
+from .places import ABSENT, ATTRIBUTE, ENTRY, ITEM, LAYOUT, Fact, Place, root
 from .reach import library
 
 _SCALARS = (bool, int, float, complex, str, type(None), np.generic)
@@ -256,6 +258,12 @@ class Surroundings:
                 self.facts.append((place.then("", "frozenset({it})"), frozenset(value)))
             if dataclasses.is_dataclass(value):
                 self._whole.add(place)
+            if is_sparse(value) and value.format in FORMATS:
+                # The graph holds the places of entries; the data is read like any array.
+                self._whole.add(place)
+                self.facts.append((place.then("", LAYOUT), layout_of(value)))
+                self._value(value.data, place.then(".data", ATTRIBUTE, "data"), depth, names)
+                return
             model = isinstance(value, ModuleHolder)
             own = _foreign(type(value).__module__) and type(value).__module__ != "builtins"
             if model:

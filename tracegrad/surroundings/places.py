@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ops.sparse.pattern import layout_of
 from ..tensor import Boxed
 
 Fact = tuple["Place", Any]
@@ -37,6 +38,8 @@ ATTRIBUTE = "getattr({it}, {key})"
 ITEM, ENTRY, CELL = "{it}[{key}]", "{it}.__dict__[{key}]", "{key}.cell_contents"
 ABSENT = {ITEM: "{key} in {it}", ENTRY: "{key} in {it}.__dict__", ATTRIBUTE: "hasattr({it}, {key})"}
 """How it is asked whether there is anything at such a place."""
+LAYOUT = "layout({it})"
+"""Where the entries of a sparse array stand."""
 READERS: dict[str, Callable[[Any, Any], Any]] = {
     "{key}": lambda it, key: key,
     CELL: lambda it, key: key.cell_contents,
@@ -46,6 +49,7 @@ READERS: dict[str, Callable[[Any, Any], Any]] = {
     "type({it})": lambda it, key: type(it),
     "len({it})": lambda it, key: len(it),
     "frozenset({it})": lambda it, key: frozenset(it),
+    LAYOUT: lambda it, key: layout_of(it),
     "{it}._grad is None": lambda it, key: it._grad is None,
     ABSENT[ITEM]: lambda it, key: key in it,
     ABSENT[ENTRY]: lambda it, key: key in it.__dict__,

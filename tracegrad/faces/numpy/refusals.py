@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import FrameType
 
 from ...errors import UnsupportedFunctionError
 from ...ir.lines import library_calls, user_line
@@ -84,9 +85,11 @@ INSTEAD: dict[str, str] = {
     "scipy.signal.fftconvolve": "tg.signal.fftconvolve",
     "scipy.signal.lfilter": "tg.signal.lfilter",
     "scipy.signal.sosfilt": "tg.signal.sosfilt",
-    "scipy.sparse.linalg.cg": "tg.sparse.solve, or tg.linear_solve",
-    "scipy.sparse.linalg.splu": "tg.sparse.solve",
-    "scipy.sparse.linalg.spsolve": "tg.sparse.solve",
+    "scipy.sparse.cg": "tg.sparse.solve",
+    "scipy.sparse.gmres": "tg.sparse.solve",
+    "scipy.sparse.multiply": "A * w",
+    "scipy.sparse.splu": "tg.sparse.solve",
+    "scipy.sparse.spsolve": "tg.sparse.solve",
     "scipy.sparse.coo_array": "tg.sparse.array",
     "scipy.sparse.csc_array": "tg.sparse.array",
     "scipy.sparse.csr_array": "tg.sparse.array",
@@ -147,12 +150,15 @@ def inside_library() -> str:
 
 def asked_by_sparse() -> bool:
     """Whether an operator of SciPy's sparse arrays asks for an array, whatever the operand is."""
-    frame = sys._getframe(2)
-    code = frame.f_code.co_name
-    return (
-        code in ("_matmul_dispatch", "_rmatmul_dispatch", "multiply", "_multiply_2d_with_broadcasting")
-        and str(frame.f_globals.get("__name__")).startswith("scipy.sparse.")
-    )
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and str(frame.f_globals.get("__name__")).startswith("scipy.sparse."):
+        if frame.f_code.co_name in _OPERATORS:
+            return True
+        frame = frame.f_back
+    return False
+
+
+_OPERATORS = ("__matmul__", "__rmatmul__", "__mul__", "__rmul__")
 
 
 def _through() -> str:

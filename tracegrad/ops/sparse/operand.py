@@ -99,6 +99,10 @@ class SparseArray:
             )
         return self.layout.index[at]
 
+    def __str__(self) -> str:
+        # SciPy's constructors show what they cannot take, and hide why.
+        return f"{self!r} of tracegrad (see tg.sparse.solve(A, b), tg.sparse.array, A.toarray())"
+
     def __repr__(self) -> str:
         m, n = self.shape
         kind = "matrix" if self.layout.matrix else "array"

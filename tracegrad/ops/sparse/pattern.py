@@ -46,7 +46,17 @@ def _fixed(part: Any) -> Any:
         return part
     part = np.array(part)
     part.flags.writeable = False
+    _FIXED[id(part)] = part
     return part
+
+
+_FIXED: weakref.WeakValueDictionary[int, Array] = weakref.WeakValueDictionary()
+
+
+def is_fixed(x: Any) -> bool:
+    """Whether this array is part of a pattern: what stands in it follows from the pattern, and from
+    nothing else that a traced function looked at."""
+    return _FIXED.get(id(x)) is x
 
 
 class Pattern:
@@ -80,7 +90,9 @@ class Pattern:
     def rows(self) -> Array:
         """The row of each entry."""
         counts = np.diff(self.indptr)
-        return np.repeat(np.arange(self.shape[0], dtype=self.indices.dtype), counts)
+        made = np.repeat(np.arange(self.shape[0], dtype=self.indices.dtype), counts)
+        fixed: Array = _fixed(made)
+        return fixed
 
     @cached_property
     def transposed(self) -> Pattern:
@@ -245,7 +257,10 @@ _MOST_SEEN = 256
 
 def layout_of(a: Any) -> Layout:
     """The layout of one of SciPy's sparse arrays as it is now: its arrays of integers are compared
-    with those it had, since SciPy changes them in place."""
+    with those it had, since SciPy changes them in place. One of ours has its own."""
+    if hasattr(a, "layout"):
+        own: Layout = a.layout
+        return own
     index = _index_of(a)
     key = (type(a), a.shape, a.data.shape, *map(id, index))
     seen = _SEEN.get(key)
@@ -254,7 +269,7 @@ def layout_of(a: Any) -> Layout:
         if (
             found is not None
             and all(r() is part for r, part in zip(seen[0], index, strict=True))
-            and all(map(np.array_equal, found.index, index))
+            and all(map(_same, found.index, index))
         ):
             return found
     made = _checked(a, index)
@@ -264,8 +279,15 @@ def layout_of(a: Any) -> Layout:
     return made
 
 
+def _same(x: Array, y: Array) -> bool:
+    # Of few elements the bytes are compared in less time than NumPy takes to begin.
+    return x.tobytes() == y.tobytes() if x.nbytes < 2**14 else np.array_equal(x, y)
+
+
 def _index_of(a: Any) -> tuple[Array, ...]:
-    if a.format not in FORMATS:
+    if getattr(a, "format", None) not in FORMATS:
+        if not hasattr(a, "tocsr"):
+            raise TypeError(f"{describe(a)} is no sparse array")
         raise TypeError(
             f"a sparse array of format {a.format} changes its pattern with every write; "
             "pass a.tocsr()"
@@ -327,5 +349,5 @@ def integers(x: Any, what: str) -> Array:
     return found.astype(np.int64) if found.dtype.kind not in "i" else found
 
 
-__all__ = ["FORMATS", "Array", "Layout", "Pattern", "by_rows", "checked", "csr", "integers", "layout",
-           "layout_of", "pattern_of"]  # fmt: skip
+__all__ = ["FORMATS", "Array", "Layout", "Pattern", "by_rows", "checked", "csr", "integers",
+           "is_fixed", "layout", "layout_of", "pattern_of"]  # fmt: skip

@@ -51,8 +51,12 @@ def _sizes(index: Values) -> tuple[Int, Int]:
     return index[0].type.shape[0] - 1, index[3].type.shape[0] - 1
 
 
-def _work(nnz: Int, shape: Sequence[Int], parts: Int) -> tuple[Int, Int]:
-    return parts, integers.product((4, nnz, *shape))
+def _share(inputs: Values, matrix: Any, whole: bool) -> tuple[Int, Int]:
+    """Parts of some 500 rows, one if they must stay `whole`; the work for a vector, or for each
+    column of a matrix or stack of them."""
+    shape = matrix.shape[1:] if matrix.ndim < 3 else matrix.shape[::2]
+    work = integers.product((4, inputs[3].shape[0], *shape))
+    return 1 if whole else integers.floordiv(inputs[2].shape[0] + 510, 512), work
 
 
 # --- products -------------------------------------------------------------------------------------
@@ -155,10 +159,9 @@ product_op: Op = op(
     batch=_product_batch,
     lowering=lower.Library(
         lambda inputs, outputs, params: ("sparse_product", ()),
-        share=lambda inputs, outputs: _work(
-            inputs[3].shape[0],
-            outputs[0].shape[1:] if outputs[0].ndim < 3 else outputs[0].shape[::2],
-            integers.floordiv(inputs[2].shape[0] + 510, 512),
+        # Where the data lie in the order of the transposed matrix, it adds where they belong.
+        share=lambda inputs, outputs: _share(
+            inputs, outputs[0], same(inputs[7].shape[0], 0) and not same(inputs[4].shape[0], 0)
         ),
     ),
     flops=lambda inputs, outs: 2 * inputs[3][0] * (outs[0][-1] if len(outs[0]) > 1 else 1),
@@ -248,12 +251,9 @@ entries_op: Op = op(
     batch=_entries_batch,
     lowering=lower.Library(
         lambda inputs, outputs, params: ("sparse_entries", ()),
-        share=lambda inputs, outputs: _work(
-            inputs[3].shape[0],
-            inputs[0].shape[1:] if inputs[0].ndim < 3 else inputs[0].shape[::2],
-            integers.floordiv(inputs[2].shape[0] + 510, 512)
-            if same(outputs[0].shape[-1], inputs[3].shape[0])
-            else 1,
+        # Zeros go where there is no entry before all else.
+        share=lambda inputs, outputs: _share(
+            inputs, inputs[0], not same(outputs[0].shape[-1], inputs[3].shape[0])
         ),
     ),
     doc="The products y[i] @ x[j] at the entries (i, j) of a sparse matrix, as its data.",
