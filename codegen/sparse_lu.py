@@ -120,8 +120,9 @@ def _entry(dtype: np.dtype[Any], of_indices: np.dtype[Any]) -> Any:
         size = int(np.prod(shape)) * kind.itemsize
         if not size:
             return np.empty(shape, kind)
-        memory = (ctypes.c_char * size).from_address(at)
-        return np.frombuffer(memory, kind).reshape(shape)
+        memory: Any = (ctypes.c_char * size).from_address(at)
+        made: Array = np.frombuffer(memory, kind).reshape(shape)
+        return made
 
     def called(*given: int) -> None:
         info = ctypes.c_int32.from_address(given[13])

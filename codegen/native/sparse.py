@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import sparse_lu
-from .bridge import implements
+from .bridge import implements, scalar_type
 from .factorizations import record
 from .foreign import routine
 from .support import index
@@ -68,13 +68,15 @@ def _type_product(
     data: Any, x: Any, indptr: Any, indices: Any, places: Any, t_indptr: Any, t_indices: Any,
     t_places: Any, out: Any, part: Any = 0, parts: Any = 1,
 ) -> Any:  # fmt: skip
+    number = scalar_type(data.dtype)
+
     def vector(
         data: Any, x: Any, indptr: Any, indices: Any, places: Any, t_indptr: Any, t_indices: Any,
         t_places: Any, out: Any, part: int = 0, parts: int = 1,
     ) -> None:  # fmt: skip
         rows = len(out)
         first, last = rows * part // parts, rows * (part + 1) // parts
-        zero = data.dtype.type(0)
+        zero = number(0)
         if parts == 1 and places.size != 0 and t_places.size == 0:
             for i in range(index(rows)):
                 out[i] = zero
@@ -101,7 +103,7 @@ def _type_product(
     ) -> None:  # fmt: skip
         rows, columns = out.shape
         first, last = rows * part // parts, rows * (part + 1) // parts
-        zero, direct = data.dtype.type(0), places.size == 0
+        zero, direct = number(0), places.size == 0
         if parts == 1 and not direct and t_places.size == 0:
             for i in range(index(rows)):
                 for j in range(index(columns)):
@@ -128,7 +130,7 @@ def _type_product(
     ) -> None:  # fmt: skip
         count, rows, columns = out.shape
         first, last = rows * part // parts, rows * (part + 1) // parts
-        zero, direct = data.dtype.type(0), places.size == 0
+        zero, direct = number(0), places.size == 0
         for s in range(index(0), index(count)):
             for i in range(index(first), index(last)):
                 for j in range(index(columns)):
@@ -175,6 +177,8 @@ def _type_entries(
     y: Any, x: Any, indptr: Any, indices: Any, places: Any, t_indptr: Any, t_indices: Any,
     t_places: Any, out: Any, part: Any = 0, parts: Any = 1,
 ) -> Any:  # fmt: skip
+    number = scalar_type(y.dtype)
+
     def vector(
         y: Any, x: Any, indptr: Any, indices: Any, places: Any, t_indptr: Any, t_indices: Any,
         t_places: Any, out: Any, part: int = 0, parts: int = 1,
@@ -183,7 +187,7 @@ def _type_entries(
         first, last = rows * part // parts, rows * (part + 1) // parts
         if out.size > indices.size:  # never shared among threads
             for q in range(index(out.size)):
-                out[q] = out.dtype.type(0)
+                out[q] = number(0)
         if places.size == 0:
             for i in range(index(first), index(last)):
                 value = y[i]
@@ -201,7 +205,7 @@ def _type_entries(
     ) -> None:  # fmt: skip
         rows, columns = y.shape
         first, last = rows * part // parts, rows * (part + 1) // parts
-        zero, direct = out.dtype.type(0), places.size == 0
+        zero, direct = number(0), places.size == 0
         if out.size > indices.size:
             for q in range(index(out.size)):
                 out[q] = zero
@@ -222,7 +226,7 @@ def _type_entries(
     ) -> None:  # fmt: skip
         count, rows, columns = y.shape
         first, last = rows * part // parts, rows * (part + 1) // parts
-        zero, direct = out.dtype.type(0), places.size == 0
+        zero, direct = number(0), places.size == 0
         for s in range(index(0), index(count)):
             if out.shape[1] > indices.size:
                 for q in range(index(out.shape[1])):

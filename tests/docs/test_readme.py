@@ -12,7 +12,15 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/looking_inside.md", "docs/your_program.md"])
+PAGES = [
+    "README.md",
+    "docs/looking_inside.md",
+    "docs/sparse_arrays.md",
+    "docs/your_program.md",
+]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_tour(page: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     namespace: dict[str, object] = {"__name__": "tour"}

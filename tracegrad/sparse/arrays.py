@@ -70,11 +70,11 @@ def solve(A: Any, b: Any) -> Any:
     A   a sparse array, of SciPy or `tg.sparse.array`, of shape (n, n)
     b   (n,), or (n, k) for several right-hand sides
 
-    Returns an array of the shape of b, in the dtype of both (integers become float64). Differentiable
-    by b and by the data of A, in both modes and to any order, and mapped by `vmap` over either:
-    d x = A^-1 (d b - d A x). The factorization is kept for the next system of the same matrix, so
-    that the adjoint (A^T w = x's cotangent) needs no other. Compiled functions call back into Python
-    for it.
+    Returns an array of the shape of b, in the dtype of both (integers become float64).
+    Differentiable by b and by the data of A, in both modes and to any order, and mapped by `vmap`
+    over either: d x = A^-1 (d b - d A x). The factorization is kept for the next system of the same
+    matrix, so that the adjoint (A^T w = x's cotangent) needs no other. Compiled functions call back
+    into Python for it.
 
     A matrix that is not square, or b of other sizes, is an error (ShapeError); a singular one a
     `numpy.linalg.LinAlgError`.

@@ -158,7 +158,7 @@ def asked_by_sparse() -> bool:
     return False
 
 
-_OPERATORS = ("__matmul__", "__rmatmul__", "__mul__", "__rmul__")
+_OPERATORS = ("__matmul__", "__rmatmul__", "__mul__", "__rmul__", "__truediv__")
 
 
 def _through() -> str:

@@ -1,2 +1,2 @@
-"""Sparse matrices: patterns, products and systems, and the operand that `scipy.sparse` arrays become
-in traced functions."""
+"""Sparse matrices: patterns, products and systems, and the operand that SciPy's sparse arrays
+become in traced functions."""

@@ -7,7 +7,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ...checks import describe
 from ...dtypes import kind_of, promote
 from ...errors import ConcretizationError, ShapeError, UnsupportedFunctionError
 from ...ir.dispatch import Value
@@ -365,7 +364,7 @@ class SparseArray:
     def __eq__(self, other: object) -> Any:
         raise self._unknown("a comparison")
 
-    __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __eq__  # type: ignore[assignment]
+    __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __eq__
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__") or name in SparseArray.__slots__:
@@ -409,9 +408,7 @@ def _in_order(pattern: Pattern) -> Pattern:
     if not len(pattern.places) and pattern.nnz == pattern.count:
         return pattern
     rows = pattern.rows
-    return by_rows(
-        pattern.shape, rows, pattern.indices, np.arange(pattern.nnz), pattern.nnz
-    )
+    return by_rows(pattern.shape, rows, pattern.indices, np.arange(pattern.nnz), pattern.nnz)
 
 
 def _sparse_product(a: SparseArray, b: SparseArray) -> Any:

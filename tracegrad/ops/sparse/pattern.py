@@ -135,7 +135,9 @@ def _ends(rows: Array, count: int) -> Array:
     return np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=count))])
 
 
-def by_rows(shape: Sequence[int], rows: Array, columns: Array, places: Array, count: int) -> Pattern:
+def by_rows(
+    shape: Sequence[int], rows: Array, columns: Array, places: Array, count: int
+) -> Pattern:
     """The pattern of entries in any order; each row's keep the order in which they come."""
     order = np.argsort(rows, kind="stable")
     places = places[order]
@@ -191,16 +193,15 @@ class Layout:
         if self.format == "csc":
             return pattern_of((n, m), self.index[1], self.index[0], none, count).transposed
         if self.format == "coo":
-            return by_rows(self.shape, *self.index, np.arange(count), count)
+            rows, columns = self.index
+            return by_rows(self.shape, rows, columns, np.arange(count), count)
         if self.format == "dia":
             _, length = self.of_data
             columns = np.broadcast_to(np.arange(length), self.of_data)
             rows = columns - self.index[0][:, None]
             inside = (rows >= 0) & (rows < m) & (columns < n)
-            return by_rows(
-                self.shape, rows[inside], columns[inside], np.flatnonzero(inside), count
-            )
-        blocks, r, c = self.of_data
+            return by_rows(self.shape, rows[inside], columns[inside], np.flatnonzero(inside), count)
+        _, r, c = self.of_data
         at = np.repeat(np.arange(m // r), np.diff(self.index[1]))
         rows = np.broadcast_to((at[:, None] * r + np.arange(r))[:, :, None], self.of_data)
         ends = self.index[0][:, None].astype(np.int64) * c + np.arange(c)
@@ -243,9 +244,7 @@ def layout(
 
 def csr(pattern: Pattern, matrix: bool = False) -> Layout:
     """The layout of the data in the pattern's own order."""
-    return layout(
-        "csr", matrix, pattern.shape, (pattern.nnz,), pattern.indices, pattern.indptr
-    )
+    return layout("csr", matrix, pattern.shape, (pattern.nnz,), pattern.indices, pattern.indptr)
 
 
 # --- of SciPy's arrays ----------------------------------------------------------------------------
@@ -333,7 +332,7 @@ def checked(made: Layout) -> Layout:
             raise ShapeError(
                 f"a sparse array with data of shape {made.of_data} has {len(part)} indices"
             )
-        if len(part) and not (0 <= part.min() and part.max() < limit):
+        if len(part) and not (part.min() >= 0 and part.max() < limit):
             raise ShapeError(
                 f"a {word} of a sparse array of shape {made.shape} is outside: they go from "
                 f"{part.min()} to {part.max()}, and must be from 0 to {limit - 1}"

@@ -56,7 +56,8 @@ def _share(inputs: Values, matrix: Any, whole: bool) -> tuple[Int, Int]:
     column of a matrix or stack of them."""
     shape = matrix.shape[1:] if matrix.ndim < 3 else matrix.shape[::2]
     work = integers.product((4, inputs[3].shape[0], *shape))
-    return 1 if whole else integers.floordiv(inputs[2].shape[0] + 510, 512), work
+    rows = inputs[2].shape[0] - 1
+    return 1 if whole else integers.maximum(1, integers.floordiv(rows + 511, 512)), work
 
 
 # --- products -------------------------------------------------------------------------------------
@@ -77,8 +78,9 @@ def _product_infer(data: Any, x: Any, *index: Any) -> Types:
     return (ArrayType(b.dtype, shape),)
 
 
-def _plain(data: Any, indptr: Any, indices: Any, places: Any, columns: int) -> Any:
+def _plain(data: Any, index: Values) -> Any:
     """SciPy's array of one matrix."""
+    indptr, indices, places, columns = *index[:3], len(index[3]) - 1
     from scipy import sparse  # costs more to load than most programs need
 
     values = data[places] if len(places) else data
@@ -86,13 +88,12 @@ def _plain(data: Any, indptr: Any, indices: Any, places: Any, columns: int) -> A
 
 
 def _product_evaluate(data: Any, x: Any, *index: Any) -> Any:
-    columns = len(index[3]) - 1
     if x.ndim < 3:
-        return _plain(data, *index[:3], columns) @ x
+        return _plain(data, index) @ x
     shape = (len(x), len(index[0]) - 1, x.shape[2])
     out = np.empty(shape, x.dtype)
     for k in range(len(x)):
-        out[k] = _plain(data[k], *index[:3], columns) @ x[k]
+        out[k] = _plain(data[k], index) @ x[k]
     return out
 
 
@@ -294,7 +295,7 @@ def _solve_infer(data: Any, b: Any, *index: Any, transposed: bool) -> Types:
 
 def _solve_evaluate(data: Any, b: Any, *index: Any, transposed: bool) -> Any:
     out = np.empty(b.shape, b.dtype)
-    if not sparse_lu.solve(data, b, *index[:3], out, transposed):
+    if not sparse_lu.solve(data, b, index[0], index[1], index[2], out, transposed):
         raise np.linalg.LinAlgError(SINGULAR)
     return out
 
@@ -349,7 +350,7 @@ solve_op: Op = op(
     jvp=_solve_jvp,
     batch=_solve_batch,
     lowering=routine("sparse_solve", "transposed", failure=SINGULAR),
-    doc="x with A @ x = b for stacks of sparse matrices of one pattern (transposed: A.T), by SuperLU.",
+    doc="x with A @ x = b (transposed: A.T) for stacks of matrices of one pattern, by SuperLU.",
 )
 
 
