@@ -248,8 +248,8 @@ def test_half_precision(x: Any) -> None:
 
 
 OTHERS: dict[str, Any] = {
-    "csr_array": scipy.sparse.csr_array(np.diag(A)),
-    "csr_matrix": scipy.sparse.csr_matrix(np.diag(A)),
+    "lil_array": scipy.sparse.lil_array(np.diag(A)),
+    "dok_matrix": scipy.sparse.dok_matrix(np.diag(A)),
     "Fraction": Fraction(1, 2),
     "set": {1, 2},
     "a string": "abc",

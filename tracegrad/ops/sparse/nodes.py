@@ -7,6 +7,10 @@ from typing import Any
 import numpy as np
 
 from ... import tree
+from ...errors import ShapeError
+from ...ir.dispatch import Value
+from ...sizes import same_shape
+from ...types import show
 from .operand import SparseArray
 from .pattern import FORMATS, Layout, layout_of
 
@@ -18,6 +22,13 @@ def _flatten(a: Any) -> tuple[list[Any], Layout, tuple[str]]:
 def together(kept: Layout, leaves: Any) -> Any:
     """SciPy's array where the data is one of NumPy's, ours where it is not yet."""
     (data,) = leaves
+    if isinstance(data, (Value, np.ndarray)) and not same_shape(data.shape, kept.of_data):
+        raise ShapeError(
+            f"the data of a sparse array of shape {kept.shape} has shape {kept.of_data}, not "
+            f"{show(data.shape)}: vmap, jacobian and loops that stack results do not take sparse "
+            "arrays as a whole. Pass A.data, and make the array inside: "
+            "tg.sparse.array((data, indices, indptr), shape)"
+        )
     if type(data) is np.ndarray and data.shape == kept.of_data:
         return kept.scipy(data)
     return SparseArray(data, kept)
