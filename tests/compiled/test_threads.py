@@ -327,7 +327,8 @@ assert np.array_equal(f(x), expected)
 print("done")
 """
 INTERRUPT = """
-import _thread, threading, time
+import _thread, signal, threading
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 threading.Timer(0.05, _thread.interrupt_main).start()
 try:
     while True:
