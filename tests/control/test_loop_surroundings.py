@@ -252,6 +252,7 @@ import os, signal, threading, numpy as np, tracegrad as tg
 step = lambda c: (c[0] + 1, np.cos(c[1]))
 f = tg.jit(lambda n: tg.while_loop(lambda c: c[0] < n, step, (0, 0.3))[1])
 small = f(5)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
 try:
     timer.start()
