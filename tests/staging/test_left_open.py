@@ -1,7 +1,9 @@
-"""A session that an interrupt kept from being closed does not reach the next call."""
+"""An interrupt leaves no session open that the next call would take for its own."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,8 @@ import pytest
 
 import tracegrad as tg
 from tracegrad.staging import session
+
+X = np.array([1.0, -2.0, 3.0])
 
 
 def program(x: Any) -> Any:
@@ -18,16 +22,58 @@ def program(x: Any) -> Any:
     return np.sum(y)
 
 
-@pytest.mark.parametrize("way", ["eager", "jit"])
-def test_an_interrupt_while_closing(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted() -> None:
-        raise KeyboardInterrupt
+WAYS: dict[str, Callable[[], Any]] = {
+    "eager": lambda: tg.grad(lambda x: program(x))(X),
+    "jit": lambda: tg.jit(lambda x: program(x)).graphs(X),
+    "vmap": lambda: tg.vmap(lambda x: np.sin(x) * 2)(X),
+}
 
-    with monkeypatch.context() as patched:
-        patched.setattr(session, "_close", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            tg.grad(np.sin)(1.0)
-    assert session.current() is not None
-    f = tg.grad(program) if way == "eager" else tg.jit(tg.grad(program))
-    assert np.array_equal(f(np.array([1.0, -2.0, 3.0])), [2, -1, 6])
-    assert session.current() is None
+
+def interrupted(run: Callable[[], Any], event: str, number: int) -> str:
+    """`run()`, with KeyboardInterrupt at the event of this number in session.py: in which function
+    that was; nothing where there are no more."""
+    left, where = [number], [""]
+
+    def look(frame: Any, now: str, arg: Any) -> Any:
+        if not frame.f_code.co_filename.endswith("session.py"):
+            return None
+        if now == event:
+            left[0] -= 1
+            if left[0] < 0:
+                where[0] = frame.f_code.co_name
+                sys.settrace(None)
+                raise KeyboardInterrupt
+        return look
+
+    before = sys.gettrace()
+    sys.settrace(look)
+    try:
+        run()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        sys.settrace(before)
+    return where[0]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_interrupt_closes(way: str) -> None:
+    """Ctrl-C arrives, above all, where Python enters a function."""
+    number = 0
+    while where := interrupted(WAYS[way], "call", number):
+        assert session.current() is None, where
+        assert not session.LEARNT, where
+        number += 1
+    assert number > 3
+
+
+def test_what_is_raised_at_any_line() -> None:
+    """As debuggers do that are told to quit: also where a session is being closed."""
+    number, left_open = 0, 0
+    while interrupted(WAYS["eager"], "line", number):
+        left_open += session.current() is not None
+        found = tg.grad(program)(X)
+        assert np.array_equal(found, [2, -1, 6]), number
+        assert session.current() is None
+        number += 1
+    assert left_open

@@ -252,27 +252,24 @@ which is what frequent calls ask first."""
 
 
 def _open(session: Session) -> None:
-    _OPEN.session, _OPEN.frame = session, sys._getframe(1)
+    _OPEN.frame, _OPEN.session = sys._getframe(1), session
     if session.whole or session.staged:
         LEARNT.append(session)
 
 
-def _close() -> None:
-    session, _OPEN.session, _OPEN.frame = _OPEN.session, None, None
-    if session is not None and session in LEARNT:
-        LEARNT.remove(session)
-
-
 def _outer() -> Session | None:
-    """The session of a call that is going on around this one. One that an interrupt kept from being
-    closed is closed now."""
-    if _OPEN.session is None:
+    """The session of a call that is going on around this one. One that was kept from being closed,
+    by a debugger that raises at a line of ours, is closed now."""
+    session = _OPEN.session
+    if session is None:
         return None
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame is not _OPEN.frame:
         frame = frame.f_back
     if frame is None:
-        _close()
+        _OPEN.session = _OPEN.frame = None
+        if session in LEARNT:
+            LEARNT.remove(session)
     return _OPEN.session
 
 
@@ -316,7 +313,11 @@ def staged(
                 raise better from error
             raise
     finally:
-        _close()
+        # Not in a function of its own: Ctrl-C arrives where Python enters one, before it does
+        # anything.
+        _OPEN.session = _OPEN.frame = None
+        if session in LEARNT:
+            LEARNT.remove(session)
     return _again(attempt, function, session, eager)
 
 
@@ -333,7 +334,9 @@ def _again(attempt: Callable[[Any], T], function: Any, session: Session, eager: 
                 raise
             continue
         finally:
-            _close()
+            _OPEN.session = _OPEN.frame = None
+            if session in LEARNT:
+                LEARNT.remove(session)
         first = function_of(function)
         if eager and first is not None:
             if len(_KNOWN) > 1024:
