@@ -167,13 +167,15 @@ SCAN, WHILE, SWITCH, SIZED, TAPED, BLOCK = map(
 
 
 class Effect(Record):
-    """Something that is done for its own sake, in its turn; `kind` is "check"."""
+    """Something that is done for its own sake, in its turn; `kind` is "check" or "show"."""
 
     kind: str
 
 
 CHECK = Effect("check")
 """Record an error where the operand is not 0: which of `params["errors"]`, counted from 1."""
+SHOW = Effect("show")
+"""Print the operands: what a graph prints becomes results of it before it is scheduled."""
 
 Lowering: TypeAlias = (
     Pointwise

@@ -89,6 +89,7 @@ if _typing.TYPE_CHECKING:
     from .solvers.minimize import minimize
     from .solvers.ode import odeint
     from .solvers.roots import fixed_point, root
+    from .staging.printing import debug_print as debug_print
     from .tensors import *  # type: ignore[assignment]  # noqa: F403
     from .torch_names import *  # noqa: F403
 
@@ -136,6 +137,7 @@ _FUNCTIONS = {
     "solvers.minimize": ("minimize",),
     "solvers.ode": ("odeint",),
     "solvers.roots": ("fixed_point", "root"),
+    "staging.printing": ("debug_print",),
 }
 _LATE = {_name: _home for _home, _names in _FUNCTIONS.items() for _name in _names}
 

@@ -28,13 +28,15 @@ TEXTS: dict[str, Callable[[Any], Any]] = {
     "f-string": lambda x: f"{x}",
     "f-string in a list": lambda x: f"{[x]}",
     "repr": lambda x: repr(x),
+    "str": lambda x: str(x),
+    "str in a function that is rewritten": lambda x: [x[0] if x[0] > 0 else 0.0, str(x)],
+    "f-string that is kept and printed": lambda x: [f"{x}", print("")][0],
     "str in a dict": lambda x: str({"a": (x,)}),
     "map of str": lambda x: ",".join(map(str, [x])),
     "percent": lambda x: "%s" % x,  # noqa: UP031
     "format": lambda x: "{}".format(x),  # noqa: UP032
     "template": lambda x: string.Template("$x").substitute(x=x),
     "dataclass": lambda x: repr(Pair(x)),
-    "print": lambda x: print(x),
     "log": lambda x: logging.getLogger("test").warning("x is %s", x),
     "json": lambda x: json.dumps(1, indent=str(x)),
     "exception that is caught": lambda x: str(ValueError(x)),
@@ -54,7 +56,7 @@ WAYS: dict[str, Callable[[Any], Any]] = {
     ("text", "way"),
     [
         *[(t, "jit") for t in TEXTS],
-        *[(t, w) for w in WAYS for t in ("f-string", "print") if w != "jit"],
+        *[(t, w) for w in WAYS for t in ("f-string", "str") if w != "jit"],
     ],
 )
 def test_a_text_of_a_traced_value_is_refused_with_the_line(text: str, way: str) -> None:

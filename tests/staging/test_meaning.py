@@ -368,12 +368,6 @@ def with_a_jump(x: Any) -> Any:
     return 1.0
 
 
-def printing(x: Any) -> Any:
-    if x[0] > 0:
-        print("positive")
-    return x[0]
-
-
 AROUND = np.zeros(3)
 
 
@@ -390,7 +384,6 @@ REFUSED: dict[Callable[..., Any], str] = {
     appending: r"'list.append' in a branch or loop",
     trying: r"this condition depends on a traced value, and stands in a 'try'",
     with_a_jump: r"this condition depends on a traced value, and stands in a 'try', a 'match' or",
-    printing: r"'print' in a branch or loop",
     writing_around: r".*written into a plain array .* made elsewhere",
 }
 

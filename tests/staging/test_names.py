@@ -32,8 +32,8 @@ def bound_anew_then_written(x: Any) -> Any:
 
 def bound_anew_and_written_at_each_pass(x: Any) -> Any:
     p = x.copy()
-    for i in range(50):
-        if x[0] * 20.3 > i:
+    for i in range(6):
+        if x[0] * 2.3 > i:
             p = p * 1.1
         p[1] += 3.0
     return np.sum(p * p)

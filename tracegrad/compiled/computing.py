@@ -186,6 +186,11 @@ class OnKernel(Compute):
         else:
             to.line(2, run)
         to.line(1, "except (TypeError, OverflowError): return MISS")
+        if compiled.shown is not None:
+            to.space["show"] = compiled.shown.show
+            shown = "".join(f"o{k}, " for k in range(compiled.results, len(made)))
+            to.line(1, f"show(({shown}))")
+            del made[compiled.results :]
         if compiled.program.checked:
             to.line(1, "if words[0]: fail(status)")
         # A number lies in memory that the next call writes to.

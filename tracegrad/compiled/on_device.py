@@ -16,6 +16,7 @@ import numpy as np
 from .._codegen import kernel, locks
 from ..autograd.grad_mode import set_grad_enabled
 from ..control.call import call_op
+from ..control.show import shown_by
 from ..devices import CPU, Device, DeviceArray, from_host, later
 from ..devices.pool import pool_of
 from ..ir.dispatch import Value, bind
@@ -220,7 +221,7 @@ class GraphOnDevice:
         self.executable = executable_for(graph)
         # A kernel on a device cannot ask for memory: a loop that keeps something of each step has
         # to know their number.
-        self.graph = optimize(graph, tapes=False)
+        self.graph, self.shown = shown_by(optimize(graph, tapes=False))
         self.device, self.pool = device, pool_of(device.number)
         self.compiled: dict[tuple[str, ...], CompiledOnDevice] = {}
         self.constants: dict[int, tuple[bytes, DeviceArray]] = {}
@@ -234,7 +235,12 @@ class GraphOnDevice:
         )
         if status is not None:
             later(self.device, status, partial(failure, compiled.program))
-        return [DeviceArray(self.device, out) for out in outs]
+        found = [DeviceArray(self.device, out) for out in outs]
+        if self.shown is not None:
+            first = len(found) - self.shown.operands
+            self.shown.show([np.asarray(Tensor(x).cpu()) for x in found[first:]])
+            del found[first:]
+        return found
 
     def programs(self, values: Sequence[Any]) -> list[kernel.Program]:
         """The program for such values after each pass, made anew."""

@@ -66,6 +66,8 @@ def kernel_of(
     if captured is None:
         refuse(what, "what it reads around it is gone, or has another type", TracegradError)
     executable = executable_for(entry.graph)
+    if executable.shown is not None:
+        refuse(what, "it prints, which C cannot; take out print and debug_print", TracegradError)
     compiled = executable.compiled(("C",) * len(entry.graph.inputs))
     program = compiled.program
     inputs = [b for b in program.buffers if b.role == "in"]

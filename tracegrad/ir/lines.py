@@ -71,6 +71,9 @@ _TEXT = frozenset(
     ("__repr__", "__str__", "__format__", "array_repr", "tensor_repr", "shown", "<lambda>")
 )
 
+_CALLS = os.path.join("staging", "calls.py")
+"""Where rewritten code of the user's calls `str`, `format` and their like."""
+
 
 def text_for_program() -> bool:
     """Whether the text of a value that is being written is for the program, and not for a message
@@ -78,8 +81,8 @@ def text_for_program() -> bool:
     frame: FrameType | None = sys._getframe(1)
     while (
         frame is not None
-        and frame.f_code.co_name in _TEXT
         and frame.f_code.co_filename.startswith(OURS)
+        and (frame.f_code.co_name in _TEXT or frame.f_code.co_filename.endswith(_CALLS))
     ):
         frame = frame.f_back
     if frame is None or frame.f_code.co_filename.startswith(OURS):

@@ -31,6 +31,10 @@ from .op import Op
 from .operands import plain_array
 
 
+class TextError(ConcretizationError):
+    """The program made a text of a value that is not known while it is traced."""
+
+
 class Trace:
     """An open graph. Entering it makes it the innermost trace of this thread.
 
@@ -79,6 +83,8 @@ class Trace:
         self.failing: Any = None
         """The number of the exception with which the program is about to end, and what records it
         (staging/failing.py)."""
+        self.showing: Any = None
+        """What loops and branches of the program have printed so far (staging/printing.py)."""
         self.keep_lines = keep_lines
         self.where = ""
         self.note = ""
@@ -225,6 +231,8 @@ class Trace:
         node = Node(op, atoms, params, outputs, where, self.note)
         if not outputs and not node.effects:
             return outputs  # a branch or a loop that gives nothing
+        if self.showing is not None and node.effects:
+            self.showing.record()  # which comes before what this may print
         self.nodes.append(node)
         if len(self.nodes) > self.most and self.over is not None:
             self.most = self.over(self)
@@ -268,12 +276,14 @@ class Trace:
     def finish(self, outputs: Sequence[Any], made_by: str = "trace") -> tuple[Graph, list[Any]]:
         """The graph, whose inputs are the declared ones and then the captures, and the captured
         objects in that order."""
+        if self.showing is not None:
+            self.showing.record()
         if self.failing is not None:
             self.failing.record()
         for key, (x, _, _) in self.contents.items():
             self.unchanged(key, x)
         if self.text:
-            raise ConcretizationError(self.text)
+            raise TextError(self.text)
         atoms = tuple([self.lift(x) for x in outputs])
         captured = list(self.captures.values())
         graph = Graph(
@@ -375,8 +385,8 @@ def shown(var: Var) -> str:
         trace.text = (
             f"{user_line()}: a text (print, str, an f-string) needs the value of a "
             f"traced array ({var.type}), which is not known while the function is traced, "
-            "so that each call would have the same text. Return the value and print it outside "
-            "of the compiled function; its shape and dtype can be printed inside."
+            "so that each call would have the same text. Print it where your function does that "
+            "by itself, with tg.debug_print, or return it; shapes and dtypes are known."
         )
     return f"<traced {var.type}>"
 

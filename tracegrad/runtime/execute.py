@@ -12,6 +12,7 @@ import numpy as np
 from .. import config
 from .._codegen import inplace, integers, kernel, loading, locks
 from ..control.check import error_of
+from ..control.show import Prints, check_prints, shown_by
 from ..ir.graph import Graph, Var
 from ..ir.recording import span
 from ..schedule import schedule
@@ -45,8 +46,15 @@ class Compiled:
     numbers are `given_up`."""
 
     def __init__(
-        self, graph: Graph, layouts: tuple[str, ...], given_up: tuple[int, ...] = ()
+        self,
+        graph: Graph,
+        layouts: tuple[str, ...],
+        given_up: tuple[int, ...] = (),
+        shown: Prints | None = None,
     ) -> None:
+        self.shown = shown
+        self.results = len(graph.outputs) - (0 if shown is None else shown.operands)
+        """How many of the outputs are not there to be printed."""
         with span("import the compiler"):
             printing = loading.imported("..codegen.printer", __package__)
             native = loading.imported("..codegen.native.compile", __package__)
@@ -101,6 +109,9 @@ class Compiled:
             self.shared.run(table, (*arrays, *own, arena), status)
         else:
             self.entry(*arrays, *own, arena, status, -1, 0, 0)
+        if self.shown is not None:
+            self.shown.show(outs[self.results :])
+            del outs[self.results :]
         if status[0]:
             self.fail(status)
         return outs
@@ -145,8 +156,9 @@ class Executable:
     are `given_up`."""
 
     def __init__(self, graph: Graph, given_up: tuple[int, ...] = ()) -> None:
+        check_prints(graph)
         with span(f"{graph.name}: optimize"):
-            self.graph = optimize(graph)
+            self.graph, self.shown = shown_by(optimize(graph))
         self.given_up = given_up
         self.dtypes = [t.dtype for t in graph.input_types]
         self._compiled: dict[tuple[str, ...], Compiled] = {}
@@ -159,7 +171,9 @@ class Executable:
             with self._lock:
                 found = self._compiled.get(layouts)
                 if found is None:
-                    found = self._compiled[layouts] = Compiled(self.graph, layouts, self.given_up)
+                    found = self._compiled[layouts] = Compiled(
+                        self.graph, layouts, self.given_up, self.shown
+                    )
         return found
 
     def __call__(self, values: Sequence[Any]) -> list[np.ndarray[Any, Any]]:

@@ -51,6 +51,11 @@ def standalone(graph: Graph, values: Sequence[Any], arguments: int, captures: st
     rest is frozen to `values`."""
     native = loading.imported("..codegen.native.njit_wrapper", __package__)
     executable = executable_for(graph)
+    if executable.shown is not None:
+        raise TracegradError(
+            f"njit: {graph.name} prints, which a function for Numba cannot; take out print and "
+            "debug_print"
+        )
     compiled: Compiled = executable.compiled(("A",) * len(graph.inputs))
     program = compiled.program
     frozen = (

@@ -30,6 +30,8 @@ def numbers(graph: Graph, counts: Container[Var]) -> set[Var]:
     """What a graph makes of counts by such arithmetic."""
     found: set[Var] = set()
     for node in graph.nodes:
+        if not node.outputs:
+            continue
         kind = node.outputs[0].type
         known = [isinstance(a, Var) and (a in counts or a in found) for a in node.inputs]
         if (

@@ -282,7 +282,7 @@ def choose(
             _unbound(session, p, line, a.reason)
         else:
             p.put(value)
-            if not isinstance(p, BoxPlace):
+            if not (isinstance(p, BoxPlace) or p.lasts):
                 given.append((a, value))
     for o in others:
         o.put(MISSING)

@@ -179,6 +179,7 @@ class CallHelpers:
 
     line_of: Callable[[int], str]
     effect: Callable[[int, str], None]
+    printed: Callable[..., None]
     code: Any
 
     def call(self, line: int, number: int, function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -256,7 +257,7 @@ class CallHelpers:
             part = by_number(args[0])
             return reversed(args[0]) if part is None else Backwards(part)
         if function is builtins.print:
-            self.effect(line, "print")
+            return self.printed(line, args, kwargs)
         try:
             replaced = OF_TRACED.get(function)
         except TypeError:

@@ -169,7 +169,7 @@ class Carried:
             )
         if self.arrays or self.undefined:
             self.place.put(value)
-            if not isinstance(self.place, BoxPlace) and (
+            if not (isinstance(self.place, BoxPlace) or self.place.lasts) and (
                 self.shared or self.others or isinstance(self.start, (list, tuple))
             ):
                 # With no pass it is what it was.

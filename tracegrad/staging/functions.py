@@ -146,9 +146,45 @@ def function_of(callable_: Any) -> types.FunctionType | None:
             f = f.func
         elif is_dispatcher(f):
             f = f.py_func
+        elif hasattr(type(f), "__wrapped__") or not isinstance(f, type):
+            f = getattr(f, "__wrapped__", None)
         else:
             return None
     return None
+
+
+def printing(callable_: Any) -> list[CodeType]:
+    """The code of the user's functions that a function leads to by the names in it, if one of them
+    prints: as they are they would do that while they are traced."""
+    seen: dict[CodeType, None] = {}
+    stack: list[Any] = [callable_]
+    while stack and len(seen) < 64:
+        f = function_of(stack.pop())
+        if f is None or f.__code__ in seen:
+            continue
+        code = f.__code__
+        seen[code] = None
+        stack += [v for c in f.__closure__ or () if callable(v := _content(c))]
+        stack += [getattr(f, "__wrapped__", None)]
+        if is_users(code):
+            stack += [v for n in _names(code) if callable(v := f.__globals__.get(n))]
+    users = [c for c in seen if is_users(c)]
+    if not any("print" in _names(c) for c in users):
+        return []
+    return [c for c in users if version_of(c).code is not None]
+
+
+def _content(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
+
+def _names(code: CodeType) -> set[str]:
+    """The names of globals and attributes in a function, and in those inside of it."""
+    inner = [_names(c) for c in code.co_consts if isinstance(c, CodeType)]
+    return set(code.co_names).union(*inner)
 
 
 def is_dispatcher(f: Any) -> bool:
@@ -207,5 +243,5 @@ def made_of(function: types.FunctionType, version: Version, helpers: Any) -> typ
 
 __all__ = [
     "MADE", "Version", "function_of", "home_of", "in_place_of", "is_dispatcher", "is_users",
-    "made_of", "version_of",
+    "made_of", "printing", "version_of",
 ]  # fmt: skip

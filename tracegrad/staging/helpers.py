@@ -10,9 +10,10 @@ from .elements import Elements
 from .failing import Failures
 from .functions import Version
 from .loops import Loops
+from .printing import Printing
 
 
-class Helpers(Branches, Loops, Elements, CallHelpers, Failures):
+class Helpers(Branches, Loops, Elements, CallHelpers, Failures, Printing):
     """The helpers, which know whose statements they stand for."""
 
     def __init__(self, version: Version) -> None:

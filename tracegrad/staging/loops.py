@@ -58,6 +58,16 @@ def _nodes() -> int:
     return sum(1 + sum(map(_size, n.subgraphs())) for n in STATE.traces[-1].nodes)
 
 
+class _Changing(Exception):
+    """The condition of a loop changes something, as a body does."""
+
+
+def _changed(c: Carried, before: Any, after: Any) -> bool:
+    if isinstance(c.place, BoxPlace):
+        return getattr(before, "_data", before) is not getattr(after, "_data", after)
+    return before is not after
+
+
 class _Loop:
     """One loop of the user's, on its way to become one of the graph."""
 
@@ -133,6 +143,10 @@ class _Loop:
                 call,
             )
         if not leave:
+            if any(map(_changed, self.carried, values, found)) or any(
+                x._data is not data for boxes in entered for x, data in boxes
+            ):
+                raise _Changing
             return result
         if result is ENDED:
             found = [
@@ -243,24 +257,50 @@ def counted_loop(loop: _Loop, items: Any, body: Callable[[Any], Any], count: Any
 
 
 def conditional_loop(
-    loop: _Loop, test: Callable[[], Any], body: Callable[[], Any], sure: bool
+    loop: _Loop, test: Callable[[], Any], body: Callable[[], Any], sure: bool, truth: Any
 ) -> None:
-    """A `while`, as one loop."""
+    """A `while`, as one loop; `truth` is that of its condition before the first pass."""
+
+    def goes() -> Any:
+        return _goes(test(), loop.line)
 
     def going(leaves: Sequence[Any]) -> Any:
-        def goes() -> Any:
-            # A program that is failing would not be here any more.
-            found, failing = test(), is_failing()
-            goes_on = flag_of(found, loop.line) if traced(found) else np.bool_(bool(found))
-            return goes_on if failing is False else ops.logical_and(goes_on, _not(failing))
-
         return loop.inside(leaves, goes, False)
 
     def step(leaves: Sequence[Any]) -> list[Any]:
         return list(loop.inside(leaves, body, True))
 
-    found = loop.until_known(lambda: while_loop(going, step, loop.initial()))
-    loop.finish(found, sure)
+    try:
+        found = loop.until_known(lambda: while_loop(going, step, loop.initial()))
+    except _Changing:
+        pass
+    else:
+        loop.finish(found, sure)
+        return
+
+    # What the condition changes is handed on if it stands at the end of each pass.
+    def whole(carry: Sequence[Any]) -> list[Any]:
+        goes_on: list[Any] = []
+
+        def both() -> None:
+            body()
+            goes_on.append(goes())
+
+        leaves = loop.inside(carry[1:], both, True)
+        return [goes_on[0] if goes_on else np.bool_(False), *leaves]
+
+    first = _goes(truth, loop.line)
+    found = loop.until_known(
+        lambda: while_loop(lambda carry: carry[0], whole, [first, *loop.initial()])
+    )
+    loop.finish(found[1:], sure)
+
+
+def _goes(truth: Any, line: str) -> Any:
+    """Whether a loop goes on: a program that is failing would not be here any more."""
+    failing = is_failing()
+    goes_on = flag_of(truth, line) if traced(truth) else np.bool_(bool(truth))
+    return goes_on if failing is False else ops.logical_and(goes_on, _not(failing))
 
 
 class Loops:
@@ -284,13 +324,13 @@ class Loops:
         functions = (test, body)
         place = self.line_of(line)
 
-        def staged(sure: bool) -> None:
+        def staged(sure: bool, truth: Any) -> None:
             assert session is not None
             loop = _Loop(
                 session, place, functions, variables(functions, names), known,
                 variables(functions, others), flag,
             )  # fmt: skip
-            conditional_loop(loop, test, body, sure)
+            conditional_loop(loop, test, body, sure, truth)
 
         started, passes = _nodes_now(), 0
         while True:
@@ -302,13 +342,13 @@ class Loops:
                     # From its start on, so that the first pass does not stand in the graph twice.
                     session.loops.add(site)
                     raise Restart
-                staged(False)
+                staged(False, truth)
                 return
             if not truth:
                 return
             if tracing and first and session is not None and site in session.loops:
                 try:
-                    staged(True)
+                    staged(True, True)
                     return
                 except TracegradError as error:
                     LOG.info("%s: the first pass apart: %s", place, error)

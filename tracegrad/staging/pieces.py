@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 T = TypeVar("T", bound=ast.AST)
@@ -38,6 +38,34 @@ def mangle(node: ast.AST, owner: str) -> None:
 def is_text(s: ast.stmt) -> bool:
     """Whether a statement may be the docstring."""
     return isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)
+
+
+def _is_string(e: ast.AST) -> bool:
+    return isinstance(e, ast.Constant) and isinstance(e.value, str)
+
+
+def for_print(e: ast.expr, helper: Callable[..., ast.expr]) -> ast.expr:
+    """An argument of a `print`: the values in a text may be known when it is printed only."""
+    if isinstance(e, ast.JoinedStr):
+        return helper("text", e, *map(_field, e.values))
+    if isinstance(e, ast.BinOp) and isinstance(e.op, ast.Mod) and _is_string(e.left):
+        return helper("percent", e, e.left, e.right)
+    f = getattr(e, "func", None)
+    if isinstance(f, ast.Attribute) and f.attr == "format" and _is_string(f.value):
+        assert isinstance(e, ast.Call)
+        made = helper("formatted", e, f.value, *e.args)
+        assert isinstance(made, ast.Call)
+        made.keywords = e.keywords
+        return made
+    return e
+
+
+def _field(part: ast.expr) -> ast.expr:
+    if not isinstance(part, ast.FormattedValue):
+        return part
+    conversion = "" if part.conversion < 0 else chr(part.conversion)
+    values = [part.value, ast.Constant(conversion), part.format_spec or ast.Constant("")]
+    return place(ast.Tuple(values, ast.Load()), part)
 
 
 def is_plain(target: ast.expr) -> bool:
@@ -86,6 +114,6 @@ def place(node: T, like: ast.AST) -> T:
 
 
 __all__ = [
-    "arguments", "binds", "is_free", "is_plain", "is_text", "loaded", "mangle", "parameters",
-    "place", "stored",
+    "arguments", "binds", "for_print", "is_free", "is_plain", "is_text", "loaded", "mangle",
+    "parameters", "place", "stored",
 ]  # fmt: skip

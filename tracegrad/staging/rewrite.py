@@ -17,6 +17,7 @@ from .names import Liveness, bound, declared, is_true, shared, unassured, walk
 from .pieces import (
     arguments,
     binds,
+    for_print,
     is_free,
     is_plain,
     is_text,
@@ -410,6 +411,9 @@ class _Rewriter(ast.NodeTransformer):
             if e.func.id == "super" and not e.args and self.first:
                 e.args = [place(loaded("__class__"), e), place(loaded(self.first), e)]
             return e
+        name = getattr(e.func, "id", getattr(e.func, "attr", ""))
+        if name in ("print", "debug_print"):
+            e.args = [for_print(a, self._helper) for a in e.args]
         function = self.visit(e.func)
         # A list that a call is given alone has no name under which it could be changed.
         args: list[ast.expr] = [

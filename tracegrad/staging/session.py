@@ -18,7 +18,7 @@ import numpy as np
 from .._codegen import loading
 from ..errors import ConcretizationError
 from ..ir.lines import FOREIGN, INSTALLED
-from ..ir.trace import Trace
+from ..ir.trace import TextError, Trace
 from .functions import (
     MADE,
     Version,
@@ -28,6 +28,7 @@ from .functions import (
     is_dispatcher,
     is_users,
     made_of,
+    printing,
     version_of,
 )
 
@@ -80,6 +81,15 @@ class Session:
         for all."""
         self.staged, self.sites, self.loops = set(), set(), set()
         self.begin()
+
+    def expect_prints(self, function: Any) -> None:
+        """Before a function is traced: one that prints would do that now as it is."""
+        if not self.whole and (codes := printing(function)):
+            if type(self.staged) is frozenset:
+                self.open()
+            self.staged.update(codes)
+            if _OPEN.session is self and self not in LEARNT:
+                LEARNT.append(self)
 
     def begin(self) -> None:
         """Forget what belongs to one attempt."""
@@ -155,6 +165,13 @@ class Session:
             return True
         if not stops(error):
             return False
+        if isinstance(error, TextError) and not self.whole:
+            # Who printed is not known any more; rewritten code may print.
+            LOG.info("all is staged: %s", error)
+            self.whole = True
+            if type(self.staged) is frozenset:
+                self.open()
+            return True
         new = [c for c in self._codes(error.__traceback__) if c not in self.staged]
         usable = [c for c in new if version_of(c).code is not None]
         for code in new:
@@ -289,6 +306,8 @@ def staged(
     outer = _outer()
     if outer is not None:
         outer.given += (function,)
+        if not eager:
+            outer.expect_prints(function)
         return attempt(outer.version(function))
     if stage is False:
         return attempt(function)
@@ -302,6 +321,8 @@ def staged(
         if stage is True:
             session.whole = True
             session.open()
+        elif not eager:
+            session.expect_prints(function)
     else:
         session.begin()
     try:

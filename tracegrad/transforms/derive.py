@@ -68,6 +68,12 @@ def joint(
     return derived
 
 
+def silent(graph: Graph) -> Graph:
+    """A derivative that is run beside the graph itself, which is the one that prints."""
+    kept = tuple([n for n in graph.nodes if n.op.lowering is not lowering.SHOW])
+    return graph if len(kept) == len(graph.nodes) else graph.replace(nodes=kept)
+
+
 def absent(derived: Graph) -> tuple[bool, ...]:
     """Of a joint graph which cotangents there are none of: nothing leads to these inputs."""
     found: tuple[bool, ...] = derived.derived["absent"]
@@ -103,7 +109,7 @@ def adjoint(
     key = ("adjoint", tuple(wanted), tuple(given), known)
     if key not in graph.derived:
         both = joint(graph, wanted, given, known)
-        graph.derived[key] = both.replace(outputs=both.outputs[len(graph.outputs) :])
+        graph.derived[key] = silent(both.replace(outputs=both.outputs[len(graph.outputs) :]))
         graph.derived[key].derived["captures"] = captures_of(both)
     derived: Graph = graph.derived[key]
     return derived
@@ -201,7 +207,7 @@ def tangent(graph: Graph, given: Sequence[bool]) -> Graph:
                 zeros(a.type) if t is None else t
                 for t, a in zip(result, graph.outputs, strict=True)
             ]
-            graph.derived[key] = _finished(trace, filled, "tangent")
+            graph.derived[key] = silent(_finished(trace, filled, "tangent"))
     derived: Graph = graph.derived[key]
     return derived
 

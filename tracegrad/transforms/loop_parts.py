@@ -25,7 +25,7 @@ def trim(graph: Graph) -> Graph:
         rule = node.op.lowering
         if isinstance(rule, lowering.Region):
             read = [v in live for v in node.outputs]
-            if not any(read):
+            if read and not any(read):
                 # It is there for what it does, and keeps a result, by which it is known.
                 read[0] = True
             node = TRIMMED[rule.kind](node, read)

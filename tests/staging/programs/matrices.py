@@ -6,21 +6,6 @@ from __future__ import annotations
 import numpy as np
 
 
-def lu(A):
-    """LU factorization in place, without pivots; the log of the determinant and a sum."""
-    A = A + 3.0 * np.eye(len(A))
-    n = A.shape[0]
-    for k in range(n):
-        for i in range(k + 1, n):
-            A[i, k] /= A[k, k]
-            for j in range(k + 1, n):
-                A[i, j] -= A[i, k] * A[k, j]
-    s = 0.0
-    for k in range(n):
-        s += np.log(np.abs(A[k, k]))
-    return s + 0.1 * A[n - 1, 0]
-
-
 def pivoted_solve(A):
     """Gaussian elimination with partial pivots and back substitution."""
     A = A.copy()
@@ -48,22 +33,6 @@ def pivoted_solve(A):
     return np.sum(x**2)
 
 
-def cholesky(A):
-    A = A @ A.T + np.eye(len(A))
-    n = len(A)
-    L = np.zeros((n, n))
-    for i in range(n):
-        for j in range(i + 1):
-            s = A[i, j]
-            for k in range(j):
-                s -= L[i, k] * L[j, k]
-            if i == j:
-                L[i, j] = np.sqrt(s)
-            else:
-                L[i, j] = s / L[j, j]
-    return np.sum(L)
-
-
 def gram_schmidt(A):
     n, m = A.shape
     Q = np.empty((n, m))
@@ -84,15 +53,6 @@ def floyd_warshall(A):
                 if d[i, k] + d[k, j] < d[i, j]:
                     d[i, j] = d[i, k] + d[k, j]
     return np.sum(d)
-
-
-def gauss_seidel(A):
-    u = A.copy()
-    for sweep in range(3):
-        for i in range(1, u.shape[0] - 1):
-            for j in range(1, u.shape[1] - 1):
-                u[i, j] = 0.25 * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1])
-    return np.sum(u**2)
 
 
 def game_of_life(A):
@@ -124,20 +84,6 @@ def longest_path(A):
             left = best[i, j - 1] if j > 0 else 0.0
             best[i, j] = A[i, j] + max(up, left)
     return best[n - 1, m - 1]
-
-
-def red_black(A):
-    """Successive over-relaxation, red points before black ones."""
-    u = A.copy()
-    n = len(u)
-    for sweep in range(4):
-        for colour in range(2):
-            for i in range(1, n - 1):
-                for j in range(1, n - 1):
-                    if (i + j) % 2 == colour:
-                        new = 0.25 * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1])
-                        u[i, j] += 1.3 * (new - u[i, j])
-    return np.sum(u * u)
 
 
 def alternating_directions(A):
@@ -222,23 +168,16 @@ def householder(A):
 
 
 PROGRAMS = [
-    red_black,
     alternating_directions,
     conjugate_gradients,
     jacobi_rotations,
     householder,
-    lu,
     pivoted_solve,
-    cholesky,
     gram_schmidt,
     floyd_warshall,
-    gauss_seidel,
     game_of_life,
     longest_path,
 ]
 SMOOTH = [
-    red_black,
     conjugate_gradients,
-    lu,
-    cholesky,
 ]

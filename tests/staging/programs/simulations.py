@@ -8,19 +8,6 @@ import math
 import numpy as np
 
 
-def sorting_network(x):
-    """A sorting network (odd-even transposition)."""
-    a = x.copy()
-    n = len(a)
-    for step in range(n):
-        for i in range(step % 2, n - 1, 2):
-            low = min(a[i], a[i + 1])
-            high = max(a[i], a[i + 1])
-            a[i] = low
-            a[i + 1] = high
-    return np.dot(a, np.arange(1, n + 1) ** 2)
-
-
 def collisions(x):
     """Bodies on a line that exchange their velocities where they meet."""
     n = len(x)
@@ -270,7 +257,6 @@ def cubic(t, v):
 
 
 PROGRAMS = [
-    sorting_network,
     collisions,
     bisected_roots,
     limited_advection,

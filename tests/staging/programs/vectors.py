@@ -72,19 +72,6 @@ def durbin(x):
     return np.sum(y)
 
 
-def garch(x):
-    omega, alpha, beta = 0.1, 0.2, 0.7
-    h = np.zeros(len(x))
-    h[0] = 1.0
-    loss = 0.0
-    for t in range(1, len(x)):
-        h[t] = omega + alpha * x[t - 1] ** 2 + beta * h[t - 1]
-        if x[t] < 0:
-            h[t] += 0.1 * x[t] ** 2
-        loss += 0.5 * (math.log(h[t]) + x[t] ** 2 / h[t])
-    return loss
-
-
 def kalman(x):
     m, p = 0.0, 1.0
     q, r = 0.1, 0.5
@@ -98,39 +85,6 @@ def kalman(x):
         m = m + k * e
         p = (1.0 - k) * p
     return ll
-
-
-def viterbi(x):
-    n = len(x)
-    score = np.array([0.0, -1.0])
-    for t in range(n):
-        new = np.empty(2)
-        for j in range(2):
-            best = -1e30
-            for i in range(2):
-                v = score[i] + (0.5 if i == j else -0.5)
-                if v > best:
-                    best = v
-            new[j] = best - (x[t] - j) ** 2
-        score = new
-    return max(score[0], score[1])
-
-
-def american_option(x):
-    n, u, p = 8, 1.1, 0.55
-    s0 = 1.0 + 0.1 * x[0]
-    v = np.empty(n + 1)
-    for i in range(n + 1):
-        v[i] = max(1.05 - s0 * u ** (2 * i - n), 0.0)
-    for t in range(n - 1, -1, -1):
-        for i in range(t + 1):
-            hold = 0.99 * (p * v[i + 1] + (1 - p) * v[i])
-            now = 1.05 - s0 * u ** (2 * i - t)
-            if now > hold:
-                v[i] = now
-            else:
-                v[i] = hold
-    return v[0] * x[1]
 
 
 def ray_march(x):
@@ -195,23 +149,6 @@ def newton_line_search(x):
     return t
 
 
-def cubic_spline(x):
-    n = len(x)
-    m = np.zeros(n)
-    c = np.zeros(n)
-    d = np.zeros(n)
-    for i in range(1, n - 1):
-        w = 4.0 - c[i - 1]
-        c[i] = 1.0 / w
-        d[i] = (6.0 * (x[i + 1] - 2.0 * x[i] + x[i - 1]) - d[i - 1]) / w
-    for i in range(n - 2, 0, -1):
-        m[i] = d[i] - c[i] * m[i + 1]
-    s = 0.0
-    for i in range(n - 1):
-        s += 0.5 * (x[i] + x[i + 1]) - (m[i] + m[i + 1]) / 48.0
-    return s
-
-
 def fft(x):
     """The power of a discrete Fourier transform, iterated butterflies."""
     n = 8
@@ -244,19 +181,6 @@ def rnn(x):
         h = np.tanh(w @ h + v)
         out.append(h)
     return np.sum(np.stack(out) ** 2)
-
-
-def metropolis(x):
-    u = np.array([0.3, 0.8, 0.1, 0.6, 0.9, 0.2, 0.7])
-    z = np.array([0.2, -0.5, 0.9, -0.1, 0.4, -0.8, 0.3])
-    t, energy, s = x[0], (x[0] - x[1]) ** 2, 0.0
-    for k in range(7):
-        new = t + z[k]
-        e = (new - x[1]) ** 2
-        if e < energy or u[k] < math.exp(energy - e):
-            t, energy = new, e
-        s += t * t
-    return s
 
 
 def queue(x):
@@ -295,17 +219,12 @@ PROGRAMS = [
     insertion_sort,
     thomas,
     durbin,
-    garch,
     kalman,
-    viterbi,
-    american_option,
     ray_march,
     adaptive_quadrature,
     newton_line_search,
-    cubic_spline,
     fft,
     rnn,
-    metropolis,
     queue,
     bodies,
 ]
