@@ -42,6 +42,7 @@ EXAMPLES: dict[str, tuple[tuple[str, Maker], ...]] = {
         )
     ),
     "tg.bmm": (("x", lambda: np.ones((1, 2, 2))), ("y", lambda: np.ones((1, 2, 2)))),
+    "tg.debug_print": (("format", lambda: "text"),),
     "tg.cond": (
         ("predicate", lambda: True),
         ("true_function", fn_of(sine)),
