@@ -1,0 +1,362 @@
+"""How the values of one sparse derivative are computed, for arguments of one signature: in which
+places, by which method, by which compiled function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..compiled.jitted import jit
+from ..derivatives.forward import jvp
+from ..derivatives.reverse import vjp
+from ..derivatives.vmap import vmap
+from ..dtypes import is_differentiable
+from ..ir.evaluate import evaluate
+from ..ir.graph import Graph, Var
+from ..ir.trace import Trace
+from ..ops import concatenate, convert, reshape, stack, take
+from ..ops.places.gathering import add_at, put_at
+from ..tensor import Array
+from .colouring import Colours, colour_columns, colour_symmetric, seeds
+from .index_sets import count_limit
+from .patterns import Walk, pattern
+from .rules import numbers_of, size
+from .terms import Outside, Terms, first_terms
+
+METHODS = ("auto", "direct", "columns", "rows", "star")
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """Which entries there are: coordinates, counted from 0, in the order of the values."""
+
+    rows: np.ndarray
+    columns: np.ndarray
+    shape: tuple[int, int]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """`compute(inputs, *constants)` gives the values, after which there may be some that do not
+    count. `inputs` are those of the traced function and what it reads around it."""
+
+    structure: Structure
+    method: str
+    colours: int
+    """How many products it takes; 0 for direct values."""
+    compute: Callable[..., Any]
+    constants: tuple[Any, ...]
+    dtype: np.dtype[Any]
+    fixed: dict[int, np.ndarray]
+    """The inputs whose values decided where entries are, as they were."""
+    dense_at: tuple[str, ...]
+    """The operations of which more was assumed than is known, with their lines."""
+
+    def values(self, inputs: Sequence[Any]) -> Any:
+        """The values in the order of the structure."""
+        return self.compute(tuple(inputs), *self.constants)[: len(self.structure)]
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is asked for."""
+
+    order: str = "csr"
+    """Along rows ("csr", "coo") or along columns ("csc")."""
+    symmetric: bool = False
+    lower: bool = False
+    method: str = "auto"
+    limit: int = 2**25
+
+
+def make_plan(graph: Graph, wanted: Sequence[int], inputs: Sequence[Any], captured: int, wish: Wish) -> Plan:
+    """The plan for a graph by its inputs with the numbers `wanted`; those from number `captured` on
+    are what the function reads around it."""
+    known = [
+        v if k >= captured and isinstance(v, (np.ndarray, np.generic)) else None
+        for k, v in enumerate(inputs)
+    ]
+    if wish.method in ("auto", "direct"):
+        try:
+            return _direct(graph, wanted, inputs, known, wish)
+        except Outside as error:
+            if wish.method == "direct":
+                raise ValueError(
+                    f"method='direct': {error} is no elementwise operation, slice, gather or sum; "
+                    "method='auto' takes colours there"
+                ) from None
+    return _compressed(graph, wanted, inputs, known, wish)
+
+
+def dtype_of(graph: Graph) -> np.dtype[Any]:
+    """The dtype of the derivative."""
+    kinds = [a.type.dtype for a in graph.outputs if is_differentiable(a.type.dtype)]
+    return np.result_type(*kinds) if kinds else np.dtype(np.float64)
+
+
+def ordered(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int], order: str) -> np.ndarray:
+    """A key by which entries are sorted."""
+    m, n = shape
+    return columns * m + rows if order == "csc" else rows * n + columns
+
+
+def structure_of(keys: np.ndarray, shape: tuple[int, int], order: str) -> Structure:
+    """The coordinates of sorted keys."""
+    major, minor = np.divmod(keys, max(shape[0] if order == "csc" else shape[1], 1))
+    return Structure(*((minor, major) if order == "csc" else (major, minor)), shape)
+
+
+def _fixed(read: Sequence[int] | frozenset[int], inputs: Sequence[Any]) -> dict[int, np.ndarray]:
+    return {k: np.array(inputs[k]) for k in sorted(read)}
+
+
+# --- direct values --------------------------------------------------------------------------------
+
+
+def _direct(
+    graph: Graph, wanted: Sequence[int], inputs: Sequence[Any], known: Sequence[Any], wish: Wish
+) -> Plan:
+    counts = [size(graph.inputs[k].type.shape) for k in wanted]
+    shape = (sum(size(a.type.shape) for a in graph.outputs), sum(counts))
+    walk = Walk(shape[1], wish.limit)
+    numbers = [
+        None if v is None else walk.note(np.array(v), frozenset([k])) for k, v in enumerate(known)
+    ]
+    trace = Trace(f"{graph.name}_terms", graph.sizes)
+    with trace:
+        boxes = [Array(trace.input(v.type, v.name)) for v in graph.inputs]
+        start, first = 0, [[] for _ in boxes]
+        for k, count in zip(wanted, counts, strict=True):
+            first[k] = first_terms(boxes[k], start)
+            start += count
+        found, _, _ = Terms(walk).graph(graph, boxes, first, numbers)
+        terms = [
+            (row, t)
+            for row, mine, a in zip(_starts(graph), found, graph.outputs, strict=True)
+            if is_differentiable(a.type.dtype)
+            for t in mine
+        ]
+        coefficients, captures = trace.finish([t.coefficients for _, t in terms])
+    keys, kept = [], []
+    for row, t in terms:
+        rows = np.arange(t.columns.size) if t.rows is None else t.rows.reshape(-1)
+        columns = t.columns.reshape(-1)
+        there = (columns >= 0) & (rows >= 0)
+        rows = rows + row
+        if wish.lower:
+            there &= columns <= rows
+        keys.append(ordered(rows, columns, shape, wish.order))
+        kept.append(there)
+    count = sum(int(k.sum()) for k in kept)
+    count_limit(count, wish.limit, *shape)
+    every = np.concatenate([k[there] for k, there in zip(keys, kept, strict=True)] or [np.zeros(0, int)])
+    order, which = np.unique(every, return_inverse=True)
+    twice = len(order) < len(every)
+    dtype = dtype_of(graph)
+    compute, constants = _writer(
+        coefficients, captures, keys, kept, order, which, twice, dtype
+    )
+    return Plan(
+        structure_of(order, shape, wish.order),
+        "direct",
+        0,
+        compute,
+        constants,
+        dtype,
+        _fixed(walk.read, inputs),
+        (),
+    )
+
+
+def _starts(graph: Graph) -> list[int]:
+    """The row at which each output begins."""
+    sizes = [size(a.type.shape) for a in graph.outputs]
+    return [0, *np.cumsum(sizes).tolist()][:-1]
+
+
+def _writer(
+    graph: Graph,
+    captures: Sequence[Any],
+    keys: Sequence[np.ndarray],
+    kept: Sequence[np.ndarray],
+    order: np.ndarray,
+    which: np.ndarray,
+    twice: bool,
+    dtype: np.dtype[Any],
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """The function that writes the coefficients of a graph to their places: those that are
+    constants stand in a template that it begins with, all others are written over it, or added
+    where a place has several."""
+    graph = _unshaped(graph)
+    nnz, made = len(order), Walk(1, 1)
+    known = [*[None] * (len(graph.inputs) - len(captures)), *map(np.asarray, captures)]
+    fixed = made.graph(graph, [None] * len(known), known)[1]
+    template = np.zeros(nnz + 1, dtype)
+    groups: dict[Any, list[tuple[int, np.ndarray]]] = {}
+    first, spare = 0, False
+    for k, there in enumerate(kept):
+        count = int(there.sum())
+        place = np.full(len(there), nnz, np.int32 if nnz < 2**31 - 1 else np.int64)
+        place[there] = which[first : first + count]
+        first += count
+        if not count:
+            continue
+        value = fixed[k]
+        if value is not None:
+            with np.errstate(all="ignore"):
+                full = np.broadcast_to(value, graph.outputs[k].type.shape).reshape(-1)
+                np.add.at(template, place[there], full[there].astype(dtype))
+            continue
+        spare = spare or count < len(there)
+        shape = graph.outputs[k].type.shape
+        groups.setdefault(shape, []).append((k, place.reshape(shape)))
+    template = template if spare else template[:nnz]
+    numbers = [[k for k, _ in members] for members in groups.values()]
+    places = tuple(np.stack([p for _, p in members]) for members in groups.values())
+    write = add_at if twice else put_at
+
+    def values(inputs: Any, template: Any, places: Any) -> Any:
+        found = evaluate(graph, [*inputs, *captures])
+        out = template
+        for chosen, place in zip(numbers, places, strict=True):
+            parts = [convert(found[k], dtype) for k in chosen]
+            out = write(out, stack(parts, 0), [place], (0,), 0, (), not twice)
+        return out
+
+    return jit(values, checked=False), (template, places)
+
+
+def _unshaped(graph: Graph) -> Graph:
+    """The graph whose outputs have the shapes in which they are computed: C order is all that
+    counts."""
+    made = {v: n for n in graph.nodes for v in n.outputs}
+
+    def bare(a: Any) -> Any:
+        while isinstance(a, Var) and a in made and made[a].op.name == "reshape":
+            a = made[a].inputs[0]
+        return a
+
+    return graph.replace(outputs=tuple(map(bare, graph.outputs)))
+
+
+# --- by colours -----------------------------------------------------------------------------------
+
+
+def _compressed(
+    graph: Graph, wanted: Sequence[int], inputs: Sequence[Any], known: Sequence[Any], wish: Wish
+) -> Plan:
+    found, read, dense_at = pattern(graph, wanted, known, wish.limit)
+    dtype = dtype_of(graph)
+    if wish.symmetric:
+        found = (found + found.T).tocsr()
+        found.sort_indices()
+    method, colours = _coloured(found, graph, wanted, wish)
+    rows = np.repeat(np.arange(found.shape[0]), np.diff(found.indptr))
+    columns = found.indices.astype(np.int64)
+    place = colours.place
+    if wish.lower:
+        there = columns <= rows
+        rows, columns, place = rows[there], columns[there], place[there]
+    if wish.order == "csc":
+        order = np.argsort(ordered(rows, columns, found.shape, "csc"), kind="stable")
+        rows, columns, place = rows[order], columns[order], place[order]
+    types = [graph.inputs[k].type for k in wanted]
+    if method == "rows":
+        types = [a.type for a in graph.outputs]
+    directions, start = [], 0
+    every = seeds(colours, dtype)
+    for t in types:
+        count = size(t.shape)
+        part = every[:, start : start + count].reshape((colours.count, *map(int, t.shape)))
+        directions.append(part.astype(t.dtype))
+        start += count
+    function = _pulled if method == "rows" else _pushed
+    compute = (
+        jit(function(graph, tuple(wanted), colours.count, dtype), checked=False)
+        if len(rows) and colours.count
+        else (lambda inputs, seeds, place: np.zeros(len(place), dtype))
+    )
+    return Plan(
+        Structure(rows, columns, found.shape),
+        method,
+        colours.count,
+        compute,
+        (tuple(directions), place),
+        dtype,
+        _fixed(read, inputs),
+        dense_at,
+    )
+
+
+def _coloured(found: Any, graph: Graph, wanted: Sequence[int], wish: Wish) -> tuple[str, Colours]:
+    """The method and its colours: of rows and columns whichever takes fewer products."""
+    kinds = [graph.inputs[k].type.dtype.kind for k in wanted]
+    kinds += [a.type.dtype.kind for a in graph.outputs]
+    if wish.method == "star" or (wish.method == "auto" and wish.symmetric and "c" not in kinds):
+        return "star", colour_symmetric(found)
+    widest = int(np.diff(found.indptr).max(initial=0))
+    # No colouring of columns has fewer colours than a row has entries.
+    tallest = int(np.bincount(found.indices, minlength=1).max(initial=0))
+    real = all(k == "f" for k in kinds)
+    if wish.method == "rows" or (wish.method == "auto" and real and 2 * tallest < widest):
+        mirrored = found.T.tocsr()
+        mirrored.sort_indices()
+        made = colour_columns(mirrored)
+        m = found.shape[0]
+        rows = np.repeat(np.arange(m), np.diff(found.indptr))
+        place = made.colour[rows] * found.shape[1] + found.indices
+        return "rows", Colours(made.colour, made.count, place)
+    return "columns", colour_columns(found)
+
+
+def _pushed(graph: Graph, wanted: tuple[int, ...], count: int, dtype: Any) -> Callable[..., Any]:
+    """Entries from products with columns."""
+
+    def values(inputs: Any, seeds: Any, place: Any) -> Any:
+        chosen = [inputs[k] for k in wanted]
+
+        def push(*tangents: Any) -> list[Any]:
+            def run(*xs: Any) -> list[Any]:
+                return evaluate(graph, _replaced(inputs, wanted, xs))
+
+            return list(jvp(run, chosen, tangents)[1])
+
+        return _entries(vmap(push)(*seeds), count, dtype, place)
+
+    return values
+
+
+def _pulled(graph: Graph, wanted: tuple[int, ...], count: int, dtype: Any) -> Callable[..., Any]:
+    """Entries from products with rows."""
+
+    def values(inputs: Any, seeds: Any, place: Any) -> Any:
+        def run(*xs: Any) -> list[Any]:
+            return evaluate(graph, _replaced(inputs, wanted, xs))
+
+        _, pull = vjp(run, *[inputs[k] for k in wanted])
+        return _entries(vmap(lambda *cts: list(pull(list(cts))))(*seeds), count, dtype, place)
+
+    return values
+
+
+def _replaced(inputs: Sequence[Any], wanted: Sequence[int], xs: Sequence[Any]) -> list[Any]:
+    full = list(inputs)
+    for k, x in zip(wanted, xs, strict=True):
+        full[k] = x
+    return full
+
+
+def _entries(products: Sequence[Any], count: int, dtype: Any, place: Any) -> Any:
+    flat = [convert(reshape(p, (count, size(p.shape[1:]))), dtype) for p in products]
+    whole = flat[0] if len(flat) == 1 else concatenate(flat, 1)
+    return take(reshape(whole, (count * size(whole.shape[1:]),)), place)
+
+
+__all__ = ["METHODS", "Plan", "Structure", "Wish", "make_plan", "numbers_of", "sp"]
