@@ -84,6 +84,12 @@ if _typing.TYPE_CHECKING:
     from .faces.numpy.results import *  # noqa: F403
     from .picture import graph_picture
     from .runtime.threads import get_num_threads, set_num_threads
+    from .sparse.derivatives import (
+        hessian_of_lagrangian,
+        sparse_hessian,
+        sparse_jacobian,
+        sparsity,
+    )
     from .solvers.custom_root import custom_root
     from .solvers.implicit import linear_solve
     from .solvers.minimize import minimize
@@ -131,6 +137,12 @@ _FUNCTIONS = {
     "derivatives.vmap": ("vmap",),
     "interfaces.library": ("load",),
     "picture": ("graph_picture",),
+    "sparse.derivatives": (
+        "hessian_of_lagrangian",
+        "sparse_hessian",
+        "sparse_jacobian",
+        "sparsity",
+    ),
     "runtime.threads": ("get_num_threads", "set_num_threads"),
     "solvers.custom_root": ("custom_root",),
     "solvers.implicit": ("linear_solve",),
@@ -187,6 +199,7 @@ __all__ = [
     "grad",
     "graph_picture",
     "hessian",
+    "hessian_of_lagrangian",
     "hvp",
     "inference_mode",
     "int8",
@@ -217,6 +230,9 @@ __all__ = [
     "set_grad_enabled",
     "set_num_threads",
     "set_printoptions",
+    "sparse_hessian",
+    "sparse_jacobian",
+    "sparsity",
     "stop_gradient",
     "switch",
     "uint8",

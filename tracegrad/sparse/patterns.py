@@ -14,13 +14,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from .._codegen import lowering
 from ..dtypes import is_differentiable
-from ..ir.graph import Graph, Literal, Node, Var
+from ..ir.graph import Graph, Literal, Node
 from ..ir.loops import Loop
 from .index_sets import Sets, joined, union
-from .rules import BY_ZEROS, OWN, Given, dense, first_sets, numbers_of, size, through
+from .rules import BY_ZEROS, OWN, Given, dense, first_sets, grouped, numbers_of, size, through
 
 MOST_STEPS = 128
 """Loops of at most so many steps are followed step by step."""
@@ -225,9 +226,7 @@ def _any_step(found: Sets, stacked: Any, limit: int) -> Sets | None:
     numbers = numbers_of(stacked.type.shape)
     if not numbers.size:
         return None
-    from .rules import _groups
-
-    return found.combined(_groups(numbers.reshape(len(numbers), -1).T.copy(), len(found)), limit)
+    return found.combined(grouped(numbers.reshape(len(numbers), -1).T.copy(), len(found)), limit)
 
 
 def _same(a: Sets | None, b: Sets | None, limit: int) -> bool:
@@ -265,4 +264,29 @@ def pattern(
     return rows, frozenset(walk.read), tuple(walk.dense_at)
 
 
-__all__ = ["Var", "pattern"]
+class Pattern(sp.csr_array):
+    """A boolean sparse array: where a derivative may have entries."""
+
+    method = ""
+    """How values are computed; see `sparse_jacobian`."""
+    colours = 0
+    """In how many products with vectors; 0: in none."""
+    dense_at: tuple[str, ...] = ()
+    """The operations of which more was assumed than is known, with their lines."""
+
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw it with Matplotlib, into axes or new ones; `options` are those of `Axes.spy`. The
+        axes."""
+        if ax is None:
+            from matplotlib import pyplot
+
+            ax = pyplot.figure().add_subplot()
+        m, n = self.shape
+        ax.spy(self, **{"markersize": max(0.5, min(8.0, 200 / max(m, n, 1))), **options})
+        share = self.nnz / max(m * n, 1)
+        how = f"{self.method}, {self.colours} colours" if self.colours else self.method
+        ax.set_title(f"{m:,} x {n:,}, {self.nnz:,} entries ({share:.2%}), {how}")
+        return ax
+
+
+__all__ = ["Pattern", "Walk", "pattern"]

@@ -3,6 +3,7 @@ places, by which method, by which compiled function."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ from ..ir.trace import Trace
 from ..ops import concatenate, convert, reshape, stack, take
 from ..ops.places.gathering import add_at, put_at
 from ..tensor import Array
+from ..transforms.rewrite import remove_dead
 from .colouring import Colours, colour_columns, colour_symmetric, seeds
 from .index_sets import count_limit
 from .patterns import Walk, pattern
@@ -37,9 +39,29 @@ class Structure:
     rows: np.ndarray
     columns: np.ndarray
     shape: tuple[int, int]
+    order: str = "csr"
+    """Sorted by rows ("csr", "coo") or by columns ("csc")."""
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @functools.cached_property
+    def starts(self) -> np.ndarray:
+        """Where each row (column) begins."""
+        by_columns = self.order == "csc"
+        major, count = (self.columns, self.shape[1]) if by_columns else (self.rows, self.shape[0])
+        return np.append(0, np.cumsum(np.bincount(major, minlength=count))).astype(major.dtype)
+
+    def matrix(self, values: Any, format: str) -> Any:
+        """The sparse array with these values; its arrays are its own."""
+        if format == "coo":
+            return sp.coo_array((values, (self.rows.copy(), self.columns.copy())), self.shape)
+        by_columns = format == "csc"
+        kind = sp.csc_array if by_columns else sp.csr_array
+        minor = self.rows if by_columns else self.columns
+        made = kind((values, minor.copy(), self.starts.copy()), shape=self.shape)
+        made.has_canonical_format = True
+        return made
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +101,7 @@ class Wish:
 def make_plan(graph: Graph, wanted: Sequence[int], inputs: Sequence[Any], captured: int, wish: Wish) -> Plan:
     """The plan for a graph by its inputs with the numbers `wanted`; those from number `captured` on
     are what the function reads around it."""
+    graph = remove_dead(graph)
     known = [
         v if k >= captured and isinstance(v, (np.ndarray, np.generic)) else None
         for k, v in enumerate(inputs)
@@ -110,7 +133,12 @@ def ordered(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int], order
 def structure_of(keys: np.ndarray, shape: tuple[int, int], order: str) -> Structure:
     """The coordinates of sorted keys."""
     major, minor = np.divmod(keys, max(shape[0] if order == "csc" else shape[1], 1))
-    return Structure(*((minor, major) if order == "csc" else (major, minor)), shape)
+    return _structure(*((minor, major) if order == "csc" else (major, minor)), shape, order)
+
+
+def _structure(rows: Any, columns: Any, shape: tuple[int, int], order: str) -> Structure:
+    kind = np.int32 if max(len(rows), *shape) < 2**31 else np.int64
+    return Structure(rows.astype(kind), columns.astype(kind), shape, order)
 
 
 def _fixed(read: Sequence[int] | frozenset[int], inputs: Sequence[Any]) -> dict[int, np.ndarray]:
@@ -284,7 +312,7 @@ def _compressed(
         else (lambda inputs, seeds, place: np.zeros(len(place), dtype))
     )
     return Plan(
-        Structure(rows, columns, found.shape),
+        _structure(rows, columns, found.shape, wish.order),
         method,
         colours.count,
         compute,

@@ -157,10 +157,10 @@ def reduced(given: Given) -> Found:
     numbers = numbers_of(given.node.inputs[0].type.shape)
     rest = [k for k in range(numbers.ndim) if k not in axes]
     groups = numbers.transpose(*rest, *axes).reshape(size(given.out.shape), -1)
-    return [found.combined(_groups(groups, len(found)), given.limit)]
+    return [found.combined(grouped(groups, len(found)), given.limit)]
 
 
-def _groups(groups: np.ndarray, count: int) -> Any:
+def grouped(groups: np.ndarray, count: int) -> Any:
     """The rows of an array of numbers as those of a sparse matrix."""
     rows, each = groups.shape
     return sp.csr_array(
@@ -195,7 +195,7 @@ def along(given: Given) -> Found:
 
 def _per_lane(found: Sets, lanes: np.ndarray, given: Given) -> Sets:
     """All elements of a lane for each one."""
-    every = found.combined(_groups(lanes, len(found)), given.limit)
+    every = found.combined(grouped(lanes, len(found)), given.limit)
     lane = np.empty(lanes.size, np.int64)
     lane[lanes.reshape(-1)] = np.repeat(np.arange(len(lanes)), lanes.shape[1])
     return every.take(lane)
@@ -224,7 +224,7 @@ def _factor(given: Given, k: int) -> Sets | None:
     lanes = numbers if k == 0 else np.swapaxes(numbers, -1, -2)
     if not lanes.shape[-1]:
         return None
-    sums = found.combined(_groups(lanes.reshape(-1, lanes.shape[-1]), len(found)), given.limit)
+    sums = found.combined(grouped(lanes.reshape(-1, lanes.shape[-1]), len(found)), given.limit)
     places = numbers_of(lanes.shape[:-1])
     places = places[..., :, None] if k == 0 else places[..., None, :]
     return sums.take(np.broadcast_to(places, out))
@@ -290,4 +290,14 @@ def through(given: Given) -> Found:
     ]
 
 
-__all__ = ["Given", "first_sets", "size", "through"]
+__all__ = [
+    "BY_ZEROS",
+    "OWN",
+    "Given",
+    "dense",
+    "first_sets",
+    "grouped",
+    "numbers_of",
+    "size",
+    "through",
+]

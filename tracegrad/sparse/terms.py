@@ -180,18 +180,18 @@ class Terms:
         shape = tuple(node.outputs[0].type.shape)
         own = tuple(node.inputs[k].type.shape)
         assert term.rows is not None
-        if size(own) != size(shape):
+        if own != shape and size(own) != size(shape):
             raise Outside(f"{node.op.name} that repeats a sum")
         rows = np.maximum(term.rows, 0)
 
         def at(x: Any, of: Any) -> Any:
-            if not getattr(x, "shape", ()):
+            if not shape or not tuple(of):
                 return x
             full = x if tuple(of) == shape else broadcast_to(x, shape)
             return take(reshape(full, (size(shape),)), rows)
 
         values = [at(x, a.type.shape) for x, a in zip(inputs, node.inputs, strict=True)]
-        results = [at(o, shape) for o in outs]
+        results = [broadcast_to(at(o, shape), rows.shape) for o in outs]
         tangents = [term.coefficients if j == k else None for j in range(len(inputs))]
         (t,) = node.op.jvp(tangents, values, results, **node.params)  # type: ignore[misc]
         if t is None:

@@ -1,0 +1,76 @@
+"""Over the whole table of operations: no entry of a Jacobian is missed by its pattern, and the
+values are those of the dense one, by each method. Nothing is compiled."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracegrad as tg
+from tests.cases import Case
+from tests.checks import as_tuple, floating
+from tests.ops.test_ops import CASES, rng_for
+from tracegrad.errors import TracegradError
+from tracegrad.sparse.plan import Wish, make_plan
+
+DIFFERENTIABLE = [c for c in CASES if c.order >= 1]
+PARTS = 12
+
+
+def dense(case: Case, arrays: tuple[Any, ...], wrt: list[int]) -> np.ndarray:
+    """All results one behind the other, by all arguments."""
+
+    def run(*chosen: Any) -> tuple[Any, ...]:
+        full = list(arrays)
+        for k, x in zip(wrt, chosen, strict=True):
+            full[k] = x
+        found: tuple[Any, ...] = as_tuple(case.function(*full))
+        return found
+
+    chosen = [arrays[k] for k in wrt]
+    try:
+        found = tg.jacobian(run, tuple(range(len(wrt))), mode="forward")(*chosen)
+    except TracegradError:
+        found = tg.jacobian(run, tuple(range(len(wrt))), mode="reverse")(*chosen)
+    rows = []
+    for o, blocks in zip(run(*chosen), found, strict=True):
+        shapes = [(np.size(o), np.size(x)) for x in chosen]
+        rows.append(
+            np.hstack([np.reshape(b, s) for b, s in zip(blocks, shapes, strict=True)])
+        )
+    return np.vstack(rows)
+
+
+def check(case: Case) -> None:
+    arrays = case.inputs(rng_for(case))
+    wrt = floating(arrays, case.wrt)
+    entry, leaves = tg.jit(case.function)._alone_for(arrays, {}, False)
+    captured = entry.captured()
+    assert captured is not None
+    inputs = [*leaves, *captured]
+    wanted = dense(case, arrays, wrt)
+    for method in ("auto", "columns"):
+        plan = make_plan(entry.graph, wrt, inputs, len(leaves), Wish(method=method, limit=10**7))
+        s = plan.structure
+        assert s.shape == wanted.shape, case.name
+        covered = np.zeros(s.shape, bool)
+        covered[s.rows, s.columns] = True
+        assert not (wanted[~covered] != 0).any(), f"{case.name}: entries are missed"
+        if method == plan.method == "columns" and len(s) > 400:
+            continue
+        run = getattr(plan.compute, "function", plan.compute)
+        found = np.asarray(run(tuple(inputs), *plan.constants))[: len(s)]
+        np.testing.assert_allclose(
+            found, wanted[s.rows, s.columns], rtol=1e-9, atol=1e-12, err_msg=case.name
+        )
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_no_entry_is_missed(part: int) -> None:
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore", RuntimeWarning)
+        for case in DIFFERENTIABLE[part::PARTS]:
+            check(case)

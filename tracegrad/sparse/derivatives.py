@@ -1,0 +1,432 @@
+"""`sparse_jacobian`, `sparse_hessian`, `hessian_of_lagrangian`, `sparsity`: what a user calls."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..checks import argument_numbers, describe, flag
+from ..compiled.jitted import Jitted, jit
+from ..derivatives.reverse import Inputs, grad
+from ..dtypes import is_differentiable
+from ..errors import DTypeError, ShapeError, TracegradError
+from ..ops import sum as total
+from ..tensor import Boxed
+from ..tree import flatten, unflatten
+from .index_sets import DEFAULT_LIMIT
+from .patterns import Pattern
+from .plan import METHODS, Plan, Structure, Wish, make_plan
+from .rules import size
+
+FORMATS = ("csr", "csc", "coo")
+Function = Callable[..., Any]
+
+
+class _Kept:
+    """What is kept of one signature."""
+
+    def __init__(self, entry: Any, plan: Plan, wanted: list[int], given: Inputs) -> None:
+        self.entry, self.plan, self.wanted = entry, plan, wanted
+        self.tree = given.tree
+        self.handed = False
+        """Whether the user has the structure."""
+
+    def inputs(self, leaves: list[Any]) -> list[Any] | None:
+        """What the graph takes; None where it holds no more."""
+        entry = self.entry
+        if entry.facts and not entry.holds():
+            return None
+        if not entry.places:
+            return leaves
+        captured = entry.captured()
+        if captured is None or (entry.contents and entry.outdated(captured)):
+            return None
+        inputs = [*leaves, *captured]
+        for k, old in self.plan.fixed.items():
+            if not np.array_equal(np.asarray(inputs[k]), old):
+                return None
+        return inputs
+
+
+class SparseDerivative:
+    """What `sparse_jacobian` and `sparse_hessian` return: call it for the matrix."""
+
+    def __init__(
+        self,
+        function: Jitted,
+        argnums: int | tuple[int, ...],
+        format: str,
+        wish: Wish,
+        who: str,
+        like: Any = None,
+    ) -> None:
+        self.function, self.argnums, self.format, self.wish = function, argnums, format, wish
+        self.who = who
+        self._kept: dict[Any, _Kept] = {}
+        self.__name__ = f"{who}_{getattr(like or function, '__name__', 'function')}"
+        self.__wrapped__ = like or function
+        self.__doc__ = getattr(like or function, "__doc__", None)
+
+    def __repr__(self) -> str:
+        return f"<{self.who} of {getattr(self.__wrapped__, '__name__', self.__wrapped__)}>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The matrix at these arguments, a sparse array of SciPy's in the chosen format. Trees of
+        results and arguments give trees of blocks, results outside."""
+        kept, inputs = self._find(args, kwargs)
+        values = kept.plan.values(inputs)
+        return self._blocks(kept, kept.plan.structure.matrix(values, self.format))
+
+    def structure(self, *args: Any, **kwargs: Any) -> Structure:
+        """The `rows` and `columns` of the entries, in the order of `values`: those of all results
+        and all arguments one behind the other, in C order."""
+        kept, _ = self._find(args, kwargs)
+        kept.handed = True
+        return kept.plan.structure
+
+    def values(self, *args: Any, out: np.ndarray | None = None, **kwargs: Any) -> np.ndarray:
+        """The values in the order of `structure`, into `out` where that is given.
+
+        Raises TracegradError where the entries are no more those that `structure` gave for such
+        arguments, and ValueError where `out` is no contiguous vector for them.
+        """
+        kept, inputs = self._find(args, kwargs, asked=True)
+        plan = kept.plan
+        if out is None:
+            found: np.ndarray = plan.values(inputs)
+            return found
+        if not isinstance(out, np.ndarray) or out.shape != (len(plan.structure),):
+            raise ValueError(
+                f"values: out is {describe(out)}; it must be a vector of "
+                f"{len(plan.structure)} numbers, one for each entry"
+            )
+        if out.dtype != plan.dtype:
+            raise DTypeError(f"values: out has dtype {out.dtype}, the derivative has {plan.dtype}")
+        out[...] = plan.values(inputs)
+        return out
+
+    def pattern(self, *args: Any, **kwargs: Any) -> Any:
+        """Which entries there are, as `tg.sparsity` gives them."""
+        kept, _ = self._find(args, kwargs)
+        plan = kept.plan
+        ones = np.ones(len(plan.structure), np.bool_)
+        matrix = plan.structure.matrix(ones, self.format)
+
+        def shown(block: Any) -> Pattern:
+            made = Pattern(block)
+            made.method, made.colours, made.dense_at = plan.method, plan.colours, plan.dense_at
+            return made
+
+        return self._blocks(kept, matrix, shown)
+
+    def method(self, *args: Any, **kwargs: Any) -> str:
+        """How values are computed: "direct", or "columns", "rows" or "star" for what is coloured."""
+        return self._find(args, kwargs)[0].plan.method
+
+    def colours(self, *args: Any, **kwargs: Any) -> int:
+        """How many products with vectors it takes; 0 for direct values."""
+        return self._find(args, kwargs)[0].plan.colours
+
+    def njit(self, *args: Any, **kwargs: Any) -> Any:
+        """`values` for arguments of these dtypes and sizes as a Numba dispatcher, to be called in
+        your own `@njit` code with the leaves of the arguments. What the function reads around it
+        is copied now."""
+        kept, inputs = self._find(args, kwargs)
+        plan, count = kept.plan, len(flatten((args, kwargs))[0])
+        around = [np.array(x) for x in inputs[count:]]
+
+        def values(*leaves: Any) -> Any:
+            return plan.values([*leaves, *around])
+
+        return jit(values, checked=False).njit(*inputs[:count], captures="freeze")
+
+    # --- signatures -------------------------------------------------------------------------------
+
+    def _find(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], asked: bool = False
+    ) -> tuple[_Kept, list[Any]]:
+        """What is kept of a signature, and the inputs of its graph."""
+        leaves, spec = flatten((args, kwargs))
+        for k, x in enumerate(leaves):
+            if isinstance(x, Boxed):
+                leaves[k] = self._plain(x)
+        key = (spec, *[(x.shape, x.dtype) if hasattr(x, "dtype") else type(x) for x in leaves])
+        kept = self._kept.get(key)
+        if kept is not None:
+            inputs = kept.inputs(leaves)
+            if inputs is not None:
+                return kept, inputs
+        made, inputs = self._make(args, kwargs, leaves, spec, kept)
+        if kept is not None and kept.handed:
+            old, new = kept.plan.structure, made.plan.structure
+            same = np.array_equal(old.rows, new.rows) and np.array_equal(old.columns, new.columns)
+            if not same and asked:
+                raise TracegradError(
+                    f"values: the entries of {self!r} changed since its structure was taken "
+                    f"({len(old)} then, {len(new)} now): something that the function reads around "
+                    "it changed. Call structure again."
+                )
+            made.handed = same
+        self._kept[key] = made
+        return made, inputs
+
+    def _plain(self, x: Boxed) -> Any:
+        data = x.detach()._data if hasattr(x, "detach") else x._data
+        if not isinstance(data, (np.ndarray, np.generic)):
+            raise TracegradError(
+                f"{self.who}: an argument is a traced value, or lies on a device. The matrix is "
+                "made outside of compiled functions; inside, take products (tg.jvp, tg.vjp)."
+            )
+        return data
+
+    def _make(
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        leaves: list[Any],
+        spec: Any,
+        old: _Kept | None,
+    ) -> tuple[_Kept, list[Any]]:
+        given = Inputs(args, self.argnums, self.who)
+        if not given.originals:
+            raise ValueError(f"{self.who}: the arguments to differentiate hold no arrays")
+        args, kwargs = unflatten(spec, leaves)
+        starts = np.cumsum([0, *[len(flatten(a)[0]) for a in args]])
+        wanted = [k for n in given.numbers for k in range(starts[n], starts[n + 1])]
+        entry, found = self.function._alone_for(args, kwargs, False)
+        captured = entry.captured()
+        if captured is None or entry.outdated(captured):
+            entry = entry.again()
+            captured = entry.captured()
+        traced = entry.traced
+        if traced.writes or entry.changes or entry.stored or traced.generators:
+            raise TracegradError(
+                f"{self.who}: {self.function.__name__} writes to its arguments, draws random "
+                "numbers or changes what is around it; return new values instead"
+            )
+        inputs = [*found, *(captured or traced.captures)]
+        kept_in = [a for a in entry.graph.outputs if is_differentiable(a.type.dtype)]
+        if not kept_in and entry.graph.outputs:
+            raise DTypeError(
+                f"{self.who}: the function returns no floating-point or complex numbers"
+            )
+        plan = make_plan(entry.graph, wanted, inputs, len(leaves), self.wish)
+        return _Kept(entry, plan, wanted, given), inputs
+
+    # --- matrices ---------------------------------------------------------------------------------
+
+    def _blocks(self, kept: _Kept, matrix: Any, shown: Any = lambda block: block) -> Any:
+        """The matrix, or the tree of its blocks."""
+        graph, traced = kept.entry.graph, kept.entry.traced
+        heights = [size(a.type.shape) for a in graph.outputs]
+        widths = [size(graph.inputs[k].type.shape) for k in kept.wanted]
+        if len(heights) == len(widths) == 1:
+            return unflatten(traced.out_spec, [kept.tree([shown(matrix)])])
+        by_rows = sp.csr_array(matrix)
+        bottoms, rights = np.cumsum([0, *heights]), np.cumsum([0, *widths])
+        rows = []
+        for a, b in itertools.pairwise(bottoms):
+            part = by_rows[a:b]
+            blocks = [part[:, c:d].asformat(self.format) for c, d in itertools.pairwise(rights)]
+            rows.append(kept.tree([shown(block) for block in blocks]))
+        return unflatten(traced.out_spec, rows)
+
+
+def _checked(function: Any, format: str, method: str, limit: Any, who: str) -> None:
+    if isinstance(function, SparseDerivative) or not callable(function):
+        raise TypeError(f"{who} expects a function, got {type(function).__name__}")
+    if not isinstance(format, str) or format not in FORMATS:
+        raise ValueError(f"{who}: format is one of {', '.join(FORMATS)}, not {format!r:.60}")
+    if not isinstance(method, str) or method not in METHODS:
+        raise ValueError(f"{who}: method is one of {', '.join(METHODS)}, not {method!r:.60}")
+    if isinstance(limit, bool) or not isinstance(limit, (int, np.integer)) or limit < 0:
+        raise ValueError(f"{who}: limit is {describe(limit)}; it must be a number of entries")
+
+
+def _numbers(argnums: Any, who: str) -> Any:
+    found = argument_numbers(argnums, who)
+    return found if isinstance(found, tuple) else int(found)
+
+
+def _compiled(function: Function, who: str) -> Jitted:
+    made = function if isinstance(function, Jitted) else jit(function)
+    if made.static_argnames:
+        raise TracegradError(
+            f"{who}: {made.__name__} has static arguments ({', '.join(made.static_argnames)}); "
+            "give a function that has them already (functools.partial)"
+        )
+    return made
+
+
+def sparse_jacobian(
+    function: Function,
+    argnums: int | Sequence[int] = 0,
+    format: str = "csr",
+    method: str = "auto",
+    limit: int = DEFAULT_LIMIT,
+) -> SparseDerivative:
+    """The Jacobian as a sparse matrix, whose pattern is found by itself: a row for each element of
+    the result and a column for each element of the argument, both in C order.
+
+    argnums     the arguments to differentiate by (floating or complex dtypes)
+    format      "csr", "csc" or "coo": the class of the matrix, and the order of its values, which
+                are sorted by rows ("csc": by columns), each place once
+    method      "direct": one compiled function writes each entry to its place, where the function
+                is made of elementwise operations, slices, shifts, gathers and sums; "columns" or
+                "rows": products with sums of unit vectors, one for each colour; "auto"
+    limit       how many entries the pattern may have; a TracegradError says how many there would be
+
+    The result is called for the matrix; `structure(x)` gives the coordinates, `values(x, out=)`
+    the values alone, `njit(x)` these for `@njit` code, `pattern(x)` what `tg.sparsity` gives. Trees
+    of arguments and results give trees of matrices, results outside. The pattern holds for all
+    values of the arguments of one size; it is found, and code compiled, at the first call.
+
+    Colouring: Curtis, Powell and Reid, IMA Journal of Applied Mathematics 13 (1974).
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> J = tg.sparse_jacobian(lambda x: x[1:] * x[:-1])
+    >>> print(J(np.array([1.0, 2.0, 3.0])).toarray())
+    [[2. 1. 0.]
+     [0. 3. 2.]]
+    """
+    who = "sparse_jacobian"
+    _checked(function, format, method, limit, who)
+    if method == "star":
+        raise ValueError(f"{who}: star colouring is for Hessians, which are symmetric")
+    wish = Wish(format, method=method, limit=int(limit))
+    return SparseDerivative(
+        _compiled(function, who), _numbers(argnums, who), format, wish, who, function
+    )
+
+
+def sparse_hessian(
+    function: Function,
+    argnums: int | Sequence[int] = 0,
+    lower: bool = False,
+    format: str = "csr",
+    method: str = "auto",
+    limit: int = DEFAULT_LIMIT,
+) -> SparseDerivative:
+    """The Hessian of a function with one real scalar result as a sparse matrix; with `lower` its
+    lower triangle with the diagonal, as solvers take it.
+
+    What is said of `sparse_jacobian` holds for it. `method` may be "star": star colouring
+    (Gebremedhin, Manne and Pothen, SIAM Review 47, 2005), which finds each entry or its mirror; it
+    is what "auto" takes where values cannot be written directly.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> H = tg.sparse_hessian(lambda x: np.sum((x[1:] - x[:-1] ** 2) ** 2))
+    >>> print(H(np.array([1.0, 2.0, 3.0])).toarray())
+    [[ 4. -4.  0.]
+     [-4. 38. -8.]
+     [ 0. -8.  2.]]
+    """
+    who = "sparse_hessian"
+    _checked(function, format, method, limit, who)
+    if method == "rows":
+        raise ValueError(f"{who}: the rows of a Hessian are its columns; take method='columns'")
+    numbers = _numbers(argnums, who)
+    wish = Wish(format, True, flag("lower", lower), method, int(limit))
+    gradient = grad(_compiled(function, who), numbers)
+    return SparseDerivative(gradient, numbers, format, wish, who, function)  # type: ignore[arg-type]
+
+
+def hessian_of_lagrangian(
+    function: Function,
+    constraints: Function,
+    lower: bool = False,
+    format: str = "csr",
+    method: str = "auto",
+    limit: int = DEFAULT_LIMIT,
+) -> SparseDerivative:
+    """The Hessian by x of `sigma * f(x) + sum(lam * g(x))` as a sparse matrix, a function of
+    `(x, lam, sigma)`: what interior point methods ask for.
+
+    `lam` has the structure and shapes of what the constraints give, `sigma` is a number. Options
+    and result are those of `sparse_hessian`.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> H = tg.hessian_of_lagrangian(lambda x: np.sum(x**2), lambda x: x[1:] * x[:-1])
+    >>> print(H(np.ones(3), np.array([5.0, 7.0]), 1.0).toarray())
+    [[2. 5. 0.]
+     [5. 2. 7.]
+     [0. 7. 2.]]
+    """
+    who = "hessian_of_lagrangian"
+    for f in (function, constraints):
+        _checked(f, format, method, limit, who)
+
+    def lagrangian(x: Any, lam: Any, sigma: Any) -> Any:
+        made = sigma * function(x)
+        (found, spec), (weights, other) = flatten(constraints(x)), flatten(lam)
+        if spec != other:
+            raise ValueError(
+                f"{who}: lam has the structure {other}, the constraints give {spec}"
+            )
+        for g, w in zip(found, weights, strict=True):
+            if np.shape(g) != np.shape(w):
+                raise ShapeError(
+                    f"{who}: lam has the shape {np.shape(w)} where the constraints give "
+                    f"{np.shape(g)}"
+                )
+            made = made + total(w * g)
+        return made
+
+    made = sparse_hessian(lagrangian, 0, lower, format, method, limit)
+    made.who = who
+    return made
+
+
+def sparsity(
+    function: Function,
+    argnums: int | Sequence[int] = 0,
+    of: str = "jacobian",
+    limit: int = DEFAULT_LIMIT,
+) -> Function:
+    """The pattern alone of the Jacobian, or (`of="hessian"`) of the Hessian: a function that gives
+    a boolean sparse array of SciPy's, and trees of these as `sparse_jacobian` does.
+
+    It holds for all values of the arguments of these sizes: an entry that is missing is zero
+    everywhere. It may have more entries than are needed, where something is moved to a place that
+    is computed, and of operations on whole matrices; `dense_at` of the array names these
+    operations. `colours` says in how many products with vectors the derivative is found (0: in
+    none), `method` how, and `plot()` draws it.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> print(tg.sparsity(np.diff)(np.ones(4)).toarray().astype(int))
+    [[1 1 0 0]
+     [0 1 1 0]
+     [0 0 1 1]]
+    """
+    if not isinstance(of, str) or of not in ("jacobian", "hessian"):
+        raise ValueError(f"sparsity: of is 'jacobian' or 'hessian', not {of!r:.60}")
+    if of == "jacobian":
+        made = sparse_jacobian(function, argnums, limit=limit)
+    else:
+        made = sparse_hessian(function, argnums, limit=limit)
+    made.who = "sparsity"
+
+    @functools.wraps(function, updated=())
+    def pattern(*args: Any, **kwargs: Any) -> Any:
+        return made.pattern(*args, **kwargs)
+
+    return pattern
+
+
+__all__ = [
+    "Pattern",
+    "SparseDerivative",
+    "hessian_of_lagrangian",
+    "sparse_hessian",
+    "sparse_jacobian",
+    "sparsity",
+]
