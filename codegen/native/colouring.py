@@ -52,7 +52,7 @@ def star(starts: Any, others: Any, order: Any) -> Any:  # pragma: no cover - com
                 taken[colours[w]] = v
             for b in range(starts[w], starts[w + 1]):
                 x = others[b]
-                if x == v or x == w or colours[x] < 0:
+                if x == v or x == w or colours[x] < 0:  # noqa: SIM109
                     continue
                 if colours[w] < 0:
                     taken[colours[x]] = v

@@ -21,7 +21,7 @@ class Colours(NamedTuple):
     `place` is `colour * rows + row` of the products, one behind the other."""
 
     colour: np.ndarray
-    count: int
+    number: int
     place: np.ndarray
 
 
@@ -77,7 +77,7 @@ def _count(colour: np.ndarray) -> int:
 
 def seeds(colours: Colours, dtype: Any) -> np.ndarray:
     """The sums of unit vectors, a row for each colour."""
-    made = np.zeros((colours.count, len(colours.colour)), dtype)
+    made = np.zeros((colours.number, len(colours.colour)), dtype)
     made[colours.colour, np.arange(len(colours.colour))] = 1
     return made
 

@@ -41,12 +41,12 @@ class _Kept:
         entry = self.entry
         if entry.facts and not entry.holds():
             return None
-        if not entry.places:
-            return leaves
-        captured = entry.captured()
-        if captured is None or (entry.contents and entry.outdated(captured)):
-            return None
-        inputs = [*leaves, *captured]
+        inputs = leaves
+        if entry.places:
+            captured = entry.captured()
+            if captured is None or (entry.contents and entry.outdated(captured)):
+                return None
+            inputs = [*leaves, *captured]
         for k, old in self.plan.fixed.items():
             if not np.array_equal(np.asarray(inputs[k]), old):
                 return None
@@ -98,8 +98,7 @@ class SparseDerivative:
         kept, inputs = self._find(args, kwargs, asked=True)
         plan = kept.plan
         if out is None:
-            found: np.ndarray = plan.values(inputs)
-            return found
+            return plan.values(inputs)
         if not isinstance(out, np.ndarray) or out.shape != (len(plan.structure),):
             raise ValueError(
                 f"values: out is {describe(out)}; it must be a vector of "
@@ -107,8 +106,7 @@ class SparseDerivative:
             )
         if out.dtype != plan.dtype:
             raise DTypeError(f"values: out has dtype {out.dtype}, the derivative has {plan.dtype}")
-        out[...] = plan.values(inputs)
-        return out
+        return plan.values(inputs, out)
 
     def pattern(self, *args: Any, **kwargs: Any) -> Any:
         """Which entries there are, as `tg.sparsity` gives them."""
@@ -125,7 +123,7 @@ class SparseDerivative:
         return self._blocks(kept, matrix, shown)
 
     def method(self, *args: Any, **kwargs: Any) -> str:
-        """How values are computed: "direct", or "columns", "rows" or "star" for what is coloured."""
+        """How values are computed: "direct", or by colours of "columns", of "rows", or "star"."""
         return self._find(args, kwargs)[0].plan.method
 
     def colours(self, *args: Any, **kwargs: Any) -> int:
@@ -137,13 +135,7 @@ class SparseDerivative:
         your own `@njit` code with the leaves of the arguments. What the function reads around it
         is copied now."""
         kept, inputs = self._find(args, kwargs)
-        plan, count = kept.plan, len(flatten((args, kwargs))[0])
-        around = [np.array(x) for x in inputs[count:]]
-
-        def values(*leaves: Any) -> Any:
-            return plan.values([*leaves, *around])
-
-        return jit(values, checked=False).njit(*inputs[:count], captures="freeze")
+        return kept.plan.njit(inputs, len(flatten((args, kwargs))[0]))
 
     # --- signatures -------------------------------------------------------------------------------
 
@@ -232,9 +224,13 @@ class SparseDerivative:
         rows = []
         for a, b in itertools.pairwise(bottoms):
             part = by_rows[a:b]
-            blocks = [part[:, c:d].asformat(self.format) for c, d in itertools.pairwise(rights)]
+            blocks = [_as(part[:, c:d], self.format) for c, d in itertools.pairwise(rights)]
             rows.append(kept.tree([shown(block) for block in blocks]))
         return unflatten(traced.out_spec, rows)
+
+
+def _as(matrix: Any, format: str) -> Any:
+    return matrix.asformat(format)
 
 
 def _checked(function: Any, format: str, method: str, limit: Any, who: str) -> None:
@@ -368,9 +364,7 @@ def hessian_of_lagrangian(
         made = sigma * function(x)
         (found, spec), (weights, other) = flatten(constraints(x)), flatten(lam)
         if spec != other:
-            raise ValueError(
-                f"{who}: lam has the structure {other}, the constraints give {spec}"
-            )
+            raise ValueError(f"{who}: lam has the structure {other}, the constraints give {spec}")
         for g, w in zip(found, weights, strict=True):
             if np.shape(g) != np.shape(w):
                 raise ShapeError(

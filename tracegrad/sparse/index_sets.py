@@ -86,7 +86,9 @@ class Sets:
 
     def is_one(self) -> bool:
         """Whether all elements have the one set of the table."""
-        return self.table.shape[0] == 1 and (self.numbers is None or bool((self.numbers == 0).all()))
+        return self.table.shape[0] == 1 and (
+            self.numbers is None or bool((self.numbers == 0).all())
+        )
 
     def united(self, other: Sets, limit: int) -> Sets:
         """Element by element the union with the other's."""
@@ -158,7 +160,7 @@ def one_row(columns: np.ndarray, width: int) -> Any:
 
 def first_sets(start: int, count: int, width: int) -> Sets:
     """Each element its own number, counted from `start`."""
-    columns = np.arange(start, start + count, dtype=np.int32 if width < 2**31 else np.int64)
+    columns: Any = np.arange(start, start + count, dtype=np.int32 if width < 2**31 else np.int64)
     table = sp.csr_array(
         (np.ones(count, np.bool_), columns, np.arange(count + 1, dtype=columns.dtype)),
         shape=(count, width),

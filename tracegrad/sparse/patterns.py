@@ -20,8 +20,19 @@ from .._codegen import lowering
 from ..dtypes import is_differentiable
 from ..ir.graph import Graph, Literal, Node
 from ..ir.loops import Loop
-from .index_sets import Sets, joined, union
-from .rules import BY_ZEROS, OWN, Given, dense, first_sets, grouped, numbers_of, size, through
+from .index_sets import NONE, Sets, joined, union
+from .rules import (
+    BY_ZEROS,
+    OWN,
+    Given,
+    dense,
+    first_sets,
+    grouped,
+    numbers_of,
+    shape_of,
+    size,
+    through,
+)
 
 MOST_STEPS = 128
 """Loops of at most so many steps are followed step by step."""
@@ -81,7 +92,7 @@ class Walk:
         """The same for one node."""
         nothing: list[np.ndarray | None] = [None] * len(node.outputs)
         kind = node.op.lowering
-        if isinstance(kind, lowering.Region) or node.op.variadic and any(node.subgraphs()):
+        if isinstance(kind, lowering.Region) or any(node.subgraphs()):
             return self.region(node, sets, known)
         if all(s is None for s in sets):
             return [None] * len(node.outputs), self.evaluated(node, known)
@@ -96,11 +107,9 @@ class Walk:
             self.dense_at[f"{node.op.name} at {node.where or 'an unknown line'}"] = None
         return found, nothing
 
-    def evaluated(
-        self, node: Node, known: Sequence[np.ndarray | None]
-    ) -> list[np.ndarray | None]:
+    def evaluated(self, node: Node, known: Sequence[np.ndarray | None]) -> list[np.ndarray | None]:
         """The values of a node's results where all operands are constants."""
-        if any(k is None for k in known) or node.op.effects or node.op.evaluate is None:
+        if any(k is None for k in known) or node.op.effects or any(node.subgraphs()):
             return [None] * len(node.outputs)
         operands = [
             a.value if isinstance(a, Literal) else k
@@ -155,7 +164,9 @@ class Walk:
         steps = range(length)[:: -1 if loop.param("reverse") else 1]
         results: dict[int, list[Sets | None]] = {}
         for k in steps:
-            slices = [_step(s, k, x.stacked) for s, x in zip(sets[n + c :], loop.slices, strict=True)]
+            slices = [
+                _step(s, k, x.stacked) for s, x in zip(sets[n + c :], loop.slices, strict=True)
+            ]
             parts = [
                 None if v is None else self.note(v[k], self.sources([v])) for v in known[n + c :]
             ]
@@ -194,16 +205,14 @@ class Walk:
             found, _ = self.graph(
                 loop.body, [*sets[:n], *carries, *numbered, *slices], [*known[:n], *unknown]
             )
-            after = [
-                union([a, b], self.limit) for a, b in zip(carries, found[:c], strict=True)
-            ]
+            after = [union([a, b], self.limit) for a, b in zip(carries, found[:c], strict=True)]
             if all(_same(a, b, self.limit) for a, b in zip(carries, after, strict=True)):
                 break
             carries = after
         stacked = [
             None
             if s is None
-            else s.take(np.broadcast_to(numbers_of(r.inside.type.shape), r.stacked.type.shape))
+            else s.take(np.broadcast_to(numbers_of(r.inside.type.shape), shape_of(r.stacked)))
             for s, r in zip(found[c:], loop.results, strict=True)
         ]
         counted = [None] if loop.count is not None else []
@@ -240,8 +249,9 @@ def pattern(
     graph: Graph, wanted: Sequence[int], values: Sequence[Any], limit: int
 ) -> tuple[Any, frozenset[int], tuple[str, ...]]:
     """The pattern of all results one behind the other (rows) by the inputs with the numbers
-    `wanted` one behind the other (columns), as a boolean CSR array, which inputs' values it was made
-    for, and where more was assumed than is known. `values` are those of inputs that are constants, None of others."""
+    `wanted` one behind the other (columns), as a boolean CSR array; which inputs' values it was
+    made for; and where more was assumed than is known. `values` are those of inputs that are
+    constants, None of others."""
     counts = [size(graph.inputs[k].type.shape) for k in wanted]
     width = sum(counts)
     walk = Walk(width, limit)
@@ -254,11 +264,14 @@ def pattern(
         None if v is None else walk.note(np.array(v), frozenset([k])) for k, v in enumerate(values)
     ]
     found, _ = walk.graph(graph, sets, known)
-    outs = [s if is_differentiable(a.type.dtype) else None for s, a in zip(found, graph.outputs, strict=True)]
+    outs = [
+        s if is_differentiable(a.type.dtype) else None
+        for s, a in zip(found, graph.outputs, strict=True)
+    ]
     sizes = [size(a.type.shape) for a in graph.outputs]
     every = joined(outs, sizes, width)
     if every is None:
-        every = Sets(first_sets(0, 0, width).table, np.zeros(0, np.int64)).take(np.full(sum(sizes), -1))
+        every = Sets(first_sets(0, 0, width).table, np.full(sum(sizes), NONE))
     rows = every.rows(limit)
     rows.sort_indices()
     return rows, frozenset(walk.read), tuple(walk.dense_at)

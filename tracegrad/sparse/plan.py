@@ -4,14 +4,13 @@ places, by which method, by which compiled function."""
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..compiled.jitted import jit
 from ..derivatives.forward import jvp
 from ..derivatives.reverse import vjp
 from ..derivatives.vmap import vmap
@@ -21,12 +20,15 @@ from ..ir.graph import Graph, Var
 from ..ir.trace import Trace
 from ..ops import concatenate, convert, reshape, stack, take
 from ..ops.places.gathering import add_at, put_at
+from ..runtime.execute import Executable, executable_for
+from ..runtime.standalone import standalone
 from ..tensor import Array
 from ..transforms.rewrite import remove_dead
+from ..types import ArrayType
 from .colouring import Colours, colour_columns, colour_symmetric, seeds
 from .index_sets import count_limit
 from .patterns import Walk, pattern
-from .rules import numbers_of, size
+from .rules import shape_of, size
 from .terms import Outside, Terms, first_terms
 
 METHODS = ("auto", "direct", "columns", "rows", "star")
@@ -66,24 +68,53 @@ class Structure:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """`compute(inputs, *constants)` gives the values, after which there may be some that do not
-    count. `inputs` are those of the traced function and what it reads around it."""
+    """How values are computed: a graph of the inputs of the traced function, of what it reads
+    around it, and of `constants`. The first of these is what the values begin with, in whose memory
+    they are computed; after them there may be a place for what does not count."""
 
     structure: Structure
     method: str
     colours: int
     """How many products it takes; 0 for direct values."""
-    compute: Callable[..., Any]
-    constants: tuple[Any, ...]
+    graph: Graph
+    constants: tuple[np.ndarray, ...]
     dtype: np.dtype[Any]
     fixed: dict[int, np.ndarray]
     """The inputs whose values decided where entries are, as they were."""
     dense_at: tuple[str, ...]
     """The operations of which more was assumed than is known, with their lines."""
 
-    def values(self, inputs: Sequence[Any]) -> Any:
-        """The values in the order of the structure."""
-        return self.compute(tuple(inputs), *self.constants)[: len(self.structure)]
+    @functools.cached_property
+    def executable(self) -> Executable:
+        """The compiled graph; it may write to the first constant."""
+        return executable_for(self.graph, (len(self.graph.inputs) - len(self.constants),))
+
+    def values(self, inputs: Sequence[Any], out: np.ndarray | None = None) -> np.ndarray:
+        """The values in the order of the structure, in `out` where that is given."""
+        first, count = self.constants[0], len(self.structure)
+        fits = out is not None and len(first) == count and out.flags.c_contiguous
+        memory = out if fits else np.empty_like(first)
+        assert memory is not None
+        memory[...] = first
+        (found,) = self.executable([*inputs, memory, *self.constants[1:]])
+        found = found[:count]
+        if out is None or (fits and found.base is out) or found is out:
+            return found if out is None else out
+        out[...] = found
+        return out
+
+    def njit(self, inputs: Sequence[Any], count: int) -> Any:
+        """A Numba dispatcher of the first `count` inputs; what the function reads around it is
+        built in."""
+        given, size = [*inputs, *self.constants], len(self.structure)
+        graph = self.graph
+        if len(self.constants[0]) > size:
+            trace = Trace(graph.name)
+            with trace:
+                boxes = [Array(trace.input(v.type)) for v in graph.inputs]
+                graph, captures = trace.finish([evaluate(graph, boxes)[0][:size]])
+            assert not captures
+        return standalone(graph, given, count, "freeze")
 
 
 @dataclass(frozen=True)
@@ -98,14 +129,17 @@ class Wish:
     limit: int = 2**25
 
 
-def make_plan(graph: Graph, wanted: Sequence[int], inputs: Sequence[Any], captured: int, wish: Wish) -> Plan:
+def make_plan(
+    graph: Graph, wanted: Sequence[int], inputs: Sequence[Any], captured: int, wish: Wish
+) -> Plan:
     """The plan for a graph by its inputs with the numbers `wanted`; those from number `captured` on
     are what the function reads around it."""
     graph = remove_dead(graph)
     known = [
-        v if k >= captured and isinstance(v, (np.ndarray, np.generic)) else None
+        v if k >= captured or (k not in wanted and _decides(v)) else None
         for k, v in enumerate(inputs)
     ]
+    known = [v if isinstance(v, (np.ndarray, np.generic, int)) else None for v in known]
     if wish.method in ("auto", "direct"):
         try:
             return _direct(graph, wanted, inputs, known, wish)
@@ -118,16 +152,24 @@ def make_plan(graph: Graph, wanted: Sequence[int], inputs: Sequence[Any], captur
     return _compressed(graph, wanted, inputs, known, wish)
 
 
+def _decides(x: Any) -> bool:
+    """Whether an argument may say where something is: of integers and booleans the values count."""
+    return isinstance(x, int) or getattr(getattr(x, "dtype", None), "kind", "") in "biu"
+
+
 def dtype_of(graph: Graph) -> np.dtype[Any]:
     """The dtype of the derivative."""
     kinds = [a.type.dtype for a in graph.outputs if is_differentiable(a.type.dtype)]
     return np.result_type(*kinds) if kinds else np.dtype(np.float64)
 
 
-def ordered(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int], order: str) -> np.ndarray:
+def ordered(
+    rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int], order: str
+) -> np.ndarray:
     """A key by which entries are sorted."""
     m, n = shape
-    return columns * m + rows if order == "csc" else rows * n + columns
+    key: np.ndarray = columns * m + rows if order == "csc" else rows * n + columns
+    return key
 
 
 def structure_of(keys: np.ndarray, shape: tuple[int, int], order: str) -> Structure:
@@ -141,7 +183,7 @@ def _structure(rows: Any, columns: Any, shape: tuple[int, int], order: str) -> S
     return Structure(rows.astype(kind), columns.astype(kind), shape, order)
 
 
-def _fixed(read: Sequence[int] | frozenset[int], inputs: Sequence[Any]) -> dict[int, np.ndarray]:
+def _fixed(read: Iterable[int], inputs: Sequence[Any]) -> dict[int, np.ndarray]:
     return {k: np.array(inputs[k]) for k in sorted(read)}
 
 
@@ -160,7 +202,7 @@ def _direct(
     trace = Trace(f"{graph.name}_terms", graph.sizes)
     with trace:
         boxes = [Array(trace.input(v.type, v.name)) for v in graph.inputs]
-        start, first = 0, [[] for _ in boxes]
+        start, first = 0, [[] for _ in boxes]  # type: ignore[var-annotated]
         for k, count in zip(wanted, counts, strict=True):
             first[k] = first_terms(boxes[k], start)
             start += count
@@ -184,18 +226,18 @@ def _direct(
         kept.append(there)
     count = sum(int(k.sum()) for k in kept)
     count_limit(count, wish.limit, *shape)
-    every = np.concatenate([k[there] for k, there in zip(keys, kept, strict=True)] or [np.zeros(0, int)])
+    every = np.concatenate(
+        [k[there] for k, there in zip(keys, kept, strict=True)] or [np.zeros(0, int)]
+    )
     order, which = np.unique(every, return_inverse=True)
     twice = len(order) < len(every)
     dtype = dtype_of(graph)
-    compute, constants = _writer(
-        coefficients, captures, keys, kept, order, which, twice, dtype
-    )
+    written, constants = _writer(coefficients, captures, kept, len(order), which, twice, dtype)
     return Plan(
         structure_of(order, shape, wish.order),
         "direct",
         0,
-        compute,
+        written,
         constants,
         dtype,
         _fixed(walk.read, inputs),
@@ -212,20 +254,18 @@ def _starts(graph: Graph) -> list[int]:
 def _writer(
     graph: Graph,
     captures: Sequence[Any],
-    keys: Sequence[np.ndarray],
     kept: Sequence[np.ndarray],
-    order: np.ndarray,
+    nnz: int,
     which: np.ndarray,
     twice: bool,
     dtype: np.dtype[Any],
-) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """The function that writes the coefficients of a graph to their places: those that are
-    constants stand in a template that it begins with, all others are written over it, or added
-    where a place has several."""
+) -> tuple[Graph, tuple[np.ndarray, ...]]:
+    """The graph that writes coefficients to their places: those that are constants stand in a
+    template that it begins with, all others are written over it, or added where a place has
+    several."""
     graph = _unshaped(graph)
-    nnz, made = len(order), Walk(1, 1)
     known = [*[None] * (len(graph.inputs) - len(captures)), *map(np.asarray, captures)]
-    fixed = made.graph(graph, [None] * len(known), known)[1]
+    fixed = Walk(1, 1).graph(graph, [None] * len(known), known)[1]
     template = np.zeros(nnz + 1, dtype)
     groups: dict[Any, list[tuple[int, np.ndarray]]] = {}
     first, spare = 0, False
@@ -236,21 +276,19 @@ def _writer(
         first += count
         if not count:
             continue
-        value = fixed[k]
+        value, shape = fixed[k], shape_of(graph.outputs[k])
         if value is not None:
             with np.errstate(all="ignore"):
-                full = np.broadcast_to(value, graph.outputs[k].type.shape).reshape(-1)
+                full = np.broadcast_to(value, shape).reshape(-1)
                 np.add.at(template, place[there], full[there].astype(dtype))
             continue
         spare = spare or count < len(there)
-        shape = graph.outputs[k].type.shape
         groups.setdefault(shape, []).append((k, place.reshape(shape)))
-    template = template if spare else template[:nnz]
     numbers = [[k for k, _ in members] for members in groups.values()]
-    places = tuple(np.stack([p for _, p in members]) for members in groups.values())
+    places = [np.stack([p for _, p in members]) for members in groups.values()]
     write = add_at if twice else put_at
 
-    def values(inputs: Any, template: Any, places: Any) -> Any:
+    def values(inputs: Sequence[Any], template: Any, *places: Any) -> Any:
         found = evaluate(graph, [*inputs, *captures])
         out = template
         for chosen, place in zip(numbers, places, strict=True):
@@ -258,7 +296,22 @@ def _writer(
             out = write(out, stack(parts, 0), [place], (0,), 0, (), not twice)
         return out
 
-    return jit(values, checked=False), (template, places)
+    constants = [template if spare else template[:nnz], *places]
+    types = [v.type for v in graph.inputs[: len(graph.inputs) - len(captures)]]
+    return _traced(f"{graph.name}_values", values, types, constants)
+
+
+def _traced(
+    name: str, values: Callable[..., Any], types: Sequence[Any], constants: Sequence[np.ndarray]
+) -> tuple[Graph, tuple[np.ndarray, ...]]:
+    """The graph of `values(inputs, *constants)`, and all of its constants."""
+    trace = Trace(name)
+    with trace:
+        inputs = [Array(trace.input(t)) for t in types]
+        given = [Array(trace.input(ArrayType(c.dtype, c.shape))) for c in constants]
+        graph, captures = trace.finish([values(inputs, *given)])
+    more = [np.asarray(getattr(c, "_data", c)) for c in captures]
+    return graph.replace(checked=False), (*constants, *more)
 
 
 def _unshaped(graph: Graph) -> Graph:
@@ -298,25 +351,26 @@ def _compressed(
     types = [graph.inputs[k].type for k in wanted]
     if method == "rows":
         types = [a.type for a in graph.outputs]
-    directions, start = [], 0
+    constants, start = [np.zeros(len(rows), dtype)], 0
     every = seeds(colours, dtype)
     for t in types:
         count = size(t.shape)
-        part = every[:, start : start + count].reshape((colours.count, *map(int, t.shape)))
-        directions.append(part.astype(t.dtype))
+        part = every[:, start : start + count].reshape((colours.number, *map(int, t.shape)))
+        constants.append(part.astype(t.dtype))
         start += count
-    function = _pulled if method == "rows" else _pushed
-    compute = (
-        jit(function(graph, tuple(wanted), colours.count, dtype), checked=False)
-        if len(rows) and colours.count
-        else (lambda inputs, seeds, place: np.zeros(len(place), dtype))
+    made = (_pulled if method == "rows" else _pushed)(graph, tuple(wanted), colours.number, dtype)
+
+    def values(inputs: Sequence[Any], zeros: Any, *given: Any) -> Any:
+        return made(inputs, given[:-1], given[-1]) if len(rows) else zeros
+
+    written = _traced(
+        f"{graph.name}_{method}", values, [v.type for v in graph.inputs], [*constants, place]
     )
     return Plan(
         _structure(rows, columns, found.shape, wish.order),
         method,
-        colours.count,
-        compute,
-        (tuple(directions), place),
+        colours.number,
+        *written,
         dtype,
         _fixed(read, inputs),
         dense_at,
@@ -340,7 +394,7 @@ def _coloured(found: Any, graph: Graph, wanted: Sequence[int], wish: Wish) -> tu
         m = found.shape[0]
         rows = np.repeat(np.arange(m), np.diff(found.indptr))
         place = made.colour[rows] * found.shape[1] + found.indices
-        return "rows", Colours(made.colour, made.count, place)
+        return "rows", Colours(made.colour, made.number, place)
     return "columns", colour_columns(found)
 
 
@@ -387,4 +441,4 @@ def _entries(products: Sequence[Any], count: int, dtype: Any, place: Any) -> Any
     return take(reshape(whole, (count * size(whole.shape[1:]),)), place)
 
 
-__all__ = ["METHODS", "Plan", "Structure", "Wish", "make_plan", "numbers_of", "sp"]
+__all__ = ["METHODS", "Plan", "Structure", "Wish", "make_plan"]

@@ -55,6 +55,11 @@ def size(shape: Sequence[Any]) -> int:
     return int(np.prod([int(n) for n in shape], dtype=np.int64))
 
 
+def shape_of(a: Any) -> tuple[int, ...]:
+    """The sizes of an atom's axes."""
+    return tuple([int(n) for n in a.type.shape])
+
+
 def numbers_of(shape: Sequence[Any], start: int = 0) -> np.ndarray:
     """The numbers of the elements, in C order."""
     return np.arange(start, start + size(shape)).reshape(tuple(map(int, shape)))
@@ -85,7 +90,7 @@ def dense(given: Given) -> Found:
 def pointwise(given: Given) -> Found:
     """Element by element, after broadcasting."""
     op = given.node.op
-    if op.jvp is None and (op.vjp is None or not callable(op.vjp) and not any(op.vjp)):
+    if op.jvp is None and (op.vjp is None or (not callable(op.vjp) and not any(op.vjp))):
         return [None]  # no derivative, in either mode
     shape = given.out.shape
     parts = [broadcast(given, k, shape) for k in range(len(given.sets))]
@@ -97,7 +102,7 @@ def moved(given: Given) -> Found:
     node, start, operands = given.node, 1, []
     for a, found in zip(node.inputs, given.sets, strict=True):
         if found is None:
-            operands.append(np.zeros(tuple(a.type.shape), np.int64))
+            operands.append(np.zeros(shape_of(a), np.int64))
             continue
         operands.append(numbers_of(a.type.shape, start))
         start += size(a.type.shape)
@@ -211,13 +216,13 @@ def _factor(given: Given, k: int) -> Sets | None:
     found, other = given.sets[k], given.known[1 - k]
     if found is None or not len(found):
         return None
-    shape, out = given.node.inputs[k].type.shape, tuple(map(int, given.out.shape))
+    shape, out = shape_of(given.node.inputs[k]), shape_of(given.node.outputs[0])
     if other is not None and max(other.ndim, len(shape)) == 2:
         there = sp.csr_array(other != 0)  # NaN is no zero
         chosen = (
-            sp.kron(there, sp.eye_array(shape[1], dtype=np.bool_), format="csr")
+            sp.kron(there, sp.eye_array(shape[1], dtype=bool), format="csr")
             if k == 1
-            else sp.kron(sp.eye_array(shape[0], dtype=np.bool_), there.T, format="csr")
+            else sp.kron(sp.eye_array(shape[0], dtype=bool), there.T, format="csr")
         )
         return found.combined(chosen, given.limit)
     numbers = numbers_of(shape)
@@ -298,6 +303,7 @@ __all__ = [
     "first_sets",
     "grouped",
     "numbers_of",
+    "shape_of",
     "size",
     "through",
 ]

@@ -24,12 +24,12 @@ from .._codegen import lowering as lower
 from ..dtypes import is_differentiable
 from ..ir.dispatch import bind
 from ..ir.graph import Graph, Literal, Node
-from ..ops import broadcast_to, convert, reshape
+from ..ops import broadcast_to, reshape
 from ..ops.arrays.slices import cut
 from ..ops.elementwise.derived import add
 from ..ops.places.along import take
-from ..ops.places.gathering import ADDING, FAMILIES, OPERATIONS
-from .rules import numbers_of, size
+from ..ops.places.gathering import ADDING, FAMILIES
+from .rules import numbers_of, shape_of, size
 
 MOST_TERMS = 48
 """With more terms than this of one value, few colours are quicker than many terms."""
@@ -59,7 +59,8 @@ def merged(first: np.ndarray, second: np.ndarray) -> np.ndarray | None:
     both = (first >= 0) & (second >= 0)
     if not np.array_equal(first[both], second[both]):
         return None
-    return np.maximum(first, second)
+    found: np.ndarray = np.maximum(first, second)
+    return found
 
 
 Known = Sequence[np.ndarray | None]
@@ -87,14 +88,16 @@ class Terms:
             inputs = [a.value if isinstance(a, Literal) else values[a] for a in node.inputs]
             mine = [[] if isinstance(a, Literal) else env[a] for a in node.inputs]
             numbers = [number(a) for a in node.inputs]
-            if node.op.inlined and "graph" in node.params and node.op.name in ("call", "checkpoint"):
+            if (
+                node.op.inlined
+                and "graph" in node.params
+                and node.op.name in ("call", "checkpoint")
+            ):
                 found, outs, made = self.graph(node.params["graph"], inputs, mine, numbers)
             else:
                 result = bind(node.op, inputs, node.params)
                 outs = [result] if node.op.outputs == 1 else list(result)
-                made = (
-                    [None] * len(outs) if any(mine) else self.walk.evaluated(node, numbers)
-                )
+                made = [None] * len(outs) if any(mine) else self.walk.evaluated(node, numbers)
                 found = self.node(node, inputs, outs, mine, numbers)
             values.update(zip(node.outputs, outs, strict=True))
             env.update(zip(node.outputs, found, strict=True))
@@ -147,7 +150,7 @@ class Terms:
         self, node: Node, inputs: list[Any], outs: list[Any], terms: list[list[Term]]
     ) -> list[Term]:
         """Terms for the same columns go through the operation's `jvp` together."""
-        shape = tuple(node.outputs[0].type.shape)
+        shape = shape_of(node.outputs[0])
         groups: list[tuple[np.ndarray, dict[int, list[Term]]]] = []
         found: list[Term] = []
         for k, (a, mine) in enumerate(zip(node.inputs, terms, strict=True)):
@@ -156,7 +159,7 @@ class Terms:
                     found.append(self.scaled(node, inputs, outs, k, term))
                     continue
                 columns = term.columns
-                if tuple(a.type.shape) != shape:
+                if shape_of(a) != shape:
                     columns = np.broadcast_to(columns, shape)
                 for j, (others, members) in enumerate(groups):
                     both = merged(others, columns)
@@ -173,12 +176,10 @@ class Terms:
                 found.append(Term(columns, t))
         return found
 
-    def scaled(
-        self, node: Node, inputs: list[Any], outs: list[Any], k: int, term: Term
-    ) -> Term:
+    def scaled(self, node: Node, inputs: list[Any], outs: list[Any], k: int, term: Term) -> Term:
         """A term with rows of its own: the operation's `jvp` at these rows."""
-        shape = tuple(node.outputs[0].type.shape)
-        own = tuple(node.inputs[k].type.shape)
+        shape = shape_of(node.outputs[0])
+        own = shape_of(node.inputs[k])
         assert term.rows is not None
         if own != shape and size(own) != size(shape):
             raise Outside(f"{node.op.name} that repeats a sum")
@@ -213,7 +214,7 @@ class Terms:
         for j in range(max(map(len, plain), default=0)):
             column = [mine[j] if j < len(mine) else None for mine in plain]
             operands = [
-                np.zeros(tuple(a.type.shape), np.int64) if t is None else t.columns + 1
+                np.zeros(shape_of(a), np.int64) if t is None else t.columns + 1
                 for t, a in zip(column, node.inputs, strict=False)
             ]
             columns = np.asarray(node.op.evaluate(*operands, *rest, **node.params)) - 1
@@ -224,7 +225,7 @@ class Terms:
             (c,) = node.op.jvp(tangents, inputs, outs, **node.params)  # type: ignore[misc]
             found.append(Term(columns, c))
         for k, term in loose:
-            operands = [np.zeros(tuple(a.type.shape), np.int64) for a in node.inputs[:data]]
+            operands = [np.zeros(shape_of(a), np.int64) for a in node.inputs[:data]]
             operands[k] = numbers_of(node.inputs[k].type.shape, 1)
             source = np.asarray(node.op.evaluate(*operands, *rest, **node.params)).reshape(-1)
             there = np.flatnonzero(source)
@@ -248,7 +249,7 @@ class Terms:
             for j in range(max(len(x), len(updates))):
                 pair = [mine[j] if j < len(mine) else None for mine in (x, updates)]
                 operands = [
-                    np.zeros(tuple(a.type.shape), np.int64) if t is None else t.columns + 1
+                    np.zeros(shape_of(a), np.int64) if t is None else t.columns + 1
                     for t, a in zip(pair, node.inputs, strict=False)
                 ]
                 columns = node.op.evaluate(*operands, *known[2:], **node.params) - 1
@@ -325,4 +326,4 @@ def first_terms(x: Any, start: int) -> list[Term]:
     return [Term(numbers_of(x.shape, start), ones)]
 
 
-__all__ = ["OPERATIONS", "Outside", "Term", "Terms", "convert", "first_terms"]
+__all__ = ["Outside", "Term", "Terms", "first_terms"]
