@@ -15,6 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = [
     "README.md",
     "docs/looking_inside.md",
+    "docs/sparse.md",
     "docs/sparse_arrays.md",
     "docs/your_program.md",
 ]

@@ -58,7 +58,7 @@ class SparseDerivative:
 
     def __init__(
         self,
-        function: Jitted,
+        function: Jitted[..., Any],
         argnums: int | tuple[int, ...],
         format: str,
         wish: Wish,
@@ -249,7 +249,7 @@ def _numbers(argnums: Any, who: str) -> Any:
     return found if isinstance(found, tuple) else int(found)
 
 
-def _compiled(function: Function, who: str) -> Jitted:
+def _compiled(function: Function, who: str) -> Jitted[..., Any]:
     made = function if isinstance(function, Jitted) else jit(function)
     if made.static_argnames:
         raise TracegradError(
@@ -330,8 +330,8 @@ def sparse_hessian(
         raise ValueError(f"{who}: the rows of a Hessian are its columns; take method='columns'")
     numbers = _numbers(argnums, who)
     wish = Wish(format, True, flag("lower", lower), method, int(limit))
-    gradient = grad(_compiled(function, who), numbers)
-    return SparseDerivative(gradient, numbers, format, wish, who, function)  # type: ignore[arg-type]
+    gradient: Any = grad(_compiled(function, who), numbers)
+    return SparseDerivative(gradient, numbers, format, wish, who, function)
 
 
 def hessian_of_lagrangian(

@@ -78,6 +78,10 @@ EXAMPLES: dict[str, tuple[tuple[str, Maker], ...]] = {
         ("primals", lambda: (vector(),)),
         ("tangents", lambda: (vector(),)),
     ),
+    "tg.hessian_of_lagrangian": (
+        ("function", fn_of(total)),
+        ("constraints", fn_of(sine)),
+    ),
     "tg.narrow": (
         ("input", lambda: tg.ones(2, 2)),
         ("dim", lambda: 0),

@@ -1,0 +1,213 @@
+"""Values of sparse Jacobians and Hessians beside loops written by hand, and beside CasADi and asdex
+where these are installed.
+
+`python -m tracegrad.bench.sparse` prints a table in Markdown, of one thread and one process: for
+each problem what finding the pattern and compiling took, and the median time of the values alone.
+The loops written by hand know the pattern, the order of the entries within a row, and that most of
+them are constants.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+
+from ..sparse.derivatives import hessian_of_lagrangian, sparse_jacobian
+
+ALPHA = 0.01
+GRIDS = (32, 100, 224)
+LENGTHS = (1_000, 10_000, 100_000)
+MOST_OF_PEERS = {"CasADi": 20_000, "asdex": 10_000}
+"""Up to which size others are timed: beyond, they take minutes."""
+
+
+class Row(NamedTuple):
+    """One line of the table, times in ms and s."""
+
+    problem: str
+    size: int
+    entries: int
+    who: str
+    setup: float
+    values: float
+
+
+def brusselator(grid: int, np: Any = np) -> Callable[[Any], Any]:
+    """Right-hand side of the Brusselator on a periodic square grid, both species one behind the
+    other; `np` may be another library's."""
+
+    def slope(y: Any) -> Any:
+        u, v = y.reshape((2, grid, grid))
+
+        def diffused(w: Any) -> Any:
+            around = np.roll(w, 1, 0) + np.roll(w, -1, 0) + np.roll(w, 1, 1) + np.roll(w, -1, 1)
+            return ALPHA * grid * grid * (around - 4 * w)
+
+        du = 1.0 + u * u * v - 4.4 * u + diffused(u)
+        dv = 3.4 * u - u * u * v + diffused(v)
+        return np.stack([du, dv]).reshape(-1)
+
+    return slope
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def brusselator_by_hand(y: Any, grid: Any, out: Any) -> None:  # pragma: no cover - compiled
+    n = grid * grid
+    a = ALPHA * grid * grid
+    for i in range(n):
+        u, v = y[i], y[n + i]
+        k, m = 6 * i, 6 * (n + i)
+        out[k] = out[k + 1] = out[k + 2] = out[k + 3] = a
+        out[k + 4] = 2 * u * v - 4.4 - 4 * a
+        out[k + 5] = u * u
+        out[m] = out[m + 1] = out[m + 2] = out[m + 3] = a
+        out[m + 4] = -u * u - 4 * a
+        out[m + 5] = 3.4 - 2 * u * v
+
+
+def chained(x: Any) -> Any:
+    """The objective of problem 5.1 of Luksan and Vlcek (1999)."""
+    return np.sum(100 * (x[:-1] ** 2 - x[1:]) ** 2 + (x[:-1] - 1) ** 2)
+
+
+def trigonometric(x: Any, np: Any = np) -> Any:
+    """Its constraints."""
+    a, b, c = x[:-2], x[1:-1], x[2:]
+    waves = np.sin(b - c) * np.sin(b + c)
+    return 3 * b**3 + 2 * c - 5 + waves + 4 * b - a * np.exp(a - b) - 3
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def chained_by_hand(x: Any, lam: Any, sigma: Any, d: Any, e: Any) -> None:  # pragma: no cover
+    """The diagonal and the one below it of the Hessian of the Lagrangian."""
+    n = x.size
+    d[:] = 0.0
+    for i in range(n - 1):
+        d[i] += sigma * (1200 * x[i] ** 2 - 400 * x[i + 1] + 2)
+        d[i + 1] += 200 * sigma
+        e[i] = -400 * sigma * x[i]
+    for i in range(n - 2):
+        a, b, c = x[i], x[i + 1], x[i + 2]
+        grown = np.exp(a - b)
+        d[i] -= lam[i] * grown * (2 + a)
+        d[i + 1] += lam[i] * (18 * b - a * grown + 2 * np.cos(2 * b))
+        d[i + 2] -= 2 * lam[i] * np.cos(2 * c)
+        e[i] += lam[i] * grown * (1 + a)
+
+
+def median(run: Callable[[], Any], repeat: int) -> float:
+    """The median time of a call in ms, after one that is not counted."""
+    run()
+    times = []
+    for _ in range(repeat):
+        start = perf_counter()
+        run()
+        times.append(perf_counter() - start)
+    return statistics.median(times) * 1e3
+
+
+def brusselator_rows(grid: int, repeat: int) -> Iterator[Row]:
+    """All contestants on one grid."""
+    y = np.random.default_rng(0).normal(size=2 * grid * grid)
+    start = perf_counter()
+    jacobian = sparse_jacobian(brusselator(grid))
+    out = np.empty(len(jacobian.structure(y)))
+    jacobian.values(y, out=out)
+    setup = perf_counter() - start
+    name, entries = "Brusselator, J", len(out)
+    brusselator_by_hand(y, grid, by_hand := np.empty(6 * y.size))
+    np.testing.assert_allclose(np.sort(by_hand), np.sort(out))
+    hand = median(lambda: brusselator_by_hand(y, grid, by_hand), repeat)
+    yield Row(name, y.size, entries, "by hand", 0.0, hand)
+    own = median(lambda: jacobian.values(y, out=out), repeat)
+    yield Row(name, y.size, entries, "tracegrad", setup, own)
+    if find_spec("asdex") and y.size <= MOST_OF_PEERS["asdex"]:
+        jax, asdex = import_module("jax"), import_module("asdex")
+        jax.config.update("jax_enable_x64", True)
+        start = perf_counter()
+        theirs = jax.jit(asdex.jacobian(brusselator(grid, import_module("jax.numpy")), y))
+        theirs(y).data.block_until_ready()
+        setup = perf_counter() - start
+        found = median(lambda: theirs(y).data.block_until_ready(), repeat)
+        yield Row(name, y.size, entries, "asdex", setup, found)
+
+
+def chained_rows(n: int, repeat: int) -> Iterator[Row]:
+    """All contestants on one length."""
+    rng = np.random.default_rng(0)
+    x, lam, sigma = rng.normal(size=n), rng.normal(size=n - 2), 0.7
+    start = perf_counter()
+    hessian = hessian_of_lagrangian(chained, trigonometric, lower=True)
+    out = np.empty(len(hessian.structure(x, lam, sigma)))
+    hessian.values(x, lam, sigma, out=out)
+    setup = perf_counter() - start
+    name, d, e = "Luksan-Vlcek 5.1, H", np.empty(n), np.empty(n - 1)
+    chained_by_hand(x, lam, sigma, d, e)
+    found = hessian(x, lam, sigma)
+    np.testing.assert_allclose(found.diagonal(), d, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found.diagonal(-1), e, rtol=1e-9, atol=1e-9)
+    hand = median(lambda: chained_by_hand(x, lam, sigma, d, e), repeat)
+    yield Row(name, n, len(out), "by hand", 0.0, hand)
+    own = median(lambda: hessian.values(x, lam, sigma, out=out), repeat)
+    yield Row(name, n, len(out), "tracegrad", setup, own)
+    if find_spec("casadi") and n <= MOST_OF_PEERS["CasADi"]:
+        casadi = import_module("casadi")
+        start = perf_counter()
+        t, w, s = (casadi.MX.sym(k, m) for k, m in (("t", n), ("w", n - 2), ("s", 1)))
+        a, b, c = t[:-2], t[1:-1], t[2:]
+        waves = casadi.sin(b - c) * casadi.sin(b + c)
+        g = 3 * b**3 + 2 * c - 5 + waves + 4 * b - a * casadi.exp(a - b) - 3
+        f = casadi.sum1(100 * (t[:-1] ** 2 - t[1:]) ** 2 + (t[:-1] - 1) ** 2)
+        lower = casadi.tril(casadi.hessian(s * f + casadi.dot(w, g), t)[0])
+        theirs = casadi.Function("H", [t, w, s], [lower])
+        call, run = theirs.buffer()
+        kept = np.empty(theirs.nnz_out(0)), np.array([sigma])
+        for k, value in enumerate((x, lam, kept[1])):
+            call.set_arg(k, value.data)
+        call.set_res(0, kept[0].data)
+        run()
+        setup = perf_counter() - start
+        yield Row(name, n, len(out), "CasADi (MX)", setup, median(run, repeat))
+
+
+def table(rows: Sequence[Row]) -> str:
+    """The rows in Markdown, with the ratio to the loop written by hand."""
+    lines = [
+        "| problem | n | entries | who | set-up, s | values, ms | times by hand |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    hand = {(r.problem, r.size): r.values for r in rows if r.who == "by hand"}
+    for r in rows:
+        ratio = r.values / hand[r.problem, r.size]
+        lines.append(
+            f"| {r.problem} | {r.size:,} | {r.entries:,} | {r.who} | "
+            f"{r.setup:.2f} | {r.values:.4g} | {ratio:.2f} |"
+        )
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--repeat", type=int, default=41, help="timed calls of each row")
+    parser.add_argument("--small", action="store_true", help="the smallest sizes only")
+    options = parser.parse_args(arguments)
+    count = 1 if options.small else None
+    rows: list[Row] = []
+    for grid in GRIDS[:count]:
+        rows.extend(brusselator_rows(grid, options.repeat))
+    for n in LENGTHS[:count]:
+        rows.extend(chained_rows(n, options.repeat))
+    print(table(rows))
+
+
+if __name__ == "__main__":
+    main()
