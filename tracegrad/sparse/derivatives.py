@@ -20,7 +20,7 @@ from ..tensor import Boxed
 from ..tree import flatten, unflatten
 from .index_sets import DEFAULT_LIMIT
 from .patterns import Pattern
-from .plan import METHODS, Plan, Structure, Wish, make_plan
+from .plan import METHODS, SparsePlan, SparseStructure, Wish, make_plan
 from .rules import size
 
 FORMATS = ("csr", "csc", "coo")
@@ -30,7 +30,7 @@ Function = Callable[..., Any]
 class _Kept:
     """What is kept of one signature."""
 
-    def __init__(self, entry: Any, plan: Plan, wanted: list[int], given: Inputs) -> None:
+    def __init__(self, entry: Any, plan: SparsePlan, wanted: list[int], given: Inputs) -> None:
         self.entry, self.plan, self.wanted = entry, plan, wanted
         self.tree = given.tree
         self.handed = False
@@ -82,7 +82,7 @@ class SparseDerivative:
         values = kept.plan.values(inputs)
         return self._blocks(kept, kept.plan.structure.matrix(values, self.format))
 
-    def structure(self, *args: Any, **kwargs: Any) -> Structure:
+    def structure(self, *args: Any, **kwargs: Any) -> SparseStructure:
         """The `rows` and `columns` of the entries, in the order of `values`: those of all results
         and all arguments one behind the other, in C order."""
         kept, _ = self._find(args, kwargs)

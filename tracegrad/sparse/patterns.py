@@ -24,7 +24,7 @@ from .index_sets import NONE, Sets, joined, union
 from .rules import (
     BY_ZEROS,
     OWN,
-    Given,
+    Arriving,
     dense,
     first_sets,
     grouped,
@@ -96,7 +96,7 @@ class Walk:
             return self.region(node, sets, known)
         if all(s is None for s in sets):
             return [None] * len(node.outputs), self.evaluated(node, known)
-        given = Given(node, sets, known, self.limit, self.width, [])
+        given = Arriving(node, sets, known, self.limit, self.width, [])
         if not isinstance(kind, lowering.Pointwise) or node.op in OWN:
             deciding = [
                 k for k in known if k is not None and (node.op not in BY_ZEROS or not k.all())
@@ -143,7 +143,7 @@ class Walk:
         if kind is lowering.WHILE:
             return self.repeated(Loop.of(node), sets, known), nothing
         self.dense_at[f"{node.op.name} at {node.where or 'an unknown line'}"] = None
-        return dense(Given(node, sets, known, self.limit, self.width, [])), nothing
+        return dense(Arriving(node, sets, known, self.limit, self.width, [])), nothing
 
     def branches(
         self, node: Node, sets: Sequence[Sets | None], known: Sequence[np.ndarray | None]

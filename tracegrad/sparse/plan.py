@@ -29,13 +29,13 @@ from .colouring import Colours, colour_columns, colour_symmetric, seeds
 from .index_sets import count_limit
 from .patterns import Walk, pattern
 from .rules import shape_of, size
-from .terms import Outside, Terms, first_terms
+from .terms import NoTerms, Terms, first_terms
 
 METHODS = ("auto", "direct", "columns", "rows", "star")
 
 
 @dataclass(frozen=True, eq=False)
-class Structure:
+class SparseStructure:
     """Which entries there are: coordinates, counted from 0, in the order of the values."""
 
     rows: np.ndarray
@@ -67,12 +67,12 @@ class Structure:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class SparsePlan:
     """How values are computed: a graph of the inputs of the traced function, of what it reads
     around it, and of `constants`. The first of these is what the values begin with, in whose memory
     they are computed; after them there may be a place for what does not count."""
 
-    structure: Structure
+    structure: SparseStructure
     method: str
     colours: int
     """How many products it takes; 0 for direct values."""
@@ -131,7 +131,7 @@ class Wish:
 
 def make_plan(
     graph: Graph, wanted: Sequence[int], inputs: Sequence[Any], captured: int, wish: Wish
-) -> Plan:
+) -> SparsePlan:
     """The plan for a graph by its inputs with the numbers `wanted`; those from number `captured` on
     are what the function reads around it."""
     graph = remove_dead(graph)
@@ -143,7 +143,7 @@ def make_plan(
     if wish.method in ("auto", "direct"):
         try:
             return _direct(graph, wanted, inputs, known, wish)
-        except Outside as error:
+        except NoTerms as error:
             if wish.method == "direct":
                 raise ValueError(
                     f"method='direct': {error} is no elementwise operation, slice, gather or sum; "
@@ -172,15 +172,15 @@ def ordered(
     return key
 
 
-def structure_of(keys: np.ndarray, shape: tuple[int, int], order: str) -> Structure:
+def structure_of(keys: np.ndarray, shape: tuple[int, int], order: str) -> SparseStructure:
     """The coordinates of sorted keys."""
     major, minor = np.divmod(keys, max(shape[0] if order == "csc" else shape[1], 1))
     return _structure(*((minor, major) if order == "csc" else (major, minor)), shape, order)
 
 
-def _structure(rows: Any, columns: Any, shape: tuple[int, int], order: str) -> Structure:
+def _structure(rows: Any, columns: Any, shape: tuple[int, int], order: str) -> SparseStructure:
     kind = np.int32 if max(len(rows), *shape) < 2**31 else np.int64
-    return Structure(rows.astype(kind), columns.astype(kind), shape, order)
+    return SparseStructure(rows.astype(kind), columns.astype(kind), shape, order)
 
 
 def _fixed(read: Iterable[int], inputs: Sequence[Any]) -> dict[int, np.ndarray]:
@@ -192,7 +192,7 @@ def _fixed(read: Iterable[int], inputs: Sequence[Any]) -> dict[int, np.ndarray]:
 
 def _direct(
     graph: Graph, wanted: Sequence[int], inputs: Sequence[Any], known: Sequence[Any], wish: Wish
-) -> Plan:
+) -> SparsePlan:
     counts = [size(graph.inputs[k].type.shape) for k in wanted]
     shape = (sum(size(a.type.shape) for a in graph.outputs), sum(counts))
     walk = Walk(shape[1], wish.limit)
@@ -233,7 +233,7 @@ def _direct(
     twice = len(order) < len(every)
     dtype = dtype_of(graph)
     written, constants = _writer(coefficients, captures, kept, len(order), which, twice, dtype)
-    return Plan(
+    return SparsePlan(
         structure_of(order, shape, wish.order),
         "direct",
         0,
@@ -332,7 +332,7 @@ def _unshaped(graph: Graph) -> Graph:
 
 def _compressed(
     graph: Graph, wanted: Sequence[int], inputs: Sequence[Any], known: Sequence[Any], wish: Wish
-) -> Plan:
+) -> SparsePlan:
     found, read, dense_at = pattern(graph, wanted, known, wish.limit)
     dtype = dtype_of(graph)
     if wish.symmetric:
@@ -366,7 +366,7 @@ def _compressed(
     written = _traced(
         f"{graph.name}_{method}", values, [v.type for v in graph.inputs], [*constants, place]
     )
-    return Plan(
+    return SparsePlan(
         _structure(rows, columns, found.shape, wish.order),
         method,
         colours.number,
@@ -441,4 +441,4 @@ def _entries(products: Sequence[Any], count: int, dtype: Any, place: Any) -> Any
     return take(reshape(whole, (count * size(whole.shape[1:]),)), place)
 
 
-__all__ = ["METHODS", "Plan", "Structure", "Wish", "make_plan"]
+__all__ = ["METHODS", "SparsePlan", "SparseStructure", "Wish", "make_plan"]

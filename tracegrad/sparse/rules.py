@@ -23,7 +23,7 @@ from ..ops.places.gathering import ADDING, FAMILIES
 from .index_sets import NONE, Sets, first_sets, joined, union
 
 
-class Given(NamedTuple):
+class Arriving(NamedTuple):
     """What a rule reads."""
 
     node: Node
@@ -47,7 +47,7 @@ class Given(NamedTuple):
 
 
 Found = list[Sets | None]
-Rule = Callable[[Given], Found]
+Rule = Callable[[Arriving], Found]
 
 
 def size(shape: Sequence[Any]) -> int:
@@ -65,7 +65,7 @@ def numbers_of(shape: Sequence[Any], start: int = 0) -> np.ndarray:
     return np.arange(start, start + size(shape)).reshape(tuple(map(int, shape)))
 
 
-def broadcast(given: Given, k: int, shape: Sequence[Any]) -> Sets | None:
+def broadcast(given: Arriving, k: int, shape: Sequence[Any]) -> Sets | None:
     """The sets of operand k in the shape of the result."""
     found = given.sets[k]
     own = given.node.inputs[k].type.shape
@@ -74,7 +74,7 @@ def broadcast(given: Given, k: int, shape: Sequence[Any]) -> Sets | None:
     return found.take(np.broadcast_to(numbers_of(own), tuple(map(int, shape))))
 
 
-def dense(given: Given) -> Found:
+def dense(given: Arriving) -> Found:
     """Each result from all operands."""
     given.assumed.append(True)
     parts = [s.all_of() for s in given.sets if s is not None and len(s)]
@@ -87,7 +87,7 @@ def dense(given: Given) -> Found:
     ]
 
 
-def pointwise(given: Given) -> Found:
+def pointwise(given: Arriving) -> Found:
     """Element by element, after broadcasting."""
     op = given.node.op
     if op.jvp is None and (op.vjp is None or (not callable(op.vjp) and not any(op.vjp))):
@@ -97,7 +97,7 @@ def pointwise(given: Given) -> Found:
     return [union(parts, given.limit)]
 
 
-def moved(given: Given) -> Found:
+def moved(given: Arriving) -> Found:
     """What is made of elements of all operands that hold numbers, and of zeros."""
     node, start, operands = given.node, 1, []
     for a, found in zip(node.inputs, given.sets, strict=True):
@@ -112,13 +112,13 @@ def moved(given: Given) -> Found:
     return [None if every is None else every.take(source)]
 
 
-def indices_of(given: Given, first: int) -> list[np.ndarray] | None:
+def indices_of(given: Arriving, first: int) -> list[np.ndarray] | None:
     """The index arrays, where all are constants."""
     found = [k for k in given.known[first:] if k is not None]
     return found if len(found) == len(given.known) - first else None
 
 
-def gathered(given: Given) -> Found:
+def gathered(given: Arriving) -> Found:
     """Elements at index arrays; at places that are not known, any."""
     indices = indices_of(given, 1)
     if indices is None or given.sets[0] is None:
@@ -128,7 +128,7 @@ def gathered(given: Given) -> Found:
     return [given.sets[0].take(node.op.evaluate(numbers, *indices, **node.params))]
 
 
-def scattered(given: Given) -> Found:
+def scattered(given: Arriving) -> Found:
     """Updates stored or added at index arrays; at places that are not known, everywhere."""
     node, (x, updates) = given.node, given.sets[:2]
     indices = indices_of(given, 2)
@@ -153,7 +153,7 @@ def scattered(given: Given) -> Found:
     return [None if every is None else every.take(source)]
 
 
-def reduced(given: Given) -> Found:
+def reduced(given: Arriving) -> Found:
     """Over axes, which disappear: each result from all elements that go into it."""
     found = given.sets[0]
     if found is None or not len(found):
@@ -174,7 +174,7 @@ def grouped(groups: np.ndarray, count: int) -> Any:
     )
 
 
-def along(given: Given) -> Found:
+def along(given: Arriving) -> Found:
     """Running results along an axis: from all elements up to each one."""
     found = union([broadcast(given, k, given.out.shape) for k in range(len(given.sets))], 2**62)
     if found is None or not len(found):
@@ -198,7 +198,7 @@ def along(given: Given) -> Found:
     return [found.combined(chosen, given.limit)]
 
 
-def _per_lane(found: Sets, lanes: np.ndarray, given: Given) -> Sets:
+def _per_lane(found: Sets, lanes: np.ndarray, given: Arriving) -> Sets:
     """All elements of a lane for each one."""
     every = found.combined(grouped(lanes, len(found)), given.limit)
     lane = np.empty(lanes.size, np.int64)
@@ -206,13 +206,13 @@ def _per_lane(found: Sets, lanes: np.ndarray, given: Given) -> Sets:
     return every.take(lane)
 
 
-def product(given: Given) -> Found:
+def product(given: Arriving) -> Found:
     """Products of matrices: a row of the first with a column of the second, without what a constant
     has zeros for."""
     return [union([_factor(given, 0), _factor(given, 1)], given.limit)]
 
 
-def _factor(given: Given, k: int) -> Sets | None:
+def _factor(given: Arriving, k: int) -> Sets | None:
     found, other = given.sets[k], given.known[1 - k]
     if found is None or not len(found):
         return None
@@ -242,7 +242,7 @@ def _without(found: Sets | None, gone: np.ndarray | None) -> Sets | None:
     return found.take(np.where(gone, NONE, numbers_of(gone.shape)))
 
 
-def multiplied(given: Given) -> Found:
+def multiplied(given: Arriving) -> Found:
     """Products element by element, without those by a zero of a constant."""
     shape = given.out.shape
     parts = []
@@ -253,7 +253,7 @@ def multiplied(given: Given) -> Found:
     return [union(parts, given.limit)]
 
 
-def chosen(given: Given) -> Found:
+def chosen(given: Arriving) -> Found:
     """One of two operands, by a condition that may be a constant."""
     shape = given.out.shape
     x, y = broadcast(given, 1, shape), broadcast(given, 2, shape)
@@ -283,7 +283,7 @@ BY_ZEROS = (mul_op, strong_mul_op)
 """Of these constants decide by their zeros alone."""
 
 
-def through(given: Given) -> Found:
+def through(given: Arriving) -> Found:
     """The sets of the results of a node that holds no graph."""
     if all(s is None for s in given.sets):
         return [None] * len(given.node.outputs)
@@ -298,7 +298,7 @@ def through(given: Given) -> Found:
 __all__ = [
     "BY_ZEROS",
     "OWN",
-    "Given",
+    "Arriving",
     "dense",
     "first_sets",
     "grouped",

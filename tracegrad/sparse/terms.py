@@ -37,7 +37,7 @@ SHORT = 4
 """Sums of at most so many elements are written out."""
 
 
-class Outside(Exception):
+class NoTerms(Exception):
     """Something that no list of terms describes."""
 
 
@@ -118,7 +118,7 @@ class Terms:
         if node.op.jvp is None:
             if isinstance(node.op.lowering, lower.Pointwise):
                 return nothing
-            raise Outside(node.op.name)
+            raise NoTerms(node.op.name)
         kind = node.op.lowering
         if isinstance(kind, lower.Pointwise):
             found = self.pointwise(node, inputs, outs, terms)
@@ -133,15 +133,15 @@ class Terms:
         elif isinstance(kind, lower.Reduce) and kind.combine == "add":
             found = self.summed(node, inputs, terms)
         else:
-            raise Outside(node.op.name)
+            raise NoTerms(node.op.name)
         if len(found) > MOST_TERMS:
-            raise Outside(f"{node.op.name} of {len(found)} terms")
+            raise NoTerms(f"{node.op.name} of {len(found)} terms")
         return [found]
 
     def note(self, indices: Known, node: Node) -> None:
         """Note that index arrays decide the places; they have to be constants."""
         if any(k is None for k in indices):
-            raise Outside(f"{node.op.name} at places that are computed")
+            raise NoTerms(f"{node.op.name} at places that are computed")
         self.walk.read |= self.walk.sources(indices)
 
     # --- elementwise ------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ class Terms:
         own = shape_of(node.inputs[k])
         assert term.rows is not None
         if own != shape and size(own) != size(shape):
-            raise Outside(f"{node.op.name} that repeats a sum")
+            raise NoTerms(f"{node.op.name} that repeats a sum")
         rows = np.maximum(term.rows, 0)
 
         def at(x: Any, of: Any) -> Any:
@@ -230,7 +230,7 @@ class Terms:
             source = np.asarray(node.op.evaluate(*operands, *rest, **node.params)).reshape(-1)
             there = np.flatnonzero(source)
             if len(np.unique(source[there])) != len(there):
-                raise Outside(f"{node.op.name} that repeats a sum")
+                raise NoTerms(f"{node.op.name} that repeats a sum")
             new = np.full(size(node.inputs[k].type.shape) + 1, -1)
             new[source[there]] = there
             assert term.rows is not None
@@ -243,7 +243,7 @@ class Terms:
         """Stored at places, the elements move there; added, their rows are these places."""
         if node.op not in ADDING:
             if any(t.rows is not None for mine in terms for t in mine):
-                raise Outside(f"{node.op.name} of a sum")
+                raise NoTerms(f"{node.op.name} of a sum")
             found = []
             x, updates = terms[:2]
             for j in range(max(len(x), len(updates))):
@@ -262,7 +262,7 @@ class Terms:
         gather = FAMILIES[node.op].gather
         places = gather.evaluate(numbers_of(shape), *known[2:], **node.params)
         if places.size != size(node.inputs[1].type.shape):
-            raise Outside(node.op.name)
+            raise NoTerms(node.op.name)
         places = places.reshape(-1)
         found = list(terms[0])
         for term in terms[1]:
@@ -326,4 +326,4 @@ def first_terms(x: Any, start: int) -> list[Term]:
     return [Term(numbers_of(x.shape, start), ones)]
 
 
-__all__ = ["Outside", "Term", "Terms", "first_terms"]
+__all__ = ["NoTerms", "Term", "Terms", "first_terms"]
