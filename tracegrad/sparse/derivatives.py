@@ -19,7 +19,7 @@ from ..ops import sum as total
 from ..tensor import Boxed
 from ..tree import flatten, unflatten
 from .index_sets import DEFAULT_LIMIT
-from .patterns import Pattern
+from .patterns import Sparsity
 from .plan import METHODS, SparsePlan, SparseStructure, Wish, make_plan
 from .rules import size
 
@@ -115,8 +115,8 @@ class SparseDerivative:
         ones = np.ones(len(plan.structure), np.bool_)
         matrix = plan.structure.matrix(ones, self.format)
 
-        def shown(block: Any) -> Pattern:
-            made = Pattern(block)
+        def shown(block: Any) -> Sparsity:
+            made = Sparsity(block)
             made.method, made.colours, made.dense_at = plan.method, plan.colours, plan.dense_at
             return made
 
@@ -417,7 +417,7 @@ def sparsity(
 
 
 __all__ = [
-    "Pattern",
+    "Sparsity",
     "SparseDerivative",
     "hessian_of_lagrangian",
     "sparse_hessian",

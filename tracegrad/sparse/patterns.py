@@ -277,7 +277,7 @@ def pattern(
     return rows, frozenset(walk.read), tuple(walk.dense_at)
 
 
-class Pattern(sp.csr_array):
+class Sparsity(sp.csr_array):
     """A boolean sparse array: where a derivative may have entries."""
 
     method = ""
@@ -302,4 +302,4 @@ class Pattern(sp.csr_array):
         return ax
 
 
-__all__ = ["Pattern", "Walk", "pattern"]
+__all__ = ["Sparsity", "Walk", "pattern"]
