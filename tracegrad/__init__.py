@@ -55,6 +55,7 @@ from .tensor import Array, Tensor
 from .tensors import tensor as tensor  # in place of the module of that name
 
 if _typing.TYPE_CHECKING:
+    from . import array_api as array_api
     from . import cuda as cuda
     from . import func as func
     from . import nn as nn
@@ -101,6 +102,7 @@ if _typing.TYPE_CHECKING:
 
 # What is loaded where it is first asked for: modules, and functions by the module that has them.
 _MODULES = {
+    "array_api": "array_api",
     "cuda": "cuda",
     "fft": "fft",
     "func": "func",

@@ -14,6 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 PAGES = [
     "README.md",
+    "docs/array_api.md",
     "docs/looking_inside.md",
     "docs/sparse.md",
     "docs/sparse_arrays.md",

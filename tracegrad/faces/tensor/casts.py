@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import ops
+from ..._codegen import loading
 from ...checks import REFUSED, explained_here
 from ...devices import CPU, KINDS, Device, DeviceArray, resolve
 from ...dtypes import check
@@ -15,6 +16,9 @@ from ...ops.arrays.transfer import place_of, transfer
 from ...sizes import INTEGRAL
 from ...tape.hooks import boxed
 from ...tape.versions import born
+
+VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
+"""Of the array API standard: each adds to the one before."""
 
 
 def titled(result: Any, title: str, *sources: Any) -> Any:
@@ -166,6 +170,21 @@ class TensorCasts(Value):
     def type_as(self: Any, other: Any) -> Any:
         """In the dtype of `other`."""
         return ops.convert(self, other.dtype)
+
+    def to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
+        """The tensor on a device, by the name of the array API standard; there is one stream."""
+        if stream is not None:
+            raise ValueError("to_device: there is one stream; stream must be None")
+        return self.to(device)
+
+    def __array_namespace__(self: Any, /, *, api_version: str | None = None) -> Any:
+        """The functions of the array API standard for Tensors, `tracegrad.array_api`."""
+        if api_version is not None and api_version not in VERSIONS:
+            raise ValueError(
+                f"__array_namespace__: api_version is {api_version!r}; "
+                f"it can be {', '.join(VERSIONS)}"
+            )
+        return loading.load("tracegrad.array_api")
 
     def cpu(self: Any) -> Any:
         """The tensor in the host's memory: itself, or a copy."""
