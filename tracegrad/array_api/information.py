@@ -74,7 +74,7 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
     return np.result_type(*map(_plain, arrays_and_dtypes))
 
 
-class Info:
+class NamespaceInfo:
     """What the namespace says of itself."""
 
     def capabilities(self) -> dict[str, Any]:
@@ -106,14 +106,14 @@ class Info:
         return [CPU]
 
 
-def __array_namespace_info__() -> Info:  # noqa: N807 - the standard's name
+def __array_namespace_info__() -> NamespaceInfo:  # noqa: N807 - the standard's name
     """What the namespace says of itself.
 
     >>> import tracegrad as tg
     >>> tg.array_api.__array_namespace_info__().default_dtypes()["integral"]
     dtype('int64')
     """
-    return Info()
+    return NamespaceInfo()
 
 
 __all__ = [
