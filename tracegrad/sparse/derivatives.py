@@ -417,8 +417,8 @@ def sparsity(
 
 
 __all__ = [
-    "Sparsity",
     "SparseDerivative",
+    "Sparsity",
     "hessian_of_lagrangian",
     "sparse_hessian",
     "sparse_jacobian",

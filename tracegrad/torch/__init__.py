@@ -93,6 +93,7 @@ _ABSENT = {
     "jit": "compile functions with tracegrad.jit",
     "multiprocessing": "tensors are not shared between processes",
     "distributed": "there is one process",
+    "as_strided": "a Tensor is no window on a storage; take slices, x.unfold or x.expand",
     "sparse_coo_tensor": "all tensors are dense",
 }
 
