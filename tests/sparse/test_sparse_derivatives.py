@@ -153,6 +153,25 @@ def test_index_arrays_that_change() -> None:
         K.values(X)
 
 
+def test_products_with_sparse_matrices() -> None:
+    """Their places are those of the pattern, their data may change."""
+    matrix = sp.random_array((9, 12), density=0.2, format="csc", rng=0)
+    wide = np.ones((12, 2)) * X[:, None]
+    cases: tuple[tuple[Any, Any, str], ...] = (
+        (lambda x: np.sin(matrix @ (x * x)) * x[:9], X, "direct"),
+        (lambda x: matrix @ x, wide, "columns"),
+        (lambda x: matrix.T @ (matrix @ x), X, "columns"),
+    )
+    for f, x, method in cases:
+        J = tg.sparse_jacobian(f)
+        assert J.method(x) == method
+        for _ in range(2):
+            wanted = tg.jacobian(f)(x).reshape(-1, x.size)
+            np.testing.assert_allclose(J(x).toarray(), wanted, rtol=1e-12, atol=1e-15)
+            matrix.data[:] *= -2.0
+        assert J.pattern(x).dense_at == ()
+
+
 def test_values_into_a_buffer() -> None:
     for f in (stencil, products):
         J = tg.sparse_jacobian(f)

@@ -23,6 +23,7 @@ from ..ir.loops import Loop
 from .index_sets import NONE, Sets, joined, union
 from .rules import (
     BY_ZEROS,
+    DECIDING,
     OWN,
     Arriving,
     dense,
@@ -99,7 +100,9 @@ class Walk:
         given = Arriving(node, sets, known, self.limit, self.width, [])
         if not isinstance(kind, lowering.Pointwise) or node.op in OWN:
             deciding = [
-                k for k in known if k is not None and (node.op not in BY_ZEROS or not k.all())
+                k
+                for k in known[DECIDING.get(node.op, 0) :]
+                if k is not None and (node.op not in BY_ZEROS or not k.all())
             ]
             self.read |= self.sources(deciding)
         found = through(given)

@@ -20,6 +20,7 @@ from ..ops.elementwise.arithmetic import where_op
 from ..ops.elementwise.derived import mul_op, strong_mul_op
 from ..ops.matrices.products import matmul_op
 from ..ops.places.gathering import ADDING, FAMILIES
+from ..ops.sparse.products import product_op
 from .index_sets import NONE, Sets, first_sets, joined, union
 
 
@@ -263,6 +264,27 @@ def chosen(given: Arriving) -> Found:
     return [union([x, y], given.limit)]
 
 
+def sparse_product(given: Arriving) -> Found:
+    """Products with a sparse matrix: of each row what stands in it, and the elements that it
+    meets."""
+    data, x = given.node.inputs[:2]
+    index = given.known[2:5]
+    if any(k is None for k in index) or len(data.type.shape) != 1 or len(x.type.shape) > 2:
+        return dense(given)
+    indptr, indices, places = map(np.asarray, index)
+    across = np.ones((size(x.type.shape[1:]), 1), np.bool_)
+    places = places if len(places) else np.arange(len(indices))
+    ones, rows = np.ones(len(indices), np.bool_), len(indptr) - 1
+    parts: Found = []
+    for found, columns, a in zip(given.sets[:2], (places, indices), (data, x), strict=True):
+        if found is None:
+            continue
+        links = sp.csr_array((ones, columns, indptr), shape=(rows, size(a.type.shape[:1])))
+        wide = sp.eye_array(len(across), dtype=bool) if a is x else across
+        parts.append(found.combined(sp.kron(links, wide, format="csr"), given.limit))
+    return [union(parts, given.limit)]
+
+
 KINDS: dict[type, Rule] = {
     lower.Pointwise: pointwise,
     lower.View: moved,
@@ -277,8 +299,11 @@ OWN: dict[Any, Rule] = {
     mul_op: multiplied,
     strong_mul_op: multiplied,
     where_op: chosen,
+    product_op: sparse_product,
 }
 """Rules of operations that are one alone."""
+DECIDING = {product_op: 2}
+"""From which operand on constants decide, of operations where not all do."""
 BY_ZEROS = (mul_op, strong_mul_op)
 """Of these constants decide by their zeros alone."""
 
@@ -297,6 +322,7 @@ def through(given: Arriving) -> Found:
 
 __all__ = [
     "BY_ZEROS",
+    "DECIDING",
     "OWN",
     "Arriving",
     "dense",

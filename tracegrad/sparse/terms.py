@@ -26,9 +26,10 @@ from ..ir.dispatch import bind
 from ..ir.graph import Graph, Literal, Node
 from ..ops import broadcast_to, reshape
 from ..ops.arrays.slices import cut
-from ..ops.elementwise.derived import add
+from ..ops.elementwise.derived import add, mul
 from ..ops.places.along import take
 from ..ops.places.gathering import ADDING, FAMILIES
+from ..ops.sparse.products import product_op
 from .rules import numbers_of, shape_of, size
 
 MOST_TERMS = 48
@@ -130,6 +131,9 @@ class Terms:
         elif isinstance(kind, lower.Scatter):
             self.note(known[2:], node)
             found = self.scattered(node, inputs, outs, terms, known)
+        elif node.op is product_op:
+            self.note(known[2:], node)
+            found = self.sparse_product(node, inputs, terms, known)
         elif isinstance(kind, lower.Reduce) and kind.combine == "add":
             found = self.summed(node, inputs, terms)
         else:
@@ -273,6 +277,23 @@ class Terms:
             else:
                 rows = np.append(places, -1)[term.rows]
                 found.append(Term(term.columns, term.coefficients, rows))
+        return found
+
+    def sparse_product(
+        self, node: Node, inputs: list[Any], terms: list[list[Term]], known: Known
+    ) -> list[Term]:
+        """Of a sparse matrix and a vector: each entry meets its element, in the entry's row."""
+        if terms[0] or len(node.inputs[0].type.shape) != 1 or len(node.inputs[1].type.shape) != 1:
+            raise NoTerms(node.op.name)
+        indptr, indices, places = map(np.asarray, known[2:5])
+        rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+        data = take(inputs[0], places) if len(places) else inputs[0]
+        found = []
+        for term in terms[1]:
+            if term.rows is not None:
+                raise NoTerms(f"{node.op.name} of a sum")
+            columns = term.columns[indices]
+            found.append(Term(columns, mul(data, take(term.coefficients, indices)), rows))
         return found
 
     def summed(self, node: Node, inputs: list[Any], terms: list[list[Term]]) -> list[Term]:
