@@ -79,6 +79,13 @@ def while_counted(x: Any) -> Any:
     return t * n
 
 
+def while_that_binds(x: Any) -> Any:
+    s = 0.0
+    while (k := s * x[0]) < 5:
+        s += x[2]
+    return s + k
+
+
 def while_with_else(x: Any) -> Any:
     t = x[0]
     while t < 10:
@@ -280,6 +287,7 @@ PROGRAMS: list[Callable[..., Any]] = [
     early_return_deep,
     sum_with_continue_and_break,
     while_counted,
+    while_that_binds,
     while_with_else,
     for_with_else_taken,
     return_inside_of_a_loop,

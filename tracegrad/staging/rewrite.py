@@ -63,6 +63,11 @@ def rewritten(found: Definition) -> Function:
                 and n.func.id in UNTOUCHED - {"super"}
             ):
                 raise Unstaged(f"line {n.lineno}: it calls {n.func.id}")
+    for n in ast.walk(node):
+        if isinstance(n, ast.While) and binds(n.test) and not n.orelse:
+            # What the condition binds is bound in the body.
+            end = place(ast.If(ast.UnaryOp(ast.Not(), n.test), [ast.Break()], []), n.test)
+            n.test, n.body = place(ast.Constant(True), n.test), [end, *n.body]
     return _Rewriter(found.owner).function(node)
 
 
