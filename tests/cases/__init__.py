@@ -3,7 +3,7 @@ check on every row."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -50,3 +50,19 @@ class Case:
 def off_device(*cases: Case) -> tuple[Case, ...]:
     """The rows without kernels for devices."""
     return tuple(replace(c, device=False) for c in cases)
+
+
+def sample(cases: Sequence[Case], one_of: int = 4) -> list[Case]:
+    """The rows that cover an operation which no row before them does, and one of so many others:
+    for what takes long with each row."""
+    covered: set[str] = set()
+    chosen, others = [], 0
+    for case in cases:
+        if not covered.issuperset(case.ops):
+            covered.update(case.ops)
+            chosen.append(case)
+            continue
+        others += 1
+        if others % one_of == 0:
+            chosen.append(case)
+    return chosen

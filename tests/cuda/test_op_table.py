@@ -18,8 +18,8 @@ from tests.cuda.common import host
 from tests.ops.test_ops import CASES, ids, quiet, rng_for  # noqa: F401  (a fixture)
 
 PART = os.environ.get("TRACEGRAD_TEST_PART") or ""
-# What only processors compute is refused on devices (test_cuda_ptx.py holds that); compositions, and
-# methods that only ndarrays have, are left to the rows of what they are made of.
+# What only processors compute is refused on devices (test_cuda_ptx.py holds that); compositions,
+# and methods that only ndarrays have, are left to the rows of what they are made of.
 ON_DEVICES = [
     c for c in CASES if c.device and not any(scalars.host_only(f"{name}(") for name in c.ops)
 ]
