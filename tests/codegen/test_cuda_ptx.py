@@ -1,5 +1,5 @@
-"""Kernels of the op table, of each operation at least, compile for devices of compute capability 8.0
-and 9.0, which needs the wheels and no device."""
+"""Kernels of the op table, each operation at least once, compile for devices of compute capability
+8.0 and 9.0, which needs the wheels and no device."""
 
 from __future__ import annotations
 
