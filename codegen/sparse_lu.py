@@ -8,6 +8,7 @@ and further right-hand sides need no other; a few of the latest are kept, by the
 from __future__ import annotations
 
 import ctypes
+import math
 from collections import OrderedDict
 from typing import Any
 
@@ -32,10 +33,14 @@ class Factored:
         self.bytes = sum(p.nbytes for p in parts) + lu.nnz * (parts[0].itemsize + 4)
 
     def is_of(self, parts: tuple[Array, ...]) -> bool:
-        return all(
-            p is q or np.array_equal(_bits(p), _bits(q))
-            for p, q in zip(self.parts, parts, strict=True)
-        )
+        return all(p is q or _same(p, q) for p, q in zip(self.parts, parts, strict=True))
+
+
+def _same(p: Array, q: Array) -> bool:
+    # Of few elements the bytes are compared in less time than NumPy takes to begin.
+    if p.nbytes < 2**14:
+        return p.shape == q.shape and p.tobytes() == q.tobytes()
+    return np.array_equal(_bits(p), _bits(q))
 
 
 def _bits(x: Array) -> Array:
@@ -117,7 +122,7 @@ def address(name: str) -> int:
 
 def _entry(dtype: np.dtype[Any], of_indices: np.dtype[Any]) -> Any:
     def array(at: int, kind: np.dtype[Any], *shape: int) -> Array:
-        size = int(np.prod(shape)) * kind.itemsize
+        size = math.prod(shape) * kind.itemsize
         if not size:
             return np.empty(shape, kind)
         memory: Any = (ctypes.c_char * size).from_address(at)
