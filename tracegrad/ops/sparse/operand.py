@@ -22,16 +22,23 @@ from ..elementwise.elementary import abs as abs_
 from ..places.indexing import getitem, index_add_at
 from ..totals.reductions import sum as sum_
 from . import products
-from .pattern import Array, Layout, Pattern, by_rows, csr, layout, layout_of
+from .pattern import (
+    Array,
+    Layout,
+    Pattern,
+    csr,
+    in_order,
+    is_scipy,
+    layout,
+    layout_of,
+    meetings,
+    shared,
+    union,
+)  # fmt: skip
 
 LARGEST = 2**30
 """Bytes above which no dense array is made of a sparse one."""
 NUMBERS = (int, float, complex, np.number)
-
-
-def is_scipy(x: Any) -> bool:
-    """Whether this is one of SciPy's sparse arrays, asked without loading them."""
-    return type(x).__module__.startswith("scipy.sparse") and hasattr(x, "tocsr")
 
 
 def as_sparse(x: Any) -> SparseArray:
@@ -129,7 +136,7 @@ class SparseArray:
         data = _at(self._flat, pattern.places) if len(pattern.places) else self._flat
         if not len(pattern.places) and pattern.nnz < pattern.count:
             data = _at(data, np.arange(pattern.nnz))
-        return SparseArray(data, csr(_in_order(pattern), self.layout.matrix))
+        return SparseArray(data, csr(in_order(pattern), self.layout.matrix))
 
     def tocsc(self) -> SparseArray:
         """The same by columns."""
@@ -146,7 +153,7 @@ class SparseArray:
     def sum_duplicates(self) -> SparseArray:
         """The same with one entry for each place, by rows and in order of columns."""
         rows, columns = self.tocsr().layout.places
-        pattern, at = _union(self.shape, [(rows, columns)])
+        pattern, at = union(self.shape, [(rows, columns)])
         data = self.tocsr().data
         if pattern.nnz == len(rows) and np.array_equal(at[0], np.arange(len(rows))):
             return self.tocsr()
@@ -174,9 +181,6 @@ class SparseArray:
         """A dense array with the entries added."""
         entries = self.tocsr()
         return index_add_at(dense, entries.layout.places, entries.data)
-
-    def tobsr(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise self._unknown("tobsr")
 
     @property
     def T(self) -> SparseArray:
@@ -285,9 +289,6 @@ class SparseArray:
     def __rtruediv__(self, other: Any) -> Any:
         raise self._unknown("x / A")
 
-    def __pow__(self, n: Any) -> Any:
-        raise self._unknown("A ** n")
-
     def __add__(self, other: Any) -> Any:
         return _added(self, other)
 
@@ -349,14 +350,8 @@ class SparseArray:
     def __getitem__(self, key: Any) -> NoReturn:
         raise self._unknown("A[...]")
 
-    def __setitem__(self, key: Any, value: Any) -> NoReturn:
-        raise self._unknown("A[...] = value")
-
     def __iter__(self) -> NoReturn:
         raise self._unknown("iteration over rows")
-
-    def __len__(self) -> int:
-        raise TypeError("sparse array length is ambiguous; use A.shape[0] or A.nnz")
 
     def __bool__(self) -> bool:
         raise ValueError("the truth value of a sparse array is ambiguous; look at A.nnz")
@@ -403,14 +398,6 @@ def _negated(x: Any) -> Any:
     return arithmetic.neg(x) if isinstance(x, (Value, np.ndarray, *NUMBERS)) else x
 
 
-def _in_order(pattern: Pattern) -> Pattern:
-    """The pattern of data in its own order."""
-    if not len(pattern.places) and pattern.nnz == pattern.count:
-        return pattern
-    rows = pattern.rows
-    return by_rows(pattern.shape, rows, pattern.indices, np.arange(pattern.nnz), pattern.nnz)
-
-
 def _sparse_product(a: SparseArray, b: SparseArray) -> Any:
     """The product of two sparse matrices: its places from theirs, once, and each of its values as
     the sum of what meets there."""
@@ -421,31 +408,18 @@ def _sparse_product(a: SparseArray, b: SparseArray) -> Any:
         )
     a, b = a.tocsr(), b.tocsr()
     p, q = a._pattern, b._pattern
-    counts = np.diff(q.indptr)[p.indices].astype(np.int64)
-    total = int(counts.sum())
+    total = int(np.diff(q.indptr)[p.indices].sum(dtype=np.int64))
     if total * 24 > LARGEST:
         raise MemoryError(
             f"{user_line()}: the product of sparse matrices of shapes {a.shape} and {b.shape} "
             f"takes {total:,} multiplications, whose places take {24 * total:,} bytes. Apply them "
             "one after the other: A @ (B @ x)"
         )
-    left = np.repeat(np.arange(p.nnz), counts)
-    ends = np.cumsum(counts)
-    right = np.arange(total) - np.repeat(ends - counts, counts) + q.indptr[p.indices[left]]
-    pattern, at = _union((a.shape[0], b.shape[1]), [(p.rows[left], q.indices[right])])
+    left, right = meetings(p, q)
+    pattern, at = union((a.shape[0], b.shape[1]), [(p.rows[left], q.indices[right])])
     terms = mul(_at(a.data, left), _at(b.data, right))
     data = index_add_at(zeros(pattern.nnz, terms.dtype), at[0], terms)
     return SparseArray(data, csr(pattern, a.layout.matrix or b.layout.matrix))
-
-
-def _union(shape: tuple[int, int], parts: Any) -> tuple[Pattern, list[Array]]:
-    """The places of all parts (rows, columns), each once and in order; for each part, which of
-    them."""
-    keys = [r.astype(np.int64) * shape[1] + c for r, c in parts]
-    all_keys, inverse = np.unique(np.concatenate(keys), return_inverse=True)
-    rows, columns = np.divmod(all_keys, max(1, shape[1]))
-    pattern = by_rows(shape, rows, columns, np.arange(len(rows)), len(rows))
-    return pattern, np.split(inverse, np.cumsum([len(k) for k in keys])[:-1])
 
 
 def _added(a: SparseArray, other: Any) -> Any:
@@ -471,7 +445,7 @@ def _added(a: SparseArray, other: Any) -> Any:
     if a.layout is b.layout:
         return a._as(add(a.data, b.data))
     x, y = a.tocsr(), b.tocsr()
-    pattern, (at_x, at_y) = _union(a.shape, [x.layout.places, y.layout.places])
+    pattern, (at_x, at_y) = union(a.shape, [x.layout.places, y.layout.places])
     dtype = promote(kind_of(x.data), kind_of(y.data))
     total = index_add_at(zeros(pattern.nnz, dtype), at_x, convert(x.data, dtype))
     total = index_add_at(total, at_y, convert(y.data, dtype))
@@ -518,13 +492,8 @@ def _met(a: SparseArray, b: SparseArray) -> SparseArray:
     x, y = a.sum_duplicates(), b.sum_duplicates()
     if x.layout is y.layout:
         return x._as(mul(x.data, y.data))
-    pattern, (at_x, at_y) = _union(a.shape, [x.layout.places, y.layout.places])
-    of_x, of_y = np.full(pattern.nnz, -1), np.full(pattern.nnz, -1)
-    of_x[at_x], of_y[at_y] = np.arange(x.nnz), np.arange(y.nnz)
-    both = (of_x >= 0) & (of_y >= 0)
-    rows, columns = pattern.rows[both], pattern.indices[both]
-    kept = by_rows(a.shape, rows, columns, np.arange(len(rows)), len(rows))
-    data = mul(_at(x.data, of_x[both]), _at(y.data, of_y[both]))
+    kept, of_x, of_y = shared(a.shape, x.layout.places, y.layout.places)
+    data = mul(_at(x.data, of_x), _at(y.data, of_y))
     return SparseArray(data, csr(kept, a.layout.matrix))
 
 

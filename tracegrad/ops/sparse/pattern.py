@@ -146,6 +146,45 @@ def by_rows(
     return pattern_of(shape, _ends(rows, int(shape[0])), columns[order], places, count)
 
 
+def in_order(pattern: Pattern) -> Pattern:
+    """The pattern of data in its own order."""
+    if not len(pattern.places) and pattern.nnz == pattern.count:
+        return pattern
+    rows = pattern.rows
+    return by_rows(pattern.shape, rows, pattern.indices, np.arange(pattern.nnz), pattern.nnz)
+
+
+def union(shape: tuple[int, int], parts: Any) -> tuple[Pattern, list[Array]]:
+    """The places of all parts (rows, columns), each once and in order; for each part, which of
+    them."""
+    keys = [r.astype(np.int64) * shape[1] + c for r, c in parts]
+    all_keys, inverse = np.unique(np.concatenate(keys), return_inverse=True)
+    rows, columns = np.divmod(all_keys, max(1, shape[1]))
+    pattern = by_rows(shape, rows, columns, np.arange(len(rows)), len(rows))
+    return pattern, np.split(inverse, np.cumsum([len(k) for k in keys])[:-1])
+
+
+def shared(shape: tuple[int, int], x: Any, y: Any) -> tuple[Pattern, Array, Array]:
+    """The places that two parts (rows, columns) without repetitions both have; which ones of each
+    they are."""
+    pattern, (at_x, at_y) = union(shape, [x, y])
+    of_x, of_y = np.full(pattern.nnz, -1), np.full(pattern.nnz, -1)
+    of_x[at_x], of_y[at_y] = np.arange(len(at_x)), np.arange(len(at_y))
+    both = (of_x >= 0) & (of_y >= 0)
+    rows, columns = pattern.rows[both], pattern.indices[both]
+    kept = by_rows(shape, rows, columns, np.arange(len(rows)), len(rows))
+    return kept, of_x[both], of_y[both]
+
+
+def meetings(p: Pattern, q: Pattern) -> tuple[Array, Array]:
+    """Which entry of p meets which one of q in the product of their matrices, both with data in
+    their own order."""
+    counts = np.diff(q.indptr)[p.indices].astype(np.int64)
+    left = np.repeat(np.arange(p.nnz), counts)
+    before = np.repeat(np.cumsum(counts) - counts, counts)
+    return left, np.arange(len(left)) - before + q.indptr[p.indices[left]]
+
+
 # --- layouts --------------------------------------------------------------------------------------
 
 
@@ -249,6 +288,12 @@ def csr(pattern: Pattern, matrix: bool = False) -> Layout:
 
 # --- of SciPy's arrays ----------------------------------------------------------------------------
 
+
+def is_scipy(x: Any) -> bool:
+    """Whether this is one of SciPy's sparse arrays, asked without loading them."""
+    return type(x).__module__.startswith("scipy.sparse") and hasattr(x, "tocsr")
+
+
 FORMATS = ("csr", "csc", "coo", "dia", "bsr")
 _SEEN: dict[tuple[Any, ...], tuple[tuple[Any, ...], weakref.ref[Layout]]] = {}
 _MOST_SEEN = 256
@@ -348,5 +393,20 @@ def integers(x: Any, what: str) -> Array:
     return found.astype(np.int64) if found.dtype.kind not in "i" else found
 
 
-__all__ = ["FORMATS", "Array", "Layout", "Pattern", "by_rows", "checked", "csr", "integers",
-           "is_fixed", "layout", "layout_of", "pattern_of"]  # fmt: skip
+__all__ = [
+    "FORMATS",
+    "Array",
+    "Layout",
+    "Pattern",
+    "by_rows",
+    "checked",
+    "csr",
+    "in_order",
+    "integers",
+    "is_fixed",
+    "layout",
+    "layout_of",
+    "meetings",
+    "pattern_of",
+    "union",
+]  # fmt: skip
