@@ -235,6 +235,8 @@ class OnDevice(Compute):
         """The start of the programs; what fails there is told where something waits for them."""
         compiled, device, made = to.compiled, self.traced.device, self.made
         assert isinstance(compiled, CompiledOnDevice)
+        if made.shown is not None:
+            raise Unfit("what is printed is fetched from the device first")
         to.space.update(
             launch=compiled.launch,
             later=later,
