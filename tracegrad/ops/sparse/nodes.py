@@ -12,14 +12,14 @@ from ...ir.dispatch import Value
 from ...sizes import same_shape
 from ...types import show
 from .operand import SparseArray
-from .pattern import FORMATS, Layout, layout_of
+from .pattern import FORMATS, SparseFormat, layout_of
 
 
-def _flatten(a: Any) -> tuple[list[Any], Layout, tuple[str]]:
+def _flatten(a: Any) -> tuple[list[Any], SparseFormat, tuple[str]]:
     return [a.data], layout_of(a), ("data",)
 
 
-def together(kept: Layout, leaves: Any) -> Any:
+def together(kept: SparseFormat, leaves: Any) -> Any:
     """SciPy's array where the data is one of NumPy's, ours where it is not yet."""
     (data,) = leaves
     if isinstance(data, (Value, np.ndarray)) and not same_shape(data.shape, kept.of_data):

@@ -24,8 +24,8 @@ from ..totals.reductions import sum as sum_
 from . import products
 from .pattern import (
     Array,
-    Layout,
     Pattern,
+    SparseFormat,
     csr,
     in_order,
     is_scipy,
@@ -80,7 +80,7 @@ class SparseArray:
     __hash__ = None  # type: ignore[assignment]
     ndim = 2
 
-    def __init__(self, data: Any, layout: Layout) -> None:
+    def __init__(self, data: Any, layout: SparseFormat) -> None:
         self.data, self.layout = data, layout
 
     # --- what it is -------------------------------------------------------------------------------

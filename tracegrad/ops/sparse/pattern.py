@@ -188,7 +188,7 @@ def meetings(p: Pattern, q: Pattern) -> tuple[Array, Array]:
 # --- layouts --------------------------------------------------------------------------------------
 
 
-class Layout:
+class SparseFormat:
     """How a sparse array keeps its data: SciPy's format, whether it is one of SciPy's matrices
     (whose `*` is a product), the shape, that of the data, and the format's arrays of integers.
 
@@ -220,7 +220,14 @@ class Layout:
         return f"<{kind} {m}x{n}, {self.pattern.nnz} entries, {self.number:016x}>"
 
     def __reduce__(self) -> Any:
-        return known, (Layout, self.format, self.matrix, self.shape, self.of_data, *self.index)
+        return known, (
+            SparseFormat,
+            self.format,
+            self.matrix,
+            self.shape,
+            self.of_data,
+            *self.index,
+        )
 
     @cached_property
     def pattern(self) -> Pattern:
@@ -256,7 +263,7 @@ class Layout:
             return self.pattern.transposed.indices, self.pattern.transposed.rows
         return self.index  # type: ignore[return-value]
 
-    def turned(self) -> Layout:
+    def turned(self) -> SparseFormat:
         """The layout of the transposed array with the same data, of csr, csc or coo."""
         other = {"csr": "csc", "csc": "csr"}.get(self.format, self.format)
         index = self.index[::-1] if self.format == "coo" else self.index
@@ -275,13 +282,15 @@ class Layout:
 
 def layout(
     format: str, matrix: bool, shape: Sequence[int], of_data: Sequence[int], *index: Array
-) -> Layout:
+) -> SparseFormat:
     m, n = (int(s) for s in shape)
-    found: Layout = known(Layout, format, matrix, (m, n), tuple(map(int, of_data)), *index)
+    found: SparseFormat = known(
+        SparseFormat, format, matrix, (m, n), tuple(map(int, of_data)), *index
+    )
     return found
 
 
-def csr(pattern: Pattern, matrix: bool = False) -> Layout:
+def csr(pattern: Pattern, matrix: bool = False) -> SparseFormat:
     """The layout of the data in the pattern's own order."""
     return layout("csr", matrix, pattern.shape, (pattern.nnz,), pattern.indices, pattern.indptr)
 
@@ -295,15 +304,15 @@ def is_scipy(x: Any) -> bool:
 
 
 FORMATS = ("csr", "csc", "coo", "dia", "bsr")
-_SEEN: dict[tuple[Any, ...], tuple[tuple[Any, ...], weakref.ref[Layout]]] = {}
+_SEEN: dict[tuple[Any, ...], tuple[tuple[Any, ...], weakref.ref[SparseFormat]]] = {}
 _MOST_SEEN = 256
 
 
-def layout_of(a: Any) -> Layout:
+def layout_of(a: Any) -> SparseFormat:
     """The layout of one of SciPy's sparse arrays as it is now: its arrays of integers are compared
     with those it had, since SciPy changes them in place. One of ours has its own."""
     if hasattr(a, "layout"):
-        own: Layout = a.layout
+        own: SparseFormat = a.layout
         return own
     index = _index_of(a)
     key = (type(a), a.shape, a.data.shape, *map(id, index))
@@ -343,12 +352,12 @@ def _index_of(a: Any) -> tuple[Array, ...]:
     return (a.offsets,) if a.format == "dia" else (a.indices, a.indptr)
 
 
-def _checked(a: Any, index: tuple[Array, ...]) -> Layout:
+def _checked(a: Any, index: tuple[Array, ...]) -> SparseFormat:
     matrix = not type(a).__name__.endswith("_array")
     return checked(layout(a.format, matrix, a.shape, a.data.shape, *index))
 
 
-def checked(made: Layout) -> Layout:
+def checked(made: SparseFormat) -> SparseFormat:
     """The layout itself; integers that point outside are refused, since compiled loops follow them
     unasked."""
     m, n = made.shape
@@ -396,8 +405,8 @@ def integers(x: Any, what: str) -> Array:
 __all__ = [
     "FORMATS",
     "Array",
-    "Layout",
     "Pattern",
+    "SparseFormat",
     "by_rows",
     "checked",
     "csr",
