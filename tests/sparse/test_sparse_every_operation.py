@@ -4,13 +4,13 @@ values are those of the dense one, by each method. Nothing is compiled."""
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tracegrad as tg
-from tests.cases import Case
 from tests.checks import as_tuple, floating
 from tests.ops.test_ops import CASES, rng_for
 from tracegrad.errors import TracegradError
@@ -21,14 +21,14 @@ DIFFERENTIABLE = [c for c in CASES if c.order >= 1]
 PARTS = 12
 
 
-def dense(case: Case, arrays: tuple[Any, ...], wrt: list[int]) -> np.ndarray:
+def dense(function: Callable[..., Any], arrays: tuple[Any, ...], wrt: Sequence[int]) -> np.ndarray:
     """All results one behind the other, by all arguments."""
 
     def run(*chosen: Any) -> tuple[Any, ...]:
         full = list(arrays)
         for k, x in zip(wrt, chosen, strict=True):
             full[k] = x
-        found: tuple[Any, ...] = as_tuple(case.function(*full))
+        found: tuple[Any, ...] = as_tuple(function(*full))
         return found
 
     chosen = [arrays[k] for k in wrt]
@@ -43,26 +43,35 @@ def dense(case: Case, arrays: tuple[Any, ...], wrt: list[int]) -> np.ndarray:
     return np.vstack(rows)
 
 
-def check(case: Case) -> None:
-    arrays = case.inputs(rng_for(case))
-    wrt = floating(arrays, case.wrt)
-    entry, leaves = tg.jit(case.function)._alone_for(arrays, {}, False)
+def check(
+    name: str,
+    function: Callable[..., Any],
+    arrays: tuple[Any, ...],
+    wrt: Sequence[int],
+    tolerance: float = 1e-9,
+) -> None:
+    """Nothing is missed, and values are those of the dense Jacobian."""
+    entry, leaves = tg.jit(function)._alone_for(arrays, {}, False)
     captured = entry.captured()
     assert captured is not None
     inputs = [*leaves, *captured]
-    wanted = dense(case, arrays, wrt)
+    wanted = dense(function, arrays, wrt)
     for method in ("auto", "columns"):
         plan = make_plan(entry.graph, wrt, inputs, len(leaves), Wish(method=method, limit=10**7))
         s = plan.structure
-        assert s.shape == wanted.shape, case.name
+        assert s.shape == wanted.shape, name
         covered = np.zeros(s.shape, bool)
         covered[s.rows, s.columns] = True
-        assert not (wanted[~covered] != 0).any(), f"{case.name}: entries are missed"
+        assert not (np.nan_to_num(wanted[~covered]) != 0).any(), f"{name}: entries are missed"
         if method == plan.method == "columns" and len(s) > 400:
             continue
         found = evaluate(plan.graph, [*inputs, *plan.constants])[0][: len(s)]
         np.testing.assert_allclose(
-            found, wanted[s.rows, s.columns], rtol=1e-9, atol=1e-12, err_msg=case.name
+            found,
+            wanted[s.rows, s.columns],
+            rtol=tolerance,
+            atol=tolerance * 1e-3,
+            err_msg=name,
         )
 
 
@@ -71,4 +80,5 @@ def test_no_entry_is_missed(part: int) -> None:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", RuntimeWarning)
         for case in DIFFERENTIABLE[part::PARTS]:
-            check(case)
+            arrays = case.inputs(rng_for(case))
+            check(case.name, case.function, arrays, floating(arrays, case.wrt))
