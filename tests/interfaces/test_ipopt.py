@@ -79,6 +79,30 @@ def test_values_and_structure(signature: str) -> None:
             assert np.array_equal(found, structure)
 
 
+@pytest.mark.parametrize("n", [12, 3_000])
+def test_structures_are_sparse(n: int) -> None:
+    """Three numbers a row of the Jacobian, two or three of the Hessian's lower triangle, and
+    together the dense matrices."""
+    x = np.linspace(-1.0, 1.5, n)
+    p = tg.jit(chained).cfunc(x, signature="ipopt", constraints=chained_constraints)
+    multipliers = np.cos(np.arange(p.m))
+    assert len(p.jac_structure[0]) == 3 * (n - 2)
+    assert len(p.h_structure[0]) <= 3 * n
+    jacobian = np.zeros(len(p.jac_structure[0]))
+    assert p.jac_g(n, x, p.m, len(jacobian), jacobian, None) == 1
+    lower = np.zeros(len(p.h_structure[0]))
+    assert p.h(n, x, 0.5, p.m, multipliers, len(lower), lower, None) == 1
+    if n > 100:
+        return
+    found = np.zeros((p.m, n))
+    found[p.jac_structure] = jacobian
+    np.testing.assert_allclose(found, tg.jacobian(chained_constraints)(x), rtol=1e-12)
+    found = np.zeros((n, n))
+    found[p.h_structure] = lower
+    wanted = tg.hessian(lambda x: 0.5 * chained(x) + multipliers @ chained_constraints(x))(x)
+    np.testing.assert_allclose(found, np.tril(wanted), rtol=1e-10, atol=1e-10)
+
+
 def test_what_fails_is_a_rejected_step() -> None:
     p = objective.cfunc(START, signature="ipopt", constraints=constraints)
     value, bad = np.zeros(1), START * np.nan

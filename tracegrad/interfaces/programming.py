@@ -1,7 +1,8 @@
 """Nonlinear programs: minimize f(x) where g(x) is within bounds, as IPOPT and others take them.
 
 Five functions make one: f, its gradient, g, the Jacobian of g, and the Hessian of the Lagrangian
-`factor f(x) + multipliers g(x)`, the latter two as the values of a structure (`structure.py`).
+`factor f(x) + multipliers g(x)`, the latter two as the values of their sparse structures
+(`structure.py`).
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ import numpy as np
 
 from .._codegen import c_function as c
 from ..compiled.jitted import Jitted
-from ..derivatives.jacobians import hessian, jacobian
 from ..derivatives.reverse import grad
+from ..sparse.derivatives import hessian_of_lagrangian, sparse_hessian, sparse_jacobian
 from ..tree import flatten, unflatten
 from .kernels import TracedKernel, identifier, one_scalar, packed
 from .native_function import NativeFunction
 from .requests import Request
-from .structure import Structure, hessian_structure, jacobian_structure
+from .structure import Structure, nothing, structured
 
 
 class Problem:
@@ -48,8 +49,10 @@ class Problem:
         (m,) = made[0].shape
         assert isinstance(m, int)
         self.m = m
-        self.jacobian = jacobian_structure(m, self.n)
-        self.hessian = hessian_structure(self.n)
+        self.jacobian, self._jacobian = (
+            structured(sparse_jacobian(self.g, format="coo"), self.x) if m else nothing()
+        )
+        self.hessian, self._hessian = self._of_lagrangian()
 
     @cached_property
     def gradient(self) -> Any:
@@ -57,21 +60,25 @@ class Problem:
 
     @cached_property
     def jacobian_values(self) -> Jitted[..., Any]:
-        slopes, structure = jacobian(self.g), self.jacobian
-        return self._jitted("jacobian", lambda x: structure.values(slopes(x)))
+        values = self._jacobian
+        return self._jitted("jacobian", lambda x: values(x))
 
     @cached_property
     def hessian_values(self) -> Jitted[..., Any]:
-        f, g, structure, m = self.f, self.g, self.hessian, self.m
+        values = self._hessian
+        return self._jitted(
+            "hessian", lambda x, factor, multipliers: values(x, factor, multipliers)
+        )
 
-        def of_lagrangian(x: Any, factor: Any, multipliers: Any) -> Any:
-            def lagrangian(x: Any) -> Any:
-                total = factor * f(x)
-                return total + np.sum(multipliers * g(x)) if m else total
-
-            return structure.values(hessian(lagrangian)(x))
-
-        return self._jitted("hessian", of_lagrangian)
+    def _of_lagrangian(self) -> tuple[Structure, Callable[..., Any]]:
+        f, g = self.f, self.g
+        if not self.m:
+            of_f = sparse_hessian(lambda x, factor: factor * f(x), lower=True, format="coo")
+            structure, values = structured(of_f, self.x, 1.0)
+            return structure, lambda x, factor, multipliers: values(x, factor)
+        made = hessian_of_lagrangian(f, g, lower=True, format="coo")
+        structure, both = structured(made, self.x, np.ones(self.m), 1.0)
+        return structure, lambda x, factor, multipliers: both(x, multipliers, factor)
 
     def kernel(self, function: Any, *more: Any) -> TracedKernel:
         return self.request.kernel(function, self.x, *more)

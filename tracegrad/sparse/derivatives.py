@@ -137,6 +137,14 @@ class SparseDerivative:
         kept, inputs = self._find(args, kwargs)
         return kept.plan.njit(inputs, len(flatten((args, kwargs))[0]))
 
+    def traceable(self, *args: Any) -> tuple[SparseStructure, Function]:
+        """The structure for arguments of these dtypes and sizes, and `values` as a function of the
+        leaves of such arguments that can be traced; what the function reads around it stays as it
+        is now."""
+        kept, inputs = self._find(args, {})
+        kept.handed = True
+        return kept.plan.structure, kept.plan.traceable(inputs, len(flatten(args)[0]))
+
     # --- signatures -------------------------------------------------------------------------------
 
     def _find(

@@ -103,6 +103,11 @@ class SparsePlan:
         out[...] = found
         return out
 
+    def traceable(self, inputs: Sequence[Any], count: int) -> Callable[..., Any]:
+        """The values as a function of the first `count` inputs, on traced values, too."""
+        rest, size = [*inputs[count:], *self.constants], len(self.structure)
+        return lambda *leaves: evaluate(self.graph, [*leaves, *rest])[0][:size]
+
     def njit(self, inputs: Sequence[Any], count: int) -> Any:
         """A Numba dispatcher of the first `count` inputs; what the function reads around it is
         built in."""
