@@ -23,6 +23,7 @@ from ..ir.graph import Var
 from ..ir.operands import PLAIN
 from ..ir.trace import is_left_over, left_over, user_line
 from ..tape.mode import MODE
+from .lists import with_arrays
 from .numpy.lookup import boxes_in, counterpart_of, shown, store_exactly, unsupported
 from .numpy.numpy_functions import FUNCTIONS
 from .numpy.refusals import asked_by_sparse, inside_library
@@ -264,6 +265,8 @@ class NumpyDispatch(Value):
         if not all(issubclass(t, (Value, np.ndarray)) for t in types):
             return NotImplemented
         try:
+            if any(isinstance(x, (list, tuple)) for x in args):
+                args, kwargs = with_arrays(function, args, kwargs)
             return call_numpy(function, args, kwargs)
         except REFUSED as error:
             raise explained(

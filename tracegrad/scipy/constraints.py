@@ -10,18 +10,26 @@ import scipy.optimize
 
 from .. import ops
 from ..bridges.standing import compiled, plain, run
+from ..checks import flag
 from ..derivatives.jacobians import hessian, jacobian
+from ..sparse.derivatives import sparse_hessian, sparse_jacobian
 from ..tree import flatten
-from .unknowns import Function, Unknowns, as_vector, as_x
+from .unknowns import Function, Unknowns, as_vector, as_x, matrix_of
 
 
 class Constraint(scipy.optimize.NonlinearConstraint):
     """A constraint as SciPy's minimizers take it; see `constraint`."""
 
     def __init__(
-        self, g: Function, lb: Any, ub: Any, like: Any = None, keep_feasible: Any = False
+        self,
+        g: Function,
+        lb: Any,
+        ub: Any,
+        like: Any = None,
+        keep_feasible: Any = False,
+        sparse: bool = False,
     ) -> None:
-        self.g, self.like = g, like
+        self.g, self.like, self.sparse = g, like, flag("sparse", sparse)
         unknowns = None if like is None else Unknowns(like, "constraint: like")
         g = plain(g)
         of_vector = partial(run, g) if unknowns is None else unknowns.of_vector(g)
@@ -30,32 +38,35 @@ class Constraint(scipy.optimize.NonlinearConstraint):
             return as_vector(of_vector(x), "constraint: g")
 
         values = compiled(flat, g)
-        matrix = jacobian(values)
-        curvature = hessian(compiled(lambda x, v: ops.sum(v * flat(x)), g, "_weighted", False))
+        weighted = compiled(lambda x, v: ops.sum(v * flat(x)), g, "_weighted", False)
+        matrix = matrix_of((sparse_jacobian if self.sparse else jacobian)(values))
+        curvature = matrix_of((sparse_hessian if self.sparse else hessian)(weighted))
 
         def fun(x: Any) -> Any:
             return np.asarray(values(as_x(x, unknowns, "constraint: fun")))
 
         def jac(x: Any) -> Any:
-            return np.asarray(matrix(as_x(x, unknowns, "constraint: jac")))
+            return matrix(as_x(x, unknowns, "constraint: jac"))
 
         # SciPy's types know of x alone.
         def hess(x: Any, v: Any = None) -> Any:
             x = as_x(x, unknowns, "constraint: hess")
-            return np.asarray(curvature(x, np.asarray(v, np.float64)))
+            return curvature(x, np.asarray(v, np.float64))
 
         super().__init__(
             fun, _bound(lb), _bound(ub), jac=jac, hess=hess, keep_feasible=keep_feasible
         )
 
     def __reduce__(self) -> Any:
-        return Constraint, (self.g, self.lb, self.ub, self.like, self.keep_feasible)
+        return Constraint, (
+            self.g, self.lb, self.ub, self.like, self.keep_feasible, self.sparse
+        )  # fmt: skip
 
     def of(self, like: Any) -> Constraint:
         """The same for unknowns in this structure, if none was given."""
         if self.like is not None:
             return self
-        return Constraint(self.g, self.lb, self.ub, like, self.keep_feasible)
+        return Constraint(self.g, self.lb, self.ub, like, self.keep_feasible, self.sparse)
 
     def without_hessian(self) -> list[scipy.optimize.NonlinearConstraint]:
         """For methods that warn where they are given more than they use, or equations and
@@ -86,7 +97,12 @@ def _bound(tree: Any) -> Any:
 
 
 def constraint(
-    g: Function, lb: Any, ub: Any, like: Any = None, keep_feasible: bool = False
+    g: Function,
+    lb: Any,
+    ub: Any,
+    like: Any = None,
+    keep_feasible: bool = False,
+    sparse: bool = False,
 ) -> Constraint:
     """The constraint `lb <= g(x) <= ub` as `scipy.optimize.minimize` takes it: a
     `NonlinearConstraint` with `jac`, an array of shape (m, n), and `hess(x, v)`, the Hessian of
@@ -97,6 +113,8 @@ def constraint(
              bound, equal for an equation
     like     None: g takes SciPy's vector (or, in `tg.scipy.minimize`, what the objective takes);
              otherwise an example of the tree that g takes, see `tg.scipy.objective`
+    sparse   whether `jac` and `hess` give sparse arrays, with patterns as `tg.sparse_jacobian` and
+             `tg.sparse_hessian` find them: for "trust-constr" with many unknowns
 
     `keep_feasible` is SciPy's. SLSQP, COBYLA and COBYQA use no Hessian, and SciPy warns where they
     are given one; `tg.scipy.minimize` gives them none. Raises a ShapeError where x has not the size
@@ -109,7 +127,7 @@ def constraint(
     (array([[6., 8.]]), array([[1., 0.],
            [0., 1.]]))
     """
-    return Constraint(g, lb, ub, like, keep_feasible)
+    return Constraint(g, lb, ub, like, keep_feasible, sparse)
 
 
 __all__ = ["Constraint", "constraint"]

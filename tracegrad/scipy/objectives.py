@@ -11,18 +11,27 @@ from ..bridges.standing import compiled
 from ..compiled.jitted import jit
 from ..derivatives.jacobians import hessian
 from ..derivatives.reverse import hvp, value_and_grad
-from .unknowns import Adapter, Function
+from ..sparse.derivatives import sparse_hessian
+from .unknowns import Adapter, Function, matrix_of
 
 
 class Objective(Adapter):
     """A function as SciPy's minimizers take it; see `objective`."""
 
-    def __init__(self, f: Function, like: Any = None, who: str = "objective: like") -> None:
-        super().__init__(f, like, who)
+    def __init__(
+        self,
+        f: Function,
+        like: Any = None,
+        who: str = "objective: like",
+        sparse: bool = False,
+    ) -> None:
+        super().__init__(f, like, who, sparse)
         self._compiled = (
             jit(self._f) if self._unknowns is None else compiled(self._of_vector(), self._f)
         )
         self._both = value_and_grad(self._compiled)
+        made = sparse_hessian if self._sparse else hessian
+        self._hessian = matrix_of(made(self._compiled))
         self._last = _Last()
 
     def fun(self, x: Any, *args: Any) -> float:
@@ -38,10 +47,9 @@ class Objective(Adapter):
         value, gradient = self._both(self._x(x, "fun_and_jac"), *args)
         return float(value), np.asarray(gradient)
 
-    def hess(self, x: Any, *args: Any) -> np.ndarray[Any, Any]:
-        """The Hessian at x, an array of shape (n, n)."""
-        x = self._x(x, "hess")
-        return np.asarray(hessian(self._compiled)(x, *args))
+    def hess(self, x: Any, *args: Any) -> Any:
+        """The Hessian at x, an array of shape (n, n) or such a `csr_array`."""
+        return self._hessian(self._x(x, "hess"), *args)
 
     def hessp(self, x: Any, p: Any, *args: Any) -> np.ndarray[Any, Any]:
         """The product of the Hessian at x and the vector p, without the Hessian."""
@@ -82,7 +90,7 @@ class _Last(threading.local):
         self.key, self.args, self.parts = key, args, parts
 
 
-def objective(f: Function, like: Any = None) -> Objective:
+def objective(f: Function, like: Any = None, sparse: bool = False) -> Objective:
     """The function `f(x, *args)` of one real result as SciPy's minimizers take it: an object with
     `fun`, `jac`, `hess` and `hessp`, compiled.
 
@@ -90,6 +98,7 @@ def objective(f: Function, like: Any = None) -> Objective:
     like   None: f takes the array that SciPy hands to it. Otherwise a number, an array of any shape
            or a tree of them, floating-point or complex: f takes such a tree, `pack` makes SciPy's
            vector of float64 of one, and `unpack` a tree of the vector
+    sparse whether `hess` is a sparse array; its pattern is found as by `tg.sparse_hessian`
 
     `fun(x)` and `jac(x)` at the same x are one call of compiled code, whichever comes first: the
     other half is kept until it is asked for, by thread, and compared with x bit by bit, so x may be
@@ -108,7 +117,7 @@ def objective(f: Function, like: Any = None) -> Objective:
     >>> bool(np.allclose(found.x, np.arcsinh(1.0)))
     True
     """
-    return Objective(f, like)
+    return Objective(f, like, sparse=sparse)
 
 
 __all__ = ["Objective", "objective"]

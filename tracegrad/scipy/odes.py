@@ -11,15 +11,18 @@ from ..derivatives.jacobians import jacobian
 from ..errors import DTypeError, ShapeError
 from ..ir.trace import user_line
 from ..ops import concatenate, convert, reshape
+from ..sparse.derivatives import sparse_jacobian
 from ..tree import flatten
-from .unknowns import Adapter, Function, as_vector
+from .unknowns import Adapter, Function, as_vector, matrix_of
 
 
 class RightHandSide(Adapter):
     """dy/dt as SciPy's integrators take it; see `ode`."""
 
-    def __init__(self, f: Function, like: Any = None, who: str = "ode: like") -> None:
-        super().__init__(f, like, who)
+    def __init__(
+        self, f: Function, like: Any = None, who: str = "ode: like", sparse: bool = False
+    ) -> None:
+        super().__init__(f, like, who, sparse)
         of_vector = self._of_vector(1)
 
         def flat(t: Any, y: Any, *args: Any) -> Any:
@@ -33,15 +36,16 @@ class RightHandSide(Adapter):
             return convert(found, y.dtype)
 
         self._rates = compiled(flat, self._f)
-        self._jacobian = jacobian(self._rates, 1)
+        made = sparse_jacobian if self._sparse else jacobian
+        self._jacobian = matrix_of(made(self._rates, 1))
 
     def fun(self, t: float, y: Any, *args: Any) -> np.ndarray[Any, Any]:
         """dy/dt, a vector."""
         return np.asarray(self._rates(float(t), self._x(y, "fun"), *args))
 
-    def jac(self, t: float, y: Any, *args: Any) -> np.ndarray[Any, Any]:
-        """The derivatives of dy/dt (rows) by y (columns)."""
-        return np.asarray(self._jacobian(float(t), self._x(y, "jac"), *args))
+    def jac(self, t: float, y: Any, *args: Any) -> Any:
+        """The derivatives of dy/dt (rows) by y (columns), an array or a `csr_array`."""
+        return self._jacobian(float(t), self._x(y, "jac"), *args)
 
 
 def _joined(rates: Any, y: Any) -> Any:
@@ -54,7 +58,7 @@ def _joined(rates: Any, y: Any) -> Any:
     return concatenate(parts) if parts else np.zeros(0)
 
 
-def ode(f: Function, like: Any = None) -> RightHandSide:
+def ode(f: Function, like: Any = None, sparse: bool = False) -> RightHandSide:
     """The differential equation `dy/dt = f(t, y, *args)` as SciPy's integrators take it: an object
     with `fun(t, y)` and `jac(t, y)`, compiled. The implicit methods ("BDF", "Radau" and "LSODA" of
     `solve_ivp`; `odeint` with `tfirst=True`) take both.
@@ -63,6 +67,8 @@ def ode(f: Function, like: Any = None) -> RightHandSide:
     like   None: y is SciPy's vector, real or complex; otherwise an example of the tree that f takes
            (y at the start), with `pack` and `unpack`: see `tg.scipy.objective`. `unpack` takes the
            matrix `solution.y` too, and gives arrays with the axis of time last
+    sparse whether `jac` gives a sparse array, with the pattern that `tg.sparse_jacobian` finds:
+           for "BDF" and "Radau" of large systems
 
     Raises a ShapeError where f does not return one number for each of y, or y has not the size of
     `like`.
@@ -80,7 +86,7 @@ def ode(f: Function, like: Any = None) -> RightHandSide:
     >>> float(problem.unpack(found.y)["x"][-1].round(4))
     1.9993
     """
-    return RightHandSide(f, like)
+    return RightHandSide(f, like, sparse=sparse)
 
 
 __all__ = ["RightHandSide", "ode"]

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..bridges.standing import plain, run
+from ..checks import flag
 from ..errors import DTypeError, ShapeError
 from ..ir.trace import user_line
 from ..solvers.vectors import Layout
+from ..sparse.derivatives import SparseDerivative
 from ..tensor import Boxed, Tensor
 from ..tree import flatten, unflatten
 
@@ -141,15 +143,23 @@ def as_vector(tree: Any, what: str) -> Any:
     return Layout(leaves, f"{what} returns a value that").pack(leaves)
 
 
+def matrix_of(derivative: Callable[..., Any]) -> Callable[..., Any]:
+    """A Jacobian or Hessian as SciPy takes it: a sparse array, else an ndarray."""
+    if isinstance(derivative, SparseDerivative):
+        return derivative
+    return lambda *args, **kwargs: np.asarray(derivative(*args, **kwargs))
+
+
 class Adapter:
     """What the objects that SciPy's functions are taken from have in common."""
 
-    def __init__(self, f: Function, like: Any, who: str) -> None:
+    def __init__(self, f: Function, like: Any, who: str, sparse: bool = False) -> None:
         self._f, self._like, self._who = plain(f), like, who
+        self._sparse = flag("sparse", sparse)
         self._unknowns = None if like is None else Unknowns(like, who)
 
     def __reduce__(self) -> Any:
-        return type(self), (self._f, self._like, self._who)
+        return type(self), (self._f, self._like, self._who, self._sparse)
 
     def __repr__(self) -> str:
         name = getattr(self._f, "__qualname__", self._f)
@@ -183,4 +193,4 @@ class Adapter:
         return self.unknowns.unpack(x)
 
 
-__all__ = ["Adapter", "Function", "Unknowns", "as_vector", "as_x"]
+__all__ = ["Adapter", "Function", "Unknowns", "as_vector", "as_x", "matrix_of"]

@@ -20,7 +20,7 @@ from ..ir.trace import user_line
 from ..ops.elementwise.arithmetic import number
 from ..tensor import Boxed
 from .aliases import arrays_of, root_of
-from .constructors import boxed, made
+from .constructors import boxed, made, with_lists
 from .functions import is_dispatcher
 from .iterables import COUNTED, Backwards, by_number, counted, numbered, side_by_side
 from .places import any_in, followed, unknown
@@ -211,6 +211,7 @@ class CallHelpers:
         new = made(function, args, kwargs) if _hashable(function) else None
         if new is not None:
             return new
+        args, kwargs = with_lists(function, args, kwargs)
         if kind in (FunctionType, MethodType, functools.partial) or is_dispatcher(function):
             found = self._users(session, function, args, kwargs)
         elif isinstance(function, type) and _is_plain(session, function):

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..faces.lists import with_arrays
 from ..faces.numpy import results
 from ..ir.dispatch import STATE
+from ..ops.arrays.concatenation import of_nested
 from ..sizes import SYMBOLIC
 from ..tensor import Array, Boxed, inside
-from .places import NUMBERS, any_in, followed
+from .places import any_in, followed
 
 _OF_OPS = (
     "zeros", "ones", "empty", "full", "eye", "identity", "arange", "linspace", "logspace",
@@ -27,24 +29,10 @@ NEW: dict[Any, Callable[..., Any]] = {
 
 def stacked(values: Any, dtype: Any = None) -> Any:
     """`np.array(values)` of nested sequences in which traced values stand."""
-    if isinstance(values, (list, tuple)):
-        if not any_in(values, followed, 8):
-            return np.array(values, dtype)
-        parts = [stacked(v) for v in values]
-        found = ops.stack([p if hasattr(p, "dtype") else np.asarray(p)[()] for p in _alike(parts)])
-    else:
-        found = values
+    if not any_in(values, followed, 8):
+        return np.array(values, dtype)
+    found = of_nested(values)
     return found if dtype is None else ops.convert(found, np.dtype(dtype))
-
-
-def _alike(parts: list[Any]) -> list[Any]:
-    """Python's numbers as scalars of the dtype of the others."""
-    if any(type(p) in NUMBERS for p in parts):
-        dtype = np.result_type(
-            *[p if type(p) in NUMBERS else p.dtype for p in parts if p is not None]
-        )
-        return [np.asarray(p, dtype)[()] if type(p) in NUMBERS else p for p in parts]
-    return parts
 
 
 def array(
@@ -98,6 +86,14 @@ def made(function: Any, args: Any, kwargs: Any) -> Any:
     return None
 
 
+def with_lists(function: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    """The arguments of a function of NumPy's, which looks for traced values among them and not in
+    their lists: `np.sum([a, b])`."""
+    if not isinstance(function, (np.ufunc, type(np.sum))):
+        return args, kwargs
+    return with_arrays(function, args, kwargs, lambda x: any_in(x, followed, 8))
+
+
 def _known(kwargs: dict[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in kwargs.items() if k not in ("order", "subok", "like")}
 
@@ -121,4 +117,4 @@ def _own(x: Any) -> Any:
     return x if isinstance(x, Boxed) else inside(x)
 
 
-__all__ = ["boxed", "made", "stacked"]
+__all__ = ["boxed", "made", "stacked", "with_lists"]

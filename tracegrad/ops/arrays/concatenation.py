@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..._codegen import lowering as lower
+from ...checks import array
 from ...dtypes import promote
 from ...errors import ShapeError
-from ...ir.dispatch import bind
+from ...ir.dispatch import Value, bind
 from ...ir.op import Types, op, operand_kinds
 from ...sizes import same
 from ...types import ArrayType, Int, Shape, normalize_axis, show
@@ -106,9 +107,27 @@ concatenate_op = op(
 )
 
 
+def of_nested(values: Any) -> Any:
+    """A list or tuple of numbers and arrays, nested or not, as the array that `np.array` makes of
+    it; anything else as it is."""
+    if not isinstance(values, (list, tuple)):
+        return values
+    parts = [of_nested(v) for v in values]
+    if not any(isinstance(p, Value) for p in parts):
+        return array(values)
+    return stack([p if hasattr(p, "dtype") else np.asarray(p)[()] for p in parts])
+
+
+def _parts(arrays: Sequence[Any]) -> list[Any]:
+    parts = list(arrays) if type(arrays) is list else in_order(arrays)
+    if any(isinstance(x, (list, tuple)) for x in parts):
+        return [of_nested(x) for x in parts]
+    return parts
+
+
 def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Any:
     """Arrays joined along an existing axis (flattened first where `axis` is None)."""
-    parts = list(arrays) if type(arrays) is list else in_order(arrays)
+    parts = _parts(arrays)
     if not parts:
         raise ShapeError("concatenate needs at least one array")
     if axis is None:
@@ -122,7 +141,7 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Any:
 
 def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
     """Arrays of one shape joined along a new axis."""
-    parts = list(arrays) if type(arrays) is list else in_order(arrays)
+    parts = _parts(arrays)
     if not parts:
         raise ShapeError("stack needs at least one array")
     shapes = [shape_of(x) for x in parts]
