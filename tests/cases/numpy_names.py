@@ -61,6 +61,8 @@ COUNTED = (
     named("delete", lambda x: np.delete(x, [0, -1], 1), normal((2, 4)), order=1),
     named("delete mask", lambda x: np.delete(x, x.shape[0] > np.arange(3) + 1, 0), normal((3, 2)),
           order=1),
+    named("insert", lambda x, v: np.insert(x, 1, v, 1), normal((2, 3), (2,)), order=1),
+    named("insert several", lambda x, v: np.insert(x * x, [4, 0, 0, -1], v), normal((2, 2), (4,))),
     named("histogram", lambda x: np.histogram(x, 4, (0.0, 4.0)), spread, order=0, vmap=False),
     named("histogram of all", lambda x: np.histogram(x, 4), spread, order=0, vmap=False),
     named("histogram density", lambda x: np.histogram(x, [0.0, 1.0, 4.0], density=True), spread,

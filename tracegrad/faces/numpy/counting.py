@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -94,17 +95,36 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     if axis is None:
         x, axis = ops.reshape(x, -1), 0
     axis = normalize_axis(axis, ndim_of(x))
-    chosen = obj if isinstance(obj, slice) else _known("np.delete", "obj", obj)
-    if (
-        not isinstance(chosen, slice)
-        and chosen.dtype.kind not in "biu"
-        and (chosen.size or isinstance(obj, np.ndarray))
-    ):
-        raise IndexError(f"obj is {describe(obj)}; it must be integers, a mask or a slice")
-    if not isinstance(chosen, slice) and not chosen.size:
-        chosen = chosen.astype(np.int64)
-    kept = np.delete(np.arange(int(shape_of(x)[axis])), chosen)
+    kept = np.delete(np.arange(int(shape_of(x)[axis])), _chosen("np.delete", obj))
     return ops.take(x, kept, axis)
+
+
+def _chosen(name: str, obj: Any) -> Any:
+    """Places along an axis: a slice, or an array of integers or booleans."""
+    if isinstance(obj, slice):
+        return obj
+    chosen = _known(name, "obj", obj)
+    if chosen.dtype.kind not in "biu" and (chosen.size or isinstance(obj, np.ndarray)):
+        raise IndexError(f"obj is {describe(obj)}; it must be integers, a mask or a slice")
+    return chosen if chosen.size else chosen.astype(np.int64)
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+    """New values before plain indices. Done to the numbers of the elements, by NumPy, it says where
+    each of them goes."""
+    x, new = array_of(arr), array_of(values)
+    if axis is None:
+        x = ops.reshape(x, -1)
+    else:
+        axis = normalize_axis(axis, ndim_of(x))
+    sizes = [tuple(map(int, shape_of(a))) for a in (x, new)]
+    count = math.prod(sizes[0])
+    numbers, more = np.arange(count), np.arange(count, count + math.prod(sizes[1]))
+    places = np.insert(
+        numbers.reshape(sizes[0]), _chosen("np.insert", obj), more.reshape(sizes[1]), axis
+    )
+    both = [ops.reshape(x, -1), ops.reshape(ops.convert(new, result_type(x)), -1)]
+    return ops.take(ops.concatenate(both), places)
 
 
 def histogram(

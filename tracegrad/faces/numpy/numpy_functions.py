@@ -247,6 +247,7 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.digitize: counting.digitize,
     np.dsplit: counting.dsplit,
     np.delete: counting.delete,
+    np.insert: counting.insert,
     np.histogram: counting.histogram,
     np.polyfit: polynomials.polyfit,
     np.polyadd: polynomials.polyadd,

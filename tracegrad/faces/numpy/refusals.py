@@ -22,7 +22,6 @@ INSTEAD: dict[str, str] = {
     "np.emath.sqrt": "np.sqrt(x.astype(complex))",
     "np.frexp": "np.log2, or np.floor(np.log2(np.abs(x)))",
     "np.geomspace": "np.exp(np.linspace(np.log(a), np.log(b), n))",
-    "np.insert": "np.concatenate([x[:k], values, x[k:]])",
     "np.ldexp": "x * 2.0**n",
     "np.lexsort": "np.argsort",
     "np.matvec": "A @ x",
