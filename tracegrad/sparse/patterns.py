@@ -17,6 +17,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._codegen import lowering
+from ..control.block import checkpoint_op, recompute_op
+from ..control.call import call_op
 from ..dtypes import is_differentiable
 from ..ir.graph import Graph, Literal, Node
 from ..ir.loops import Loop
@@ -135,7 +137,7 @@ class Walk:
         """Of nodes that hold graphs: calls, branches and loops; all others are dense."""
         nothing: list[np.ndarray | None] = [None] * len(node.outputs)
         kind = node.op.lowering
-        if node.op.name in TRANSPARENT:
+        if node.op in TRANSPARENT:
             return self.graph(node.params["graph"], sets, known)
         if all(s is None for s in sets):
             return [None] * len(node.outputs), nothing
@@ -222,7 +224,7 @@ class Walk:
         return [*carries, *stacked, *counted]
 
 
-TRANSPARENT = ("call", "checkpoint", "recompute")
+TRANSPARENT = (call_op, checkpoint_op, recompute_op)
 """Nodes that are no more than their graphs."""
 
 
@@ -305,4 +307,4 @@ class Sparsity(sp.csr_array):
         return ax
 
 
-__all__ = ["Sparsity", "Walk", "pattern"]
+__all__ = ["TRANSPARENT", "Sparsity", "Walk", "pattern"]

@@ -19,6 +19,7 @@ from ..ir.evaluate import evaluate
 from ..ir.graph import Graph, Var
 from ..ir.trace import Trace
 from ..ops import concatenate, convert, reshape, stack, take
+from ..ops.arrays.shape import reshape_op
 from ..ops.places.gathering import add_at, put_at
 from ..runtime.execute import Executable, executable_for
 from ..runtime.standalone import standalone
@@ -325,7 +326,7 @@ def _unshaped(graph: Graph) -> Graph:
     made = {v: n for n in graph.nodes for v in n.outputs}
 
     def bare(a: Any) -> Any:
-        while isinstance(a, Var) and a in made and made[a].op.name == "reshape":
+        while isinstance(a, Var) and a in made and made[a].op is reshape_op:
             a = made[a].inputs[0]
         return a
 

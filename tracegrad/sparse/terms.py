@@ -30,6 +30,7 @@ from ..ops.elementwise.derived import add, mul
 from ..ops.places.along import take
 from ..ops.places.gathering import ADDING, FAMILIES
 from ..ops.sparse.products import product_op
+from .patterns import TRANSPARENT
 from .rules import numbers_of, shape_of, size
 
 MOST_TERMS = 48
@@ -89,11 +90,7 @@ class Terms:
             inputs = [a.value if isinstance(a, Literal) else values[a] for a in node.inputs]
             mine = [[] if isinstance(a, Literal) else env[a] for a in node.inputs]
             numbers = [number(a) for a in node.inputs]
-            if (
-                node.op.inlined
-                and "graph" in node.params
-                and node.op.name in ("call", "checkpoint")
-            ):
+            if node.op in TRANSPARENT:
                 found, outs, made = self.graph(node.params["graph"], inputs, mine, numbers)
             else:
                 result = bind(node.op, inputs, node.params)
