@@ -120,10 +120,7 @@ def is_users(code: CodeType, home: str = "") -> bool:
 def home_of(callable_: Any) -> str:
     """Where an installed package lies whose function was given to be differentiated or compiled:
     then that is the user's program. Nothing of others."""
-    first = function_of(callable_)
-    while first is not None and first.__code__.co_filename.startswith(FOREIGN):
-        # What a transform of ours made of the user's.
-        first = function_of(getattr(first, "__wrapped__", None))
+    first = users_function(callable_)
     name = "" if first is None else first.__code__.co_filename
     folder = next((f for f in INSTALLED if f not in FOREIGN and name.startswith(f)), "")
     for part in ("site-packages", "dist-packages"):
@@ -131,6 +128,14 @@ def home_of(callable_: Any) -> str:
             folder = name.partition(os.sep + part + os.sep)[0] + os.sep + part + os.sep
             return folder + name[len(folder) :].partition(os.sep)[0]
     return name if folder else ""
+
+
+def users_function(callable_: Any) -> types.FunctionType | None:
+    """The user's function behind what transforms of ours made of it."""
+    first = function_of(callable_)
+    while first is not None and first.__code__.co_filename.startswith(FOREIGN):
+        first = function_of(getattr(first, "__wrapped__", None))
+    return first
 
 
 def function_of(callable_: Any) -> types.FunctionType | None:

@@ -22,13 +22,13 @@ from ..ir.trace import TextError, Trace
 from .functions import (
     MADE,
     Version,
-    function_of,
     home_of,
     in_place_of,
     is_dispatcher,
     is_users,
     made_of,
     printing,
+    users_function,
     version_of,
 )
 
@@ -81,6 +81,14 @@ class Session:
         for all."""
         self.staged, self.sites, self.loops = set(), set(), set()
         self.begin()
+
+    def again(self, *given: Any) -> Session:
+        """A session of its own for another call, which knows what was learnt here."""
+        made = Session()
+        made.whole, made.given = self.whole, given
+        made.staged, made.sites, made.loops = set(self.staged), set(self.sites), set(self.loops)
+        made.begin()
+        return made
 
     def expect_prints(self, function: Any) -> None:
         """Before a function is traced: one that prints would do that now as it is."""
@@ -313,8 +321,9 @@ def staged(
         return attempt(function)
     session = None
     if eager and _KNOWN:
-        first = function_of(function)
-        session = None if first is None else _KNOWN.get(first.__code__)
+        first = users_function(function)
+        known = None if first is None else _KNOWN.get(first.__code__)
+        session = None if known is None else known.again(function)
     if session is None:
         session = Session()
         session.given = (function,)
@@ -323,8 +332,6 @@ def staged(
             session.open()
         elif not eager:
             session.expect_prints(function)
-    else:
-        session.begin()
     try:
         _open(session)
         return attempt(session.version(function))
@@ -358,11 +365,11 @@ def _again(attempt: Callable[[Any], T], function: Any, session: Session, eager: 
             _OPEN.session = _OPEN.frame = None
             if session in LEARNT:
                 LEARNT.remove(session)
-        first = function_of(function)
-        if eager and first is not None:
+        first = users_function(function) if eager else None
+        if first is not None:
             if len(_KNOWN) > 1024:
                 _KNOWN.clear()
-            _KNOWN[first.__code__] = session
+            _KNOWN[first.__code__] = session.again()
         return found
     raise ConcretizationError(f"{function!r:.60} could not be staged in {MOST} attempts")
 
