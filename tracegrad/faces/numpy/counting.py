@@ -113,6 +113,8 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     """New values before plain indices. Done to the numbers of the elements, by NumPy, it says where
     each of them goes."""
     x, new = array_of(arr), array_of(values)
+    if result_type(new).kind == "c" and result_type(x).kind != "c":
+        raise DTypeError(f"values are complex, and arr is {result_type(x)}; take their .real part")
     if axis is None:
         x = ops.reshape(x, -1)
     else:
