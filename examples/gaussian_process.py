@@ -1,4 +1,7 @@
-"""A Gaussian process for the yearly flow of the Nile at Aswan, 1871-1970: hyperparameters by
+"""A Gaussian process for the Nile
+===============================
+
+A Gaussian process for the yearly flow of the Nile at Aswan, 1871-1970: hyperparameters by
 maximum marginal likelihood.
 
 The likelihood goes through a Cholesky factor of a 100 x 100 covariance matrix; its gradient is
@@ -7,6 +10,7 @@ compiled with it.
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import numpy as np
 from scipy.optimize import minimize
 
@@ -76,3 +80,15 @@ differences = [
 assert np.allclose(both(fit.x, distance, y)[1], differences, atol=1e-6)
 assert np.isclose(flow.mean(), 919.35)
 assert np.linalg.norm(fit.jac) < 1e-3
+
+# %%
+# The flow of each year, its mean under the fitted process, and two standard deviations of that.
+covariance = kernel(distance, amplitude, length)
+known = np.linalg.solve(covariance + noise**2 * np.eye(100), covariance)
+band = 2 * flow.std() * np.sqrt(np.diag(covariance - covariance @ known))
+figure, axes = plt.subplots(layout="constrained")
+axes.plot(year, flow, ".", color="black")
+axes.plot(year, smooth)
+axes.fill_between(year, smooth - band, smooth + band, alpha=0.3)
+axes.set(xlabel="year", ylabel="flow of the Nile, 10^8 cubic metres")
+plt.show()

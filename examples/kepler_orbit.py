@@ -1,4 +1,7 @@
-"""A derivative of one's own: Kepler's equation is solved by iteration and differentiated by the
+"""An orbit, and a derivative of one's own
+=======================================
+
+A derivative of one's own: Kepler's equation is solved by iteration and differentiated by the
 implicit function theorem.
 
 An orbit's position follows from E - e sin(E) = M. Newton's iteration finds E, but the derivative
@@ -8,6 +11,7 @@ reverse mode, Hessians and jit follow from that one rule.
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import numpy as np
 from scipy.optimize import least_squares
 
@@ -77,3 +81,12 @@ assert np.isclose(
     rtol=1e-7,
 )
 assert np.all(np.abs(fit.x - truth) < 5 * errors)
+
+# %%
+# The measurements and the fitted orbit.
+figure, axes = plt.subplots(layout="constrained")
+times = np.linspace(0.0, 400.0, 800)
+axes.plot(times, radial_velocity(fit.x, times))
+axes.errorbar(t, measured, 3.0, fmt=".", color="black")
+axes.set(xlabel="days", ylabel="radial velocity, m/s")
+plt.show()

@@ -1,4 +1,7 @@
-"""Logistic regression on the Wisconsin breast-cancer table: fitted with SciPy, standard errors from
+"""Logistic regression with standard errors
+========================================
+
+Logistic regression on the Wisconsin breast-cancer table: fitted with SciPy, standard errors from
 the exact Hessian.
 
 The loss is a plain NumPy function. SciPy's trust-region Newton method gets its value, gradient and
@@ -8,6 +11,7 @@ which finite differences would only approximate.
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import numpy as np
 from scipy.optimize import minimize
 from sklearn.datasets import load_breast_cancer
@@ -52,3 +56,11 @@ for name, estimate, error in zip(["intercept", *names], fit.x, errors, strict=Tr
 p = 1 / (1 + np.exp(-X @ fit.x))
 assert np.allclose(information, (X.T * (p * (1 - p))) @ X, rtol=1e-10)
 assert np.abs(fit.jac).max() < 1e-6
+
+# %%
+# Each coefficient with two standard errors.
+figure, axes = plt.subplots(layout="constrained")
+axes.errorbar(fit.x, ["intercept", *names], xerr=2 * errors, fmt="o", capsize=4)
+axes.axvline(0.0, color="grey", linewidth=0.8)
+axes.set(xlabel="log odds of a malignant tumour, per standard deviation")
+plt.show()

@@ -1,4 +1,7 @@
-"""One hundred thousand small fits in parallel: a compiled gradient and Hessian called from the
+"""One hundred thousand small fits
+===============================
+
+One hundred thousand small fits in parallel: a compiled gradient and Hessian called from the
 user's own Numba code.
 
 Each fit finds amplitude and decay of an exponential from twelve noisy counts (as for the pixels of
@@ -10,6 +13,7 @@ from __future__ import annotations
 
 import time
 
+import matplotlib.pyplot as plt
 import numpy as np
 from numba import njit, prange
 from scipy.optimize import minimize
@@ -85,3 +89,11 @@ one = minimize(both, estimates[0] + 0.1, args=(t, counts[0]), jac=True)
 print(f"largest gradient entry left in 100 of them: {largest:.1e}")
 assert np.allclose(one.x, estimates[0], atol=1e-5)
 assert largest < 1e-4
+
+# %%
+# Fitted against true lifetimes.
+figure, axes = plt.subplots(layout="constrained")
+axes.hexbin(true_lifetimes, lifetimes, gridsize=60, mincnt=1, bins="log")
+axes.plot([0.8, 2.6], [0.8, 2.6], color="red", linewidth=0.8)
+axes.set(xlabel="true lifetime", ylabel="fitted lifetime")
+plt.show()

@@ -1,4 +1,7 @@
-"""Non-linear least squares on NIST's Misra1a data (dental adsorption), against the certified
+"""Least squares against certified values
+======================================
+
+Non-linear least squares on NIST's Misra1a data (dental adsorption), against the certified
 values.
 
 Gauss-Newton needs the Jacobian of the residuals; `tg.jacobian` chooses forward mode here, as two
@@ -8,6 +11,7 @@ distant of NIST's two starting points.
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import numpy as np
 from scipy.optimize import least_squares
 
@@ -93,3 +97,14 @@ assert np.allclose(b, CERTIFIED, rtol=1e-9)
 assert np.allclose(deviations, CERTIFIED_DEVIATIONS, rtol=1e-8)
 assert np.isclose(r @ r, CERTIFIED_SUM_OF_SQUARES, rtol=1e-9)
 assert np.allclose(far.x, CERTIFIED, rtol=1e-6)
+
+# %%
+# The data with the curve, and what is left.
+figure, (above, below) = plt.subplots(2, sharex=True, height_ratios=[3, 1], layout="constrained")
+at = np.linspace(0.0, 800.0, 200)
+above.plot(at, b[0] * (1.0 - np.exp(-b[1] * at)))
+above.plot(pressure, volume, ".", color="black")
+above.set(ylabel="volume")
+below.stem(pressure, r)
+below.set(xlabel="pressure", ylabel="residual")
+plt.show()

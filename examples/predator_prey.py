@@ -1,4 +1,7 @@
-"""Fitting an ordinary differential equation: Lotka and Volterra's model to the Hudson Bay Company's
+"""Fitting an ordinary differential equation
+=========================================
+
+Fitting an ordinary differential equation: Lotka and Volterra's model to the Hudson Bay Company's
 pelts of hare and lynx, 1900-1920.
 
 The solver is a loop of Runge-Kutta steps; the gradient of the misfit with respect to the four rates
@@ -8,6 +11,7 @@ the steps a loop in the compiled code; a Python loop would be unrolled.
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import numpy as np
 from scipy.optimize import minimize
 
@@ -119,3 +123,14 @@ for k in range(0, 21, 4):
     print(f"{1900 + k} {pelts[k, 0]:9.1f}{fitted[k, 0]:8.1f} {pelts[k, 1]:9.1f}{fitted[k, 1]:8.1f}")
 assert np.linalg.norm(fit.jac) < 1e-3
 assert fit.fun < 3.0
+
+# %%
+# Pelts and the fitted solution.
+figure, axes = plt.subplots(layout="constrained")
+years = 1900 + np.arange(len(pelts))
+for k, (name, colour) in enumerate([("hare", "C0"), ("lynx", "C1")]):
+    axes.plot(years, pelts[:, k], "o", color=colour)
+    axes.plot(years, fitted[:, k], color=colour, label=name)
+axes.set(xlabel="year", ylabel="thousands of pelts")
+axes.legend()
+plt.show()

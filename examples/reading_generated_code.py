@@ -1,8 +1,12 @@
-"""Reading what was compiled: the graph of a function, of its gradient, and the Python source that
+"""Reading what was compiled
+=========================
+
+Reading what was compiled: the graph of a function, of its gradient, and the Python source that
 Numba turns into native code."""
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import tracegrad as tg
@@ -34,3 +38,14 @@ by_hand[:-1] -= 400.0 * x[:-1] * (x[1:] - x[:-1] ** 2) + 2.0 * (1.0 - x[:-1])
 print("gradient ", gradient(x))
 print("by hand  ", by_hand)
 assert np.allclose(gradient(x), by_hand, rtol=1e-14)
+
+# %%
+# The function, and its gradient by each element around the point.
+figure, axes = plt.subplots(layout="constrained")
+steps = np.linspace(-0.5, 0.5, 101)
+for k in range(4):
+    slopes = [gradient(x + s * np.eye(4)[k])[k] for s in steps]
+    axes.plot(steps, slopes, label=f"element {k}")
+axes.set(xlabel="change of one element", ylabel="its partial derivative")
+axes.legend()
+plt.show()

@@ -1,4 +1,7 @@
-"""Training with what the backward pass needs kept in files: hooks of saved tensors.
+"""Tensors of the backward pass in files
+=====================================
+
+Training with what the backward pass needs kept in files: hooks of saved tensors.
 
 Every operation keeps what its derivative reads. `saved_tensors_hooks` gets each of these tensors
 when it is saved and gives it back when it is needed, so that it can lie in a file, be packed, or be
@@ -10,6 +13,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import tracegrad as tg
@@ -64,6 +68,8 @@ weights = [
 ]
 
 expected = tg.autograd.grad(loss(weights, x, y), weights)
+losses = []
+losses = []
 with tempfile.TemporaryDirectory() as name:
     folder = Path(name)
     hooks = OnDisk(folder)
@@ -72,6 +78,8 @@ with tempfile.TemporaryDirectory() as name:
             value = loss(weights, x, y)
         files = len(list(folder.iterdir()))
         value.backward()
+        losses.append(value.item())
+        losses.append(value.item())
         if step == 0:
             assert all(
                 np.array_equal(w.grad.numpy(), g.numpy())
@@ -81,10 +89,16 @@ with tempfile.TemporaryDirectory() as name:
                 f"a step keeps {files} files, {hooks.written / 1e3:.0f} kB; after its "
                 f"backward pass {len(list(folder.iterdir()))}"
             )
-            first = value.item()
         with tg.no_grad():
             for w in weights:
                 w -= 0.1 * w.grad
                 w.grad = None
-assert value.item() < first / 2
-print(f"loss {first:.3f} -> {value.item():.3f}")
+assert losses[-1] < losses[0] / 2
+print(f"loss {losses[0]:.3f} -> {losses[-1]:.3f}")
+
+# %%
+# The loss of each step.
+figure, axes = plt.subplots(layout="constrained")
+axes.plot(losses, "o-")
+axes.set(xlabel="step", ylabel="mean squared error")
+plt.show()

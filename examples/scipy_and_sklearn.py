@@ -1,4 +1,7 @@
-"""Functions of SciPy and scikit-learn, differentiated: both take arrays of the array API standard,
+"""SciPy and scikit-learn, differentiated
+======================================
+
+Functions of SciPy and scikit-learn, differentiated: both take arrays of the array API standard,
 and Tensors are such arrays.
 
 Each gradient below is compared with differences; what is not followed is an error, never a silent

@@ -1,4 +1,7 @@
-"""An equilibrium and what it depends on: the pH of phosphoric acid titrated with lye, its
+"""A titration curve and its errors
+================================
+
+An equilibrium and what it depends on: the pH of phosphoric acid titrated with lye, its
 equivalence point, and the error of both.
 
 The pH solves the balance of charges, an equation without a closed form. `tg.root` finds it, and its
@@ -10,6 +13,7 @@ constant that was measured gives their standard errors.
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import tracegrad as tg
@@ -64,3 +68,15 @@ again = [
     (found(CONSTANTS + h * d) - found(CONSTANTS - h * d)) / (2 * h) for d in np.diag(CONSTANTS)
 ]
 assert np.allclose(again, moves * CONSTANTS, rtol=1e-4, atol=1e-4)
+
+# %%
+# The curve with its slope; the point is where the slope is largest.
+figure, axes = plt.subplots(layout="constrained")
+many = np.linspace(0.0, 21.0, 400)
+heights, steepness = curve(many, CONSTANTS)
+axes.plot(many, heights, label="pH")
+axes.plot(many, steepness, linewidth=0.8, label="slope, per ml")
+axes.axvline(point, color="grey", linewidth=0.8)
+axes.set(xlabel="lye, ml", ylim=(0.0, 13.0))
+axes.legend()
+plt.show()

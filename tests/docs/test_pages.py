@@ -1,0 +1,76 @@
+"""The README and the pages run as they are printed, block after block, each page in one namespace;
+what a block marked `text` shows has been printed. A block that names libraries
+(```` ```python torch ````) needs them."""
+
+from __future__ import annotations
+
+import importlib.util
+import linecache
+import pathlib
+import re
+import warnings
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MADE = ("_build", "api", "from_root", "gallery")  # when the site is built
+PARTS = ("adding",)  # pages that show parts of files
+BLOCK = re.compile(r"^```python([ \w]*)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+SHOWN = re.compile(r"^```text\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+WRITTEN = [ROOT / "README.md"] + [
+    path
+    for path in sorted((ROOT / "docs").rglob("*.md"))
+    if path.relative_to(ROOT / "docs").parts[0] not in MADE
+]
+PAGES = [
+    path
+    for path in WRITTEN
+    if path.parent.name not in PARTS and BLOCK.search(path.read_text(encoding="utf-8"))
+]
+
+
+def name_of(path: pathlib.Path) -> str:
+    return path.relative_to(ROOT).with_suffix("").as_posix().removeprefix("docs/")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_page(page: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = page.read_text(encoding="utf-8")
+    namespace: dict[str, object] = {"__name__": "page"}
+    missing: set[str] = set()
+    for number, block in enumerate(BLOCK.finditer(text)):
+        absent = {name for name in block[1].split() if importlib.util.find_spec(name) is None}
+        missing |= absent
+        if absent:
+            continue
+        source, name = block[2], f"{page.stem}_{number}.py"
+        # Numba and error messages read the lines of a function from here.
+        linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+        with warnings.catch_warnings():
+            if block[1]:
+                warnings.simplefilter("ignore")  # of the libraries
+            exec(compile(source, name, "exec"), namespace)
+    printed = re.sub(r"\s+", " ", capsys.readouterr().out)
+    for shown in SHOWN.findall(text):
+        assert re.sub(r"\s+", " ", shown).strip() in printed
+    if missing:
+        pytest.skip(f"all but what needs {', '.join(sorted(missing))}, which is not installed")
+
+
+def test_the_readme_names_each_page_on_libraries() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    pages = [path.name for path in WRITTEN if path.parent.name == "native"]
+    assert pages
+    assert [name for name in pages if f"(docs/native/{name})" not in readme] == []
+
+
+def test_each_page_is_in_a_list_of_the_site() -> None:
+    listed = set()
+    for path in WRITTEN:
+        for toc in re.findall(r"^```\{toctree\}\n(.*?)^```$", path.read_text(encoding="utf-8"),
+                              flags=re.MULTILINE | re.DOTALL):  # fmt: skip
+            for line in toc.splitlines():
+                entry = line.rpartition("<")[2].rstrip(">").strip()
+                if entry and not entry.startswith(":"):
+                    listed |= set(path.parent.glob(f"{entry}.md"))
+    assert [name_of(p) for p in WRITTEN[1:] if p not in listed] == ["index"]
