@@ -167,7 +167,8 @@ SCAN, WHILE, SWITCH, SIZED, TAPED, BLOCK = map(
 
 
 class Effect(Record):
-    """Something that is done for its own sake, in its turn; `kind` is "check" or "show"."""
+    """Something that is done for its own sake, in its turn; `kind` is "check", "show" or
+    "host"."""
 
     kind: str
 
@@ -176,6 +177,8 @@ CHECK = Effect("check")
 """Record an error where the operand is not 0: which of `params["errors"]`, counted from 1."""
 SHOW = Effect("show")
 """Print the operands: what a graph prints becomes results of it before it is scheduled."""
+HOST = Effect("host")
+"""What Python computes of the operands: the graph is run in parts, before and behind it."""
 
 Lowering: TypeAlias = (
     Pointwise

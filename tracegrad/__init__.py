@@ -62,6 +62,7 @@ if _typing.TYPE_CHECKING:
     from . import optim as optim
     from .bridges import jax as jax
     from .bridges import pytensor as pytensor
+    from . import scale as scale
     from . import scipy as scipy
     from . import sparse as sparse
     from . import tree as tree
@@ -112,6 +113,7 @@ _MODULES = {
     "integrate": "integrate",
     "interpolate": "interpolate",
     "linalg": "linalg",
+    "scale": "scale",
     "nn": "nn",
     "optim": "optim",
     "signal": "signal",

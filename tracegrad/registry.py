@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .control import block, branch, call, check, repeat, scan_rules, show, sized
+from .control import block, branch, call, check, host, repeat, scan_rules, show, sized
 from .custom import function as custom_function
 from .custom import rules as custom
 from .ir.op import Op
@@ -16,6 +16,7 @@ ALL_OPS: tuple[Op, ...] = (
     *scan_rules.OPS,
     *branch.OPS,
     *check.OPS,
+    *host.OPS,
     *show.OPS,
     *sized.OPS,
     *repeat.OPS,

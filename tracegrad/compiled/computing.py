@@ -124,8 +124,9 @@ class OnKernel(Compute):
     def run(self, values: Sequence[Any]) -> Sequence[Any]:
         return self.executable()(values)
 
-    def code(self, values: Sequence[Any]) -> Compiled:
-        return self.executable().kernel_for([unbox(x) for x in values])
+    def code(self, values: Sequence[Any]) -> Compiled | None:
+        made = self.executable()
+        return None if made.in_parts is not None else made.kernel_for([unbox(x) for x in values])
 
     def text(self, to: CallerText) -> ResultTexts:
         """Memory, the kernel's call, and what it may have failed at."""
@@ -280,7 +281,8 @@ class Recorded(Compute):
             return None
         graph, values = forward_of(self.entry.graph, wanted), [unbox(x) for x in values]
         if device is None:
-            return executable_for(graph).kernel_for(values)
+            made = executable_for(graph)
+            return None if made.in_parts is not None else made.kernel_for(values)
         return placed(graph, device).ready(values)[1]
 
     def text(self, to: CallerText) -> ResultTexts:

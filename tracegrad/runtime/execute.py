@@ -12,13 +12,16 @@ import numpy as np
 from .. import config
 from .._codegen import inplace, integers, kernel, loading, locks
 from ..control.check import error_of
+from ..control.host import check_steps
 from ..control.show import Prints, check_prints, shown_by
+from ..errors import TracegradError
 from ..ir.graph import Graph, Var
 from ..ir.recording import span
 from ..schedule import schedule
 from ..sizes import SIZES
 from ..transforms.rewrite import optimize
 from .memory import POOL
+from .parts import InParts, parts_of
 from .plan import Memory, planned
 from .threads import Sharing
 
@@ -161,6 +164,10 @@ class Executable:
             self.graph, self.shown = shown_by(optimize(graph))
         self.given_up = given_up
         self.dtypes = [t.dtype for t in graph.input_types]
+        check_steps(self.graph)
+        parts = parts_of(self.graph)
+        self.in_parts = InParts(self.graph, parts, Executable) if parts else None
+        """Where Python does a step of it."""
         self._compiled: dict[tuple[str, ...], Compiled] = {}
         self._lock = locks.lock()
         self._where = _symbol_places(self.graph)
@@ -168,6 +175,11 @@ class Executable:
     def compiled(self, layouts: tuple[str, ...]) -> Compiled:
         found = self._compiled.get(layouts)
         if found is None:
+            if self.in_parts is not None:
+                raise TracegradError(
+                    f"{self.graph.name} has a step that Python does (tg.scale), so it is no single "
+                    "piece of native code: call the jitted function itself"
+                )
             with self._lock:
                 found = self._compiled.get(layouts)
                 if found is None:
@@ -183,9 +195,19 @@ class Executable:
             x if type(x) is np.ndarray and x.dtype == d else np.asarray(x, d)
             for x, d in zip(values, self.dtypes, strict=True)
         ]
+        if self.in_parts is not None:
+            return self._show(self.in_parts(arrays))
         arrays = [a if a.flags.aligned else a.copy() for a in arrays]
         compiled = self.compiled(tuple(map(layout_of, arrays)))
         return compiled.run(arrays, self.sizes(arrays))
+
+    def _show(self, outs: list[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
+        """Print what the graph prints, which are its last results."""
+        if self.shown is not None:
+            count = len(outs) - self.shown.operands
+            self.shown.show(outs[count:])
+            del outs[count:]
+        return outs
 
     def sizes(self, arrays: Sequence[Any]) -> list[int]:
         """The sizes that the symbols stand for."""

@@ -1,0 +1,486 @@
+"""One `sum_over` on an engine: which worker has which shards, what the workers know already, and an
+evaluation from operands to results."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import pickle
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from .._codegen import integers, loading, locks
+from ..autograd.grad_mode import enable_grad
+from ..checks import describe
+from ..errors import ShapeError, TracegradError
+from ..ir.dispatch import STATE
+from ..ir.graph import Var
+from ..ir.trace import outside
+from ..tensor import Boxed, Tensor
+from ..tree import flatten, unflatten
+from ..types import ArrayType
+from .errors import ShardError, WorkerLostError
+from .functions import Form, PerShard, spec_of
+from .pairwise import Pairwise
+from .reports import Evaluation
+from .sources import Opener
+from .worker import (
+    Answer,
+    Done,
+    Failed,
+    Knowledge,
+    Missing,
+    Setup,
+    ShardTask,
+    described,
+    example,
+    versions,
+)
+
+
+class Engine(Protocol):
+    """Where tasks are done."""
+
+    name: str
+    local: bool
+    """Whether workers are threads of this process: nothing is pickled."""
+
+    def workers(self) -> int:
+        """How many workers there are now."""
+
+    def begin(self, session: str, openers: Sequence[Opener], room: int) -> Sequence[Opener]:
+        """The shards of a new session as they are sent."""
+
+    def run(self, tasks: Sequence[ShardTask], limit: float | None) -> Sequence[Answer]:
+        """Do tasks, number k on worker k, and give the answers in their order; a
+        `WorkerLostError`, `EvaluationTimeoutError` or KeyboardInterrupt where that cannot be, and
+        nothing is left under way that a later call could mistake for its own."""
+
+    def end(self, session: str) -> None:
+        """Forget a session."""
+
+
+class FormTypes(NamedTuple):
+    """What a form gives: structures and types of its results, and of the gathered ones how many
+    rows each shard has."""
+
+    structure: Any
+    summed: tuple[ArrayType, ...]
+    gathered: tuple[ArrayType, ...]
+    rows: tuple[tuple[int, ...], ...]
+
+
+class ShardedFunction:
+    """Shards on an engine, and a function of them."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        openers: Sequence[Opener],
+        engine: Engine,
+        room: int,
+        limit: float | None,
+        who: str,
+        watch: Callable[[Any], None] | None = None,
+    ) -> None:
+        self.function, self.engine, self.limit, self.who = function, engine, limit, who
+        self.count = len(openers)
+        self.openers, self.room = openers, room
+        self.watch = watch
+        self.lock = locks.lock()
+        self.types: list[tuple[bytes, Any]] | None = None
+        self.kinds: dict[Any, FormTypes] = {}
+        self.log: list[Evaluation] = []
+        self.steps: dict[Any, Any] = {}
+        self.local = Knowledge(Setup((), function, (), "", 0))
+        """The function here: traced for the types of results, and never run."""
+        self.entries: dict[Any, tuple[Any, list[np.ndarray[Any, Any]]]] = {}
+        self.id = ""
+        self.known: set[int] = set()
+        """The workers that have been told of this session."""
+        self.data: Sequence[Any] | None = None
+        self.placed: Sequence[Opener] = ()
+        self._begin()
+
+    def _begin(self) -> None:
+        if self.id:
+            self.engine.end(self.id)
+        else:
+            self.placed = self.engine.begin(self.name, self.openers, self.room)
+        self.id = uuid.uuid4().hex
+        self.known = set()
+        function, placed = self.function, self.placed
+        if not self.engine.local:
+            function, placed = packed(self.function, self.who), packed(placed, self.who)  # type: ignore[assignment]
+        self.setup = Setup(versions(), function, placed, self.name, self.room)
+
+    @property
+    def name(self) -> str:
+        """What the user's function is called."""
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+    def end(self) -> None:
+        """Let the workers forget it."""
+        self.engine.end(self.id)
+
+    # --- types ------------------------------------------------------------------------------------
+
+    def shard_types(self) -> list[tuple[bytes, Any]]:
+        """Structure and types of all shards: those that the driver does not have are opened for
+        it, on the workers that keep them."""
+        with self.lock:
+            if self.types is None:
+                if all(o.how == "given" for o in self.openers):
+                    self.types = [described(o.what) for o in self.openers]
+                else:
+                    answers = self._run(None, (), [()] * self.count, (), b"")
+                    self.types = [t for a in answers for t in a.gathered]
+            return self.types
+
+    def kind(self, form: Form, operands: Sequence[ArrayType], own: int, rows: Any) -> FormTypes:
+        """What a form gives for operands of these types, of which the last `own` belong to shards,
+        `rows` each."""
+        key = form, tuple(operands), own, rows
+        found = self.kinds.get(key)
+        if found is None or not self._holds(key):
+            found = self.kinds[key] = self._traced(key)
+        return found
+
+    def _signatures(self, key: Any) -> tuple[list[Any], list[int]]:
+        """The different types that shards are called with, in the order of the shards; of each
+        shard which of them it is."""
+        _, operands, own, rows = key
+        n = len(operands) - own
+        shared = [(t.dtype, t.shape) for t in operands[:n]]
+        numbers: dict[Any, int] = {}
+        found: list[Any] = []
+        which = []
+        for k, (structure, types) in enumerate(self.shard_types()):
+            parts = [
+                (t.dtype, (r[k], *t.shape[1:])) for t, r in zip(operands[n:], rows, strict=True)
+            ]
+            signature = shared, parts, structure, types
+            number = numbers.setdefault(repr((parts, structure, types)), len(numbers))
+            if number == len(found):
+                found.append(signature)
+            which.append(number)
+        return found, which
+
+    def _traced(self, key: Any) -> FormTypes:
+        form = key[0]
+        kinds = kinds_of(form)
+        signatures, which = self._signatures(key)
+        function = self.local.compiled(form)
+        outs = []
+        with apart():
+            for shared, own, structure, types in signatures:
+                given = tuple(
+                    _given(t, kinds[k] if k < len(kinds) else "") for k, t in enumerate(shared)
+                )
+                tree = unflatten(spec_of(structure), [example(t) for t in types])
+                values = (given, tuple([example(t) for t in own]), tree)
+                entry = function._entry(values, {}).entry
+                self._check(entry)
+                outs.append(_results(entry, values))
+        self.entries[key] = entry, [_copy(x) for x in entry.captured() or ()]
+        structure, (summed, gathered) = outs[0][0], outs[0][1:]
+        for k, (_, other, theirs) in enumerate(outs):
+            if other != summed or [t.shape[1:] for t in theirs] != [t.shape[1:] for t in gathered]:
+                first, another = which.index(0), which.index(k)
+                raise ShapeError(
+                    f"{self.who}: {self.name} gives results of other types for shard {another} "
+                    f"({_text((*other, *theirs))}) than for shard {first} "
+                    f"({_text((*summed, *gathered))}), which cannot be put together; make it "
+                    "return arrays of the same shape and dtype for every shard"
+                )
+        rows = tuple(
+            tuple(int(outs[w][2][j].shape[0]) for w in which) for j in range(len(gathered))
+        )
+        whole = [
+            ArrayType(t.dtype, (sum(r), *t.shape[1:])) for t, r in zip(gathered, rows, strict=True)
+        ]
+        return FormTypes(structure, tuple(summed), tuple(whole), rows)
+
+    def _check(self, entry: Any) -> None:
+        """A TracegradError where the function does more than compute a result."""
+        traced = entry.traced
+        if entry.changes or entry.stored or traced.writes or traced.generators:
+            raise TracegradError(
+                f"{self.who}: {self.name} changes something around it (a variable, a Tensor, a "
+                "shard, a random generator), which would be changed on a worker and not here. "
+                "Return what it finds; for random numbers give each shard its own."
+            )
+        for k, x in enumerate(traced.captures):
+            if isinstance(x, Var) or (isinstance(x, Boxed) and (x._on_tape() or x._requires_grad)):
+                place = entry.places[k]
+                raise TracegradError(
+                    f"{self.who}: {self.name} reads {place.path if place else 'a value'} around "
+                    "it, by which something is differentiated or which is traced; it would travel "
+                    "as a constant. Make it an argument: total(theta, x), and the function of a "
+                    "shard f(theta, x, shard)."
+                )
+
+    def _holds(self, key: Any) -> bool:
+        """Whether what the function reads around it is what the workers have."""
+        entry, before = self.entries[key]
+        now = entry.captured()
+        same = entry.holds() and now is not None and all(map(_equal, before, now))
+        if not same:
+            # The function is sent again, as it is now.
+            self.kinds.clear()
+            self.local = Knowledge(Setup((), self.function, (), "", 0))
+            if not self.engine.local:
+                self._begin()
+        return same
+
+    # --- evaluation -------------------------------------------------------------------------------
+
+    def evaluate(
+        self, form: Form, arrays: Sequence[Any], own: int, rows: Any
+    ) -> list[np.ndarray[Any, Any]]:
+        """The results of a form: the summed ones, then the gathered ones whole."""
+        n = len(arrays) - own
+        types = [ArrayType(x.dtype, x.shape) for x in arrays]
+        kind = self.kind(form, types, own, rows)
+        primes = self._primes((form, tuple(types), own, rows))
+        parts: list[tuple[Any, ...]] = [()] * self.count
+        if own:
+            split = [np.split(x, np.cumsum(r)[:-1]) for x, r in zip(arrays[n:], rows, strict=True)]
+            parts = list(zip(*split, strict=True))
+        answers = self._run(form, list(arrays[:n]), parts, kinds_of(form), primes)
+        total = Pairwise()
+        gathered: list[Sequence[Any]] = []
+        for answer in answers:
+            for block in answer.blocks:
+                total.add(block)
+            gathered += answer.gathered
+        summed = list(total.total()) if total.blocks else []
+        whole = [np.concatenate(parts) for parts in zip(*gathered, strict=True)]
+        self._check_results(kind, [*summed, *whole])
+        return [x if x.flags.owndata else x.copy() for x in map(np.asarray, [*summed, *whole])]
+
+    def _check_results(self, kind: FormTypes, found: Sequence[Any]) -> None:
+        expected = (*kind.summed, *kind.gathered)
+        types = [(np.asarray(x).dtype, np.shape(x)) for x in found]
+        if types != [(t.dtype, t.shape) for t in expected]:
+            raise TracegradError(
+                f"{self.who}: {self.name} gave {types} on the workers, and {_text(expected)} here: "
+                "is what it reads around it the same there?"
+            )
+
+    def _primes(self, key: Any) -> bytes:
+        signatures, _ = self._signatures(key)
+        return pickle.dumps(signatures[:MOST_PRIMES]) if len(signatures) > 1 else b""
+
+    def _run(
+        self,
+        form: Form | None,
+        shared: Any,
+        own: Sequence[Any],
+        kinds: tuple[str, ...],
+        primes: bytes,
+    ) -> list[Done]:
+        began = time.time()
+        with self.lock:
+            bounds = ranges(self.count, self.engine.workers())
+            tasks = []
+            for k, (first, last) in enumerate(bounds):
+                tasks.append(
+                    ShardTask(
+                        self.id,
+                        form,
+                        first,
+                        shared,
+                        own[first:last],
+                        kinds,
+                        primes,
+                        None if k in self.known else self.setup,
+                    )
+                )
+            answers = list(self.engine.run(tasks, self.limit))
+            again = [k for k, a in enumerate(answers) if isinstance(a, Missing)]
+            if again:
+                told = [
+                    t._replace(setup=self.setup if k in again else None)
+                    for k, t in enumerate(tasks)
+                ]
+                answers = list(self.engine.run(told, self.limit))
+            found = []
+            for answer in sorted(answers, key=lambda a: not isinstance(a, Failed)):
+                if isinstance(answer, Failed):
+                    raise self._error(answer)
+            for answer in answers:
+                if not isinstance(answer, Done):
+                    raise WorkerLostError(
+                        f"{self.who}: a worker of {self.engine.name} lost what it knew of "
+                        f"{self.name} twice; it ends and starts again and again"
+                    )
+                found.append(answer)
+            self.known = set(range(len(tasks)))
+        timings = tuple(a.timing for a in found)
+        seen = Evaluation(
+            self.name,
+            self.engine.name,
+            form,
+            began,
+            time.time(),
+            bounds,
+            timings,
+            bytes_of(shared),
+            sum(bytes_of(b.leaves) for a in found for b in a.blocks),
+        )
+        self.log.append(seen)
+        del self.log[:-MOST_LOGGED]
+        if self.watch is not None:
+            self.watch(seen)
+        return found
+
+    def _error(self, found: Failed) -> Exception:
+        label = f" ({found.label})" if found.label else ""
+        shard = f"shard {found.shard}{label}" if found.shard >= 0 else "a worker"
+        where = f" at {found.line}" if found.line else ""
+        host = f"{found.host}, process {found.process}"
+        made = ShardError(
+            f"{self.who}: {shard} failed on {host}: {found.kind}: {found.text}{where}",
+            found.shard,
+            found.label,
+            host,
+        )
+        try:
+            made.__cause__ = pickle.loads(found.error) if found.error else None
+        except Exception:
+            made.__cause__ = None
+        if hasattr(made, "add_note") and found.trace:
+            made.add_note(f"On the worker:\n{found.trace}")
+        return made
+
+
+MOST_PRIMES = 64
+"""Of so many different sizes of shards workers are told before they begin."""
+MOST_LOGGED = 256
+
+
+def ranges(count: int, workers: int) -> list[tuple[int, int]]:
+    """The shards of each worker, in a row: as even as can be, and none for workers too many."""
+    workers = max(1, min(workers, count))
+    bounds = [count * k // workers for k in range(workers + 1)]
+    return list(itertools.pairwise(bounds))
+
+
+def kinds_of(form: Form) -> tuple[str, ...]:
+    """How the user gave the operands of the function."""
+    while not isinstance(form, PerShard):
+        form = form.form
+    return form.kinds
+
+
+def bytes_of(arrays: Any) -> int:
+    """The bytes of arrays."""
+    return sum(getattr(x, "nbytes", 8) for x in arrays)
+
+
+def packed(x: Any, who: str) -> bytes:
+    """A function, or what opens shards, as it travels."""
+    try:
+        pickler = loading.imported("cloudpickle")
+    except ModuleNotFoundError:
+        pickler = pickle
+    try:
+        found: bytes = pickler.dumps(x)
+        return found
+    except Exception as error:
+        advice = (
+            ""
+            if pickler is not pickle
+            else " Functions that have no name in a module need cloudpickle: pip install "
+            "cloudpickle."
+        )
+        raise TypeError(
+            f"{who}: {describe(x)} cannot be sent to workers: {type(error).__name__}: {error}."
+            f"{advice}"
+        ) from error
+
+
+def _given(kind: Any, how: str) -> Any:
+    x = example(kind)
+    if how == "number":
+        return np.zeros((), kind[0]).item()
+    if how == "tensor":
+        return Tensor(np.array(x))
+    return x
+
+
+def _results(entry: Any, values: Any) -> tuple[Any, list[ArrayType], list[ArrayType]]:
+    """Of what was traced: the structure of the results, types of the summed and gathered ones."""
+    leaves = flatten((values, {}))[0]
+    sizes = {
+        str(symbol): size
+        for v, x in zip(entry.graph.inputs[: len(leaves)], leaves, strict=True)
+        for symbol, size in zip(v.type.shape, getattr(x, "shape", ()), strict=True)
+    }
+    spec = entry.traced.out_spec
+    types = []
+    for v in entry.graph.outputs[: spec.num_leaves]:
+        dtype = np.dtype(np.int64) if v.type.dtype == np.bool_ else v.type.dtype
+        types.append(ArrayType(dtype, tuple(integers.evaluate(s, sizes) for s in v.type.shape)))
+    summed, gathered = unflatten(spec, list(range(len(types))))
+    first, second = flatten(summed), flatten(gathered)
+    return (
+        (first[1], second[1]),
+        [types[k] for k in first[0]],
+        [types[k] for k in second[0]],
+    )
+
+
+def _text(types: Sequence[ArrayType]) -> str:
+    return ", ".join(map(str, types)) or "nothing"
+
+
+def _copy(x: Any) -> Any:
+    return np.array(getattr(x, "_data", x), copy=True)
+
+
+def _equal(before: Any, now: Any) -> bool:
+    x = np.asarray(getattr(now, "_data", now))
+    return bool(
+        x is before
+        or (x.dtype == before.dtype and x.shape == before.shape and x.tobytes() == before.tobytes())
+    )
+
+
+@contextlib.contextmanager
+def apart() -> Iterator[None]:
+    """A block whose operations have nothing to do with traces and derivatives that are open."""
+    levels = STATE.levels
+    with outside(), enable_grad():
+        STATE.levels = ()
+        try:
+            yield
+        finally:
+            STATE.levels = levels
+
+
+def default_room(workers: int) -> int:
+    """The bytes of shards that one of so many workers keeps: together half of the memory."""
+    try:
+        whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        whole = 8 << 30
+    return int(whole) // 2 // max(1, workers)
+
+
+__all__ = [
+    "Engine",
+    "FormTypes",
+    "ShardedFunction",
+    "apart",
+    "default_room",
+    "kinds_of",
+    "packed",
+    "ranges",
+]

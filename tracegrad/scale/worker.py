@@ -1,0 +1,368 @@
+"""What runs on a worker: shards are opened and kept, functions are made and compiled, and a task
+gives sums over a range of shards.
+
+A task names what it needs, and brings it only where the worker is known not to have it: a worker
+that was started anew says so (`Missing`). Nothing is raised: what fails is described (`Failed`),
+with its shard and the user's line, since an exception of the user's may not travel.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import pickle
+import platform
+import socket
+import time
+import traceback
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import __version__
+from .._codegen import loading, locks
+from ..bridges.standing import compiled
+from ..compiled.jitted import Jitted
+from ..tensor import Tensor, raw
+from ..tree import flatten, unflatten
+from .functions import Form, PerShard, made, structure_of
+from .pairwise import Pairwise, PartialSum
+from .sources import Opener
+from .transport import received, sent
+
+Types = tuple[Any, ...]
+"""Of arrays: (dtype, shape) each."""
+
+
+class Setup(NamedTuple):
+    """What a worker has to know once: `function` and `openers` are pickled, and read only where
+    the versions agree."""
+
+    versions: tuple[tuple[str, str], ...]
+    function: bytes | Callable[..., Any]
+    openers: bytes | Sequence[Opener]
+    name: str
+    room: int
+    """As many bytes of opened shards are kept."""
+
+
+class ShardTask(NamedTuple):
+    """One evaluation's work for one worker: the shards from `first` on, `len(own)` of them. A form
+    of None asks for the types of the shards."""
+
+    session: str
+    form: Form | None
+    first: int
+    shared: Any
+    own: Sequence[Any]
+    kinds: tuple[str, ...] = ()
+    primes: bytes = b""
+    """What shards of other sizes there are (see `Knowledge.prime`)."""
+    setup: Setup | None = None
+    data: Sequence[Any] | None = None
+    """The shards themselves, where the engine has them on the worker."""
+    room: Any = None
+    """Where large results may be laid down."""
+
+
+class Timing(NamedTuple):
+    """When a worker did what, on its clock; of each shard the seconds."""
+
+    host: str
+    process: int
+    start: float
+    end: float
+    seconds: tuple[float, ...]
+    opened: int
+    compiled: int
+
+
+class Done(NamedTuple):
+    """Sums by block, and what was gathered by shard."""
+
+    blocks: Sequence[PartialSum]
+    gathered: Any
+    timing: Timing
+
+
+class Failed(NamedTuple):
+    """What went wrong at which shard."""
+
+    shard: int
+    label: str
+    host: str
+    process: int
+    kind: str
+    text: str
+    line: str
+    error: bytes
+    trace: str
+
+
+class Missing(NamedTuple):
+    """The worker does not know the session."""
+
+    session: str
+
+
+Answer = Done | Failed | Missing
+
+
+def versions() -> tuple[tuple[str, str], ...]:
+    """What driver and workers must have alike."""
+    return (
+        ("python", ".".join(platform.python_version_tuple()[:2])),
+        ("numpy", np.__version__),
+        ("tracegrad", __version__),
+    )
+
+
+class Knowledge:
+    """A session on a worker."""
+
+    def __init__(self, setup: Setup) -> None:
+        function, openers = setup.function, setup.openers
+        self.function = pickle.loads(function) if isinstance(function, bytes) else function
+        self.openers = pickle.loads(openers) if isinstance(openers, bytes) else openers
+        self.room = setup.room
+        self.kept: dict[int, Any] = {}
+        self.functions: dict[Form, Jitted[..., Any]] = {}
+        self.primed: set[tuple[Form, bytes]] = set()
+        self.lock = locks.lock()
+        self.opened = 0
+
+    def shard(self, number: int) -> Any:
+        """An opened shard. What fits into the room stays; the others are opened each time, since
+        evaluations come by all of them in turn, and the one used last is needed last."""
+        if number in self.kept:
+            return self.kept[number]
+        found = self.openers[number].open()
+        size = sum(map(_resident, flatten(found)[0]))
+        with self.lock:
+            self.opened += 1
+            if size <= self.room:
+                self.room -= size
+                self.kept[number] = found
+        return found
+
+    def compiled(self, form: Form) -> Jitted[..., Any]:
+        """The compiled function of a form."""
+        with self.lock:
+            if form not in self.functions:
+                name = "" if isinstance(form, PerShard) else f"_{type(form).__name__.lower()}"
+                self.functions[form] = compiled(
+                    made(form, self.function), self.function, name, False
+                )
+            return self.functions[form]
+
+    def prime(self, form: Form, kinds: tuple[str, ...], primes: bytes) -> None:
+        """Trace for all sizes of shards in the order of the driver's list. Which sizes a compiled
+        function is made for depends on what it was called with first, and the last bits of a sum
+        may depend on that; so all workers see the same sizes in the same order."""
+        with self.lock:
+            if not primes or (form, primes) in self.primed:
+                return
+            self.primed.add((form, primes))
+        function = self.compiled(form)
+        for shared, own, structure, shard in pickle.loads(primes):
+            tree = unflatten(flatten(pickle.loads(structure))[1], [example(t) for t in shard])
+            given = as_given([example(t) for t in shared], kinds)
+            function._entry((given, tuple([example(t) for t in own]), tree), {})
+
+
+def _resident(x: Any) -> int:
+    """The bytes that an array holds in memory; of a mapped file there need be none."""
+    base = x
+    while isinstance(base, np.ndarray):
+        if isinstance(base, np.memmap):
+            return 0
+        base = base.base
+    return 0 if isinstance(base, mmap.mmap) else getattr(x, "nbytes", 64)
+
+
+def example(kind: Any) -> Any:
+    """An array of this type, which takes no memory."""
+    dtype, shape = kind
+    return np.broadcast_to(np.zeros((), dtype), shape)
+
+
+def as_given(shared: Sequence[Any], kinds: Sequence[str]) -> tuple[Any, ...]:
+    """Operands as the user gave them: Python's numbers raise no dtype, Tensors are Tensors."""
+    found = list(shared)
+    for k, kind in enumerate(kinds):
+        if kind == "number":
+            found[k] = np.asarray(found[k]).item()
+        elif kind == "tensor":
+            found[k] = Tensor(np.array(found[k]))
+    return tuple(found)
+
+
+SESSIONS: OrderedDict[str, Knowledge] = OrderedDict()
+MOST = 64
+"""So many sessions are kept on a worker."""
+_LOCK = locks.lock()
+
+
+def _session(task: ShardTask) -> Knowledge | None:
+    with _LOCK:
+        found = SESSIONS.get(task.session)
+        if found is None and task.setup is not None:
+            _check_versions(task.setup)
+            found = SESSIONS[task.session] = Knowledge(task.setup)
+            while len(SESSIONS) > MOST:
+                SESSIONS.popitem(last=False)
+        elif found is not None:
+            SESSIONS.move_to_end(task.session)
+        return found
+
+
+def forget(session: str) -> None:
+    """Let go of what is kept for a session."""
+    with _LOCK:
+        SESSIONS.pop(session, None)
+
+
+class VersionsDifferError(RuntimeError):
+    """Driver and worker are not alike."""
+
+
+def _check_versions(setup: Setup) -> None:
+    other = dict(setup.versions)
+    differ = [
+        f"{name} {mine} (the driver has {other.get(name, 'none')})"
+        for name, mine in versions()
+        if other.get(name) != mine
+    ]
+    if differ:
+        raise VersionsDifferError(
+            f"this worker has {', '.join(differ)}: results could differ, and functions do not "
+            "travel between them. Install the same versions on all workers."
+        )
+
+
+def work(task: ShardTask) -> Answer:
+    """Do a task."""
+    start = time.time()
+    here = -1
+    label = ""
+    loaded = None
+    try:
+        loaded = _session(task)
+        if loaded is None:
+            return Missing(task.session)
+        before = loaded.opened, _compiled()
+        seconds: list[float] = []
+        found: Any = []
+        total = Pairwise()
+        shared = received(task.shared)
+        if task.form is not None:
+            loaded.prime(task.form, task.kinds, task.primes)
+            function = loaded.compiled(task.form)
+            given = as_given(shared, task.kinds)
+        own_of = received(task.own)
+        for k, own in enumerate(own_of):
+            here = task.first + k
+            began = time.perf_counter()
+            shard = loaded.shard(here) if task.data is None else task.data[k]
+            if task.form is None:
+                found.append(described(shard))
+            else:
+                summed, gathered = function(given, tuple(own), shard)
+                if leaves := _arrays(summed):
+                    total.add(PartialSum(0, here, leaves))
+                found.append(_arrays(gathered))
+            seconds.append(time.perf_counter() - began)
+        timing = Timing(
+            socket.gethostname(),
+            os.getpid(),
+            start,
+            time.time(),
+            tuple(seconds),
+            loaded.opened - before[0],
+            _compiled() - before[1],
+        )
+        done: Done = sent(Done(total.blocks, found, timing), task.room)
+        return done
+    except Exception as error:
+        with contextlib.suppress(Exception):
+            if loaded is not None and here >= 0:
+                label = loaded.openers[here].label
+        return failure(error, here, label)
+
+
+def described(shard: Any) -> tuple[bytes, Types]:
+    """Structure and types of an opened shard."""
+    leaves, spec = flatten(shard)
+    types = []
+    for x in leaves:
+        if not isinstance(x, (np.ndarray, np.generic)) or np.asarray(x).dtype.kind not in "biufc":
+            what = f"dtype {x.dtype}" if hasattr(x, "dtype") else f"a {type(x).__name__}"
+            raise TypeError(
+                f"a shard has to be an array of numbers or a tree of such arrays, and this one "
+                f"holds {what}; open it with a function that returns arrays"
+            )
+        types.append((x.dtype, x.shape))
+    return structure_of(spec), tuple(types)
+
+
+def _arrays(tree: Any) -> list[np.ndarray[Any, Any]]:
+    """The leaves as arrays; truths as numbers, so that their sum counts."""
+    found = [np.asarray(raw(x)) for x in flatten(tree)[0]]
+    return [x.astype(np.int64) if x.dtype == np.bool_ else x for x in found]
+
+
+def _compiled() -> int:
+    """How many kernels this process compiled so far."""
+    return int(loading.imported("..codegen.disk.cache", __package__).COUNTERS.compiled)
+
+
+def failure(error: BaseException, shard: int, label: str) -> Failed:
+    """An exception as it travels."""
+    with contextlib.suppress(Exception):
+        packed = pickle.dumps(error)
+        pickle.loads(packed)
+        return _described(error, shard, label, packed)
+    return _described(error, shard, label, b"")
+
+
+def _described(error: BaseException, shard: int, label: str, packed: bytes) -> Failed:
+    frames = traceback.extract_tb(error.__traceback__)
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    own = [f for f in frames if not os.path.abspath(f.filename).startswith(package)]
+    outside = [f for f in own if "<" not in f.filename]
+    last = next(iter(reversed([f for f in outside if "site-packages" not in f.filename])), None)
+    line = "" if last is None else f"{os.path.basename(last.filename)}:{last.lineno}, {last.name}"
+    return Failed(
+        shard,
+        label,
+        socket.gethostname(),
+        os.getpid(),
+        type(error).__name__,
+        str(error),
+        line,
+        packed,
+        "".join(traceback.format_exception(error)),
+    )
+
+
+__all__ = [
+    "Answer",
+    "Done",
+    "Failed",
+    "Knowledge",
+    "Missing",
+    "Setup",
+    "ShardTask",
+    "Timing",
+    "VersionsDifferError",
+    "as_given",
+    "described",
+    "example",
+    "failure",
+    "forget",
+    "versions",
+    "work",
+]
