@@ -15,7 +15,8 @@ from tests.checks import as_tuple, floating
 from tests.ops.test_ops import CASES, rng_for
 from tracegrad.errors import TracegradError
 from tracegrad.ir.evaluate import evaluate
-from tracegrad.sparse.plan import Wish, make_plan
+from tracegrad.sparse.methods import make_plan
+from tracegrad.sparse.plan import Wish
 
 DIFFERENTIABLE = [c for c in CASES if c.order >= 1]
 PARTS = 12

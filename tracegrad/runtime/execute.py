@@ -94,11 +94,15 @@ class Compiled:
         self.shared = Sharing(self.program, self.symbols, made.call, made.address)
 
     def run(
-        self, arrays: Sequence[np.ndarray[Any, Any]], sizes: Sequence[int]
-    ) -> list[np.ndarray[Any, Any]]:
+        self,
+        arrays: Sequence[np.ndarray[Any, Any]],
+        sizes: Sequence[int],
+        into: Sequence[np.ndarray[Any, Any]] | None = None,
+    ) -> Sequence[np.ndarray[Any, Any]]:
+        """The results, in the contiguous arrays `into` where these are given."""
         shapes, arena_bytes = self.fixed or self.plan(*sizes)
         reused = self.reused
-        outs = [
+        outs = into or [
             arrays[reused[k]] if k in reused else POOL.empty(s, d)
             for k, (s, d) in enumerate(zip(shapes, self.out_dtypes, strict=True))
         ]
@@ -114,7 +118,7 @@ class Compiled:
             self.entry(*arrays, *own, arena, status, -1, 0, 0)
         if self.shown is not None:
             self.shown.show(outs[self.results :])
-            del outs[self.results :]
+            outs = outs[: self.results]
         if status[0]:
             self.fail(status)
         return outs
@@ -188,7 +192,9 @@ class Executable:
                     )
         return found
 
-    def __call__(self, values: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
+    def __call__(
+        self, values: Sequence[Any], into: Sequence[np.ndarray[Any, Any]] | None = None
+    ) -> Sequence[np.ndarray[Any, Any]]:
         # NumPy makes a view where two equal dtypes are different objects, but an array that is
         # given up is itself the result.
         arrays = [
@@ -199,7 +205,7 @@ class Executable:
             return self._show(self.in_parts(arrays))
         arrays = [a if a.flags.aligned else a.copy() for a in arrays]
         compiled = self.compiled(tuple(map(layout_of, arrays)))
-        return compiled.run(arrays, self.sizes(arrays))
+        return compiled.run(arrays, self.sizes(arrays), into)
 
     def _show(self, outs: list[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
         """Print what the graph prints, which are its last results."""

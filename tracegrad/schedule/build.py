@@ -17,12 +17,13 @@ from .analysis import Analysis
 from .bounds import Facts
 from .corners import fills_up
 from .counts import numbers
+from .flat import parts_of
 from .indices import is_one
 from .lower import Emitter, Storage
 from .names import Names, templates
 from .nests import Nests
 from .passes.pipeline import Draft, run_pipeline
-from .tasks import Task, bundles, loops, map_task, parts, probe_task, reduce_task, stages
+from .tasks import Task, bundles, loops, map_task, part_task, parts, probe_task, reduce_task, stages
 from .two_step_reductions import NOTHING, Own, by_lane, in_blocks, in_turn
 from .whole import Whole
 
@@ -364,6 +365,9 @@ class Builder:
                     )
         for node in graph.nodes:
             self.fill_up(node, analysis)
+        if not elsewhere:
+            for node in reversed(graph.nodes):
+                self.written_further(node, analysis)
         result: list[Task] = []
         for node in graph.nodes:
             result.extend(self.tasks_of(node, analysis, result))
@@ -396,6 +400,21 @@ class Builder:
         ):
             storage[source] = replace(storage[node.outputs[0]], shape=source.type.shape)
 
+    def written_further(self, node: Node, analysis: Analysis) -> None:
+        """What was written at places and is read by the next such write only lies in its place from
+        the beginning."""
+        storage, source = self.emitter.storage, node.inputs[0] if node.inputs else None
+        if (
+            isinstance(node.op.lowering, lowering.Scatter)
+            and isinstance(source, Var)
+            and source in analysis.stored
+            and source not in analysis.graph.outputs
+            and analysis.uses[source] == [node]
+            and node.inputs.count(source) == 1
+            and isinstance(analysis.node[source].op.lowering, lowering.Scatter)
+        ):
+            storage[source] = storage[node.outputs[0]]
+
     def tasks_of(self, node: Node, analysis: Analysis, earlier: list[Task]) -> list[Task]:
         e = self.emitter
         var = node.outputs[0]
@@ -408,6 +427,9 @@ class Builder:
             task = reduce_task(e, var, node, e.storage[var], e.again)
             sources = [a for a in node.inputs if isinstance(a, Var)]
         else:
+            found = parts_of(var, e.definitions, analysis.is_stored)
+            if found:
+                return [part_task(e, var, node, e.storage[var], p) for p in found]
             task = map_task(var, node, e.storage[var], again=e.again)
             probe_task(e, task)
             sources = [var]

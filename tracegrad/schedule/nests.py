@@ -95,9 +95,14 @@ class Nests:
                 index = task.at(task.index, lane)
                 if self.lies_there(task, index):
                     continue
-                value = e.element(task.var, index) if task.copy else e.computed(_var(task), index)
+                if task.part is not None:
+                    value = e.element(task.part, index)
+                else:
+                    value = (
+                        e.element(task.var, index) if task.copy else e.computed(_var(task), index)
+                    )
                 self.store(task.dest, task.at(task.out, lane), value)
-                if not task.copy and not isinstance(value, kernel.Literal):
+                if task.part is None and not task.copy and not isinstance(value, kernel.Literal):
                     e.remember(task.var, index, value)
             return
         if not any(a.reduced for a in task.axes):

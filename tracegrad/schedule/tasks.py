@@ -12,6 +12,7 @@ from ..ir.graph import Atom, Node, Var
 from ..sizes import same
 from ..types import Int, Shape
 from .bounds import at_most, ordered
+from .flat import RECORD, Part, place
 from .indices import Index, is_one
 from .lower import Emitter, Probe, Scope, Storage, is_small
 
@@ -53,6 +54,8 @@ class Task:
     out: Index = ()
     """Where the result is written, in own symbols."""
     copy: bool = False
+    part: Atom | None = None
+    """What is written, where the value is written part by part."""
     cost: int = 0
     """What one element of it takes, in additions."""
     reads: list[tuple[Var, Index | None]] = field(default_factory=list)
@@ -119,6 +122,17 @@ def map_task(
         [Axis(f"_{k}", s) for k, s in enumerate(shape) if not is_one(s)], LANES, again
     )
     return Task("map", var, node, dest, axes, lanes, index, index, copy)
+
+
+def part_task(emitter: Emitter, var: Var, node: Node, dest: Storage, part: Part) -> Task:
+    """One part of a vector; short joints along its last axis are written out."""
+    task = map_task(part.source, node, dest)
+    last = task.axes[-1] if len(task.axes) > 1 else None
+    if last is not None and isinstance(last.extent, int) and last.extent <= RECORD:
+        task.axes, task.lanes = task.axes[:-1], [last, *task.lanes]
+    task.var, task.part, task.out = var, part.source, (place(part, task.index),)
+    probe_task(emitter, task)
+    return task
 
 
 def _source_axes(shape: Shape, reduced: set[int]) -> tuple[list[Axis], Index]:
@@ -218,7 +232,10 @@ def probe_task(emitter: Emitter, task: Task) -> int:
         for a in [*task.axes, *task.lanes]:
             emitter.ranges[a.symbol] = (0, a.extent)
             emitter.depths[a.symbol] = 0
-        if task.kind == "map" and not task.copy:
+        if task.part is not None:
+            for lane in task.lane_positions()[:RECORD]:
+                emitter.element(task.part, task.at(task.index, lane))
+        elif task.kind == "map" and not task.copy:
             assert isinstance(task.var, Var)
             emitter.computed(task.var, task.index)
         else:

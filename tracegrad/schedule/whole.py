@@ -17,13 +17,14 @@ from . import regions
 from .analysis import Analysis
 from .carries import CarryPlan
 from .corners import begins
+from .flat import parts_of
 from .indices import aligned, is_empty, is_one
 from .lower import Emitter, Storage
 from .names import comment_of, place_of
 from .nests import Nests
 from .small_matrices import is_small_matrix, write_out
 from .taped import taped
-from .tasks import Task, bundles, loops
+from .tasks import Task, bundles, loops, part_task
 from .values import converted
 
 if TYPE_CHECKING:
@@ -222,12 +223,17 @@ class Whole:
 
     def fill(self, dest: Storage, atom: Atom) -> None:
         """Store all elements of an atom, unless they lie there."""
-        if isinstance(atom, Var) and self.emitter.storage.get(atom) == dest:
+        e = self.emitter
+        if isinstance(atom, Var) and e.storage.get(atom) == dest:
             return
-        for index in self.emitter.positions(dest.shape):
-            self.nests.store(
-                dest, index, self.emitter.element(atom, aligned(index, atom.type.shape))
-            )
+        if isinstance(atom, Var) and atom in e.definitions and atom not in e.storage:
+            parts = parts_of(atom, e.definitions, e.storage.__contains__)
+            if parts:
+                node, _ = e.definitions[atom]
+                self.run_all([part_task(e, atom, node, dest, p) for p in parts])
+                return
+        for index in e.positions(dest.shape):
+            self.nests.store(dest, index, e.element(atom, aligned(index, atom.type.shape)))
 
     def call(self, node: Node) -> None:
         e = self.emitter

@@ -56,6 +56,11 @@ def size(shape: Sequence[Any]) -> int:
     return int(np.prod([int(n) for n in shape], dtype=np.int64))
 
 
+def is_one(n: Any) -> bool:
+    """Whether an axis has one element."""
+    return int(n) == 1
+
+
 def shape_of(a: Any) -> tuple[int, ...]:
     """The sizes of an atom's axes."""
     return tuple([int(n) for n in a.type.shape])
@@ -328,6 +333,7 @@ __all__ = [
     "dense",
     "first_sets",
     "grouped",
+    "is_one",
     "numbers_of",
     "shape_of",
     "size",

@@ -171,7 +171,9 @@ class Terms:
                 else:
                     groups.append((columns, {k: [term]}))
         for columns, members in groups:
-            tangents = [total(members.get(k, [])) for k in range(len(inputs))]
+            tangents = [
+                added([t.coefficients for t in members.get(k, [])]) for k in range(len(inputs))
+            ]
             (t,) = node.op.jvp(tangents, inputs, outs, **node.params)  # type: ignore[misc]
             if t is not None:
                 found.append(Term(columns, t))
@@ -330,11 +332,11 @@ def joins(found: list[Term], columns: np.ndarray, coefficients: Any) -> None:
     found.append(Term(columns, coefficients))
 
 
-def total(terms: Sequence[Term]) -> Any:
+def added(coefficients: Sequence[Any]) -> Any:
     """The sum of coefficients; None where there are none."""
     made: Any = None
-    for t in terms:
-        made = t.coefficients if made is None else add(made, t.coefficients)
+    for c in coefficients:
+        made = c if made is None else add(made, c)
     return made
 
 
@@ -344,4 +346,4 @@ def first_terms(x: Any, start: int) -> list[Term]:
     return [Term(numbers_of(x.shape, start), ones)]
 
 
-__all__ = ["NoTerms", "Term", "Terms", "first_terms"]
+__all__ = ["NoTerms", "Term", "Terms", "added", "first_terms"]
