@@ -102,4 +102,5 @@ def test_nothing_is_divided() -> None:
 
     text = tg.jit(f).source(np.ones(80))
     body = text.rpartition('"""')[2]
-    assert body.count("for ") == 1 and not re.search(r"\bif\b(?! phase)| % |//", body), body
+    assert body.count("for ") == 1, body
+    assert not re.search(r"\bif\b(?! phase)| % |//", body), body

@@ -26,7 +26,7 @@ MOST = 64
 Definitions = Mapping[Var, tuple[Node, int]]
 
 
-class Part(NamedTuple):
+class FlatPart(NamedTuple):
     """An array whose element i is written at `offset + sum(i * steps)`."""
 
     source: Atom
@@ -34,12 +34,12 @@ class Part(NamedTuple):
     steps: tuple[Int, ...]
 
 
-def parts_of(var: Var, definitions: Definitions, stored: Callable[[Var], bool]) -> list[Part]:
+def parts_of(var: Var, definitions: Definitions, stored: Callable[[Var], bool]) -> list[FlatPart]:
     """The parts of a vector; none where it is best written element by element."""
     if var.type.ndim != 1:
         return []
-    found: list[Part] = []
-    todo, joined = [Part(var, 0, (1,))], False
+    found: list[FlatPart] = []
+    todo, joined = [FlatPart(var, 0, (1,))], False
     while todo and len(todo) + len(found) <= MOST:
         part = todo.pop(0)
         inner = _inside(part, definitions, stored, part.source is var)
@@ -54,8 +54,8 @@ def parts_of(var: Var, definitions: Definitions, stored: Callable[[Var], bool]) 
 
 
 def _inside(
-    part: Part, definitions: Definitions, stored: Callable[[Var], bool], first: bool
-) -> list[Part] | None:
+    part: FlatPart, definitions: Definitions, stored: Callable[[Var], bool], first: bool
+) -> list[FlatPart] | None:
     """The parts of a part."""
     a = part.source
     if not isinstance(a, Var) or a not in definitions or (stored(a) and not first):
@@ -63,7 +63,7 @@ def _inside(
     node = definitions[a][0]
     if node.op is reshape_op:
         steps = _refined(node.inputs[0].type.shape, a.type.shape, part.steps)
-        return None if steps is None else [Part(node.inputs[0], part.offset, steps)]
+        return None if steps is None else [FlatPart(node.inputs[0], part.offset, steps)]
     if node.op is not concatenate_op:
         return None
     if is_record(node):
@@ -72,7 +72,7 @@ def _inside(
     result, begin = [], part.offset
     for x in node.inputs:
         if not is_empty(x.type.shape):
-            result.append(Part(x, begin, part.steps))
+            result.append(FlatPart(x, begin, part.steps))
         begin = begin + x.type.shape[axis] * part.steps[axis]
     return result
 
@@ -111,7 +111,7 @@ def _refined(inner: Shape, outer: Shape, steps: Sequence[Int]) -> tuple[Int, ...
     return (*[0] * len(mine), *found)
 
 
-def _has_axes(part: Part, definitions: Definitions, stored: Callable[[Var], bool]) -> bool:
+def _has_axes(part: FlatPart, definitions: Definitions, stored: Callable[[Var], bool]) -> bool:
     """Whether a part has several axes, and more to do than to go through its elements in turn."""
     if sum(not is_one(n) for n in part.source.type.shape) < 2:
         return False
@@ -135,7 +135,7 @@ def _moving(var: Var, definitions: Definitions, stored: Callable[[Var], bool]) -
     return found
 
 
-def place(part: Part, index: Sequence[Int]) -> Int:
+def place(part: FlatPart, index: Sequence[Int]) -> Int:
     """The number of an element of a part."""
     number = part.offset
     for i, s in zip(index, part.steps, strict=True):
@@ -143,4 +143,4 @@ def place(part: Part, index: Sequence[Int]) -> Int:
     return number
 
 
-__all__ = ["RECORD", "Part", "is_record", "parts_of", "place"]
+__all__ = ["RECORD", "FlatPart", "is_record", "parts_of", "place"]

@@ -12,7 +12,7 @@ from ..ir.graph import Atom, Node, Var
 from ..sizes import same
 from ..types import Int, Shape
 from .bounds import at_most, ordered
-from .flat import RECORD, Part, place
+from .flat import RECORD, FlatPart, place
 from .indices import Index, is_one
 from .lower import Emitter, Probe, Scope, Storage, is_small
 
@@ -124,7 +124,7 @@ def map_task(
     return Task("map", var, node, dest, axes, lanes, index, index, copy)
 
 
-def part_task(emitter: Emitter, var: Var, node: Node, dest: Storage, part: Part) -> Task:
+def part_task(emitter: Emitter, var: Var, node: Node, dest: Storage, part: FlatPart) -> Task:
     """One part of a vector; short joints along its last axis are written out."""
     task = map_task(part.source, node, dest)
     last = task.axes[-1] if len(task.axes) > 1 else None

@@ -21,7 +21,7 @@ from ..tensor import Array
 from .index_sets import count_limit
 from .patterns import Walk
 from .plan import SparsePlan, Wish, dtype_of, fixed_inputs, ordered, structure_of, traced_values
-from .records import Layout, Record, Stream, layout, streams_of
+from .records import Lying, Records, Stream, layout, streams_of
 from .rules import is_one, shape_of, size
 from .terms import Terms, added, first_terms
 
@@ -257,7 +257,7 @@ class Writing:
 
         return values, [template if spare else template[: self.nnz], *places]
 
-    def in_records(self, lies: Layout) -> tuple[Any, list[np.ndarray]]:
+    def in_records(self, lies: Lying) -> tuple[Any, list[np.ndarray]]:
         """Records one behind the other; then what lies elsewhere is written over them."""
         fixed, at, numbers, constants = [], [], [], []
         lying = self.in_all_elements(lies.records)
@@ -296,7 +296,7 @@ class Writing:
 
         return values, constants
 
-    def in_all_elements(self, records: Sequence[Record]) -> np.ndarray:
+    def in_all_elements(self, records: Sequence[Records]) -> np.ndarray:
         """What records write where they write one constant in all of their elements; else NaN."""
         found = np.full(self.nnz, np.nan, self.dtype)
         for record in records:
@@ -311,7 +311,7 @@ class Writing:
         """Zeros, where there is room for any."""
         return [broadcast_to(self.dtype.type(0), shape)] if 0 not in shape else []
 
-    def record(self, record: Record, found: Sequence[Any]) -> Any:
+    def record(self, record: Records, found: Sequence[Any]) -> Any:
         """A record for each element of its box, as a vector."""
         parts = []
         for s in record.streams:

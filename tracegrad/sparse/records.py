@@ -42,7 +42,7 @@ class Stream(NamedTuple):
 
 
 @dataclass(eq=False)
-class Record:
+class Records:
     """Streams whose entries lie side by side, the first of element `lo` at `start`."""
 
     streams: list[Stream]
@@ -69,10 +69,10 @@ class Record:
         return self.start + self.shape[0] * self.steps[0]
 
 
-class Layout(NamedTuple):
+class Lying(NamedTuple):
     """All entries: records, and of the rest by coefficient the elements and their places."""
 
-    records: list[Record]
+    records: list[Records]
     rest: list[tuple[int, np.ndarray, np.ndarray]]
 
 
@@ -93,7 +93,7 @@ def streams_of(number: int, places: np.ndarray) -> list[Stream]:
     return found
 
 
-def layout(places: Sequence[np.ndarray], nnz: int) -> Layout | None:
+def layout(places: Sequence[np.ndarray], nnz: int) -> Lying | None:
     """The records of coefficients whose entries have these places, each place once; None where
     records are not worth it."""
     streams: list[Stream] = []
@@ -102,13 +102,13 @@ def layout(places: Sequence[np.ndarray], nnz: int) -> Layout | None:
             streams += streams_of(k, p)
     if not streams or len(streams) > MOST * WIDEST:
         return None
-    found: list[Record] = []
+    found: list[Records] = []
     for group in _side_by_side(streams):
         record = _record(group, nnz)
         if record is not None:
             found.append(record)
     found.sort(key=lambda r: r.start)
-    kept: list[Record] = []
+    kept: list[Records] = []
     for record in found:
         if kept and record.start < kept[-1].stop:
             if record.stop - record.start <= kept[-1].stop - kept[-1].start:
@@ -130,7 +130,7 @@ def layout(places: Sequence[np.ndarray], nnz: int) -> Layout | None:
         elements = np.flatnonzero(mine)
         if len(elements):
             rest.append((k, elements, p.reshape(-1)[elements]))
-    return Layout(kept, rest)
+    return Lying(kept, rest)
 
 
 def _side_by_side(streams: Sequence[Stream]) -> Iterator[list[Stream]]:
@@ -161,7 +161,7 @@ def _side_by_side(streams: Sequence[Stream]) -> Iterator[list[Stream]]:
         yield group
 
 
-def _record(group: list[Stream], nnz: int) -> Record | None:
+def _record(group: list[Stream], nnz: int) -> Records | None:
     """The largest box of elements that lie evenly."""
     shape = group[0].places.shape
     lo, hi, first = [0] * len(shape), list(shape), group[0].places
@@ -171,7 +171,7 @@ def _record(group: list[Stream], nnz: int) -> Record | None:
         for a in range(len(shape))
     ]
     start = int(first[tuple(middle)]) - sum(m * s for m, s in zip(middle, steps, strict=True))
-    whole = Record(group, tuple(lo), tuple(hi), start, tuple(steps))
+    whole = Records(group, tuple(lo), tuple(hi), start, tuple(steps))
     width = len(group)
     if width > WIDEST or steps[-1] != width:
         return None
@@ -197,12 +197,12 @@ def _record(group: list[Stream], nnz: int) -> Record | None:
         hi[0] -= 1
     if lo[0] >= hi[0]:
         return None
-    record = Record(group, tuple(lo), tuple(hi), start, tuple(steps))
+    record = Records(group, tuple(lo), tuple(hi), start, tuple(steps))
     share = np.mean([there.mean() for there in _there(record)])
     return record if share >= 1 - REST else None
 
 
-def _there(record: Record) -> Iterator[np.ndarray]:
+def _there(record: Records) -> Iterator[np.ndarray]:
     """Of each stream which elements of the box have their places in the record."""
     box = tuple(slice(a, b) for a, b in zip(record.lo, record.hi, strict=True))
     made = record.places(record.lo, record.hi)
@@ -210,4 +210,4 @@ def _there(record: Record) -> Iterator[np.ndarray]:
         yield s.places[box] == made + t
 
 
-__all__ = ["Layout", "Record", "Stream", "layout", "streams_of"]
+__all__ = ["Lying", "Records", "Stream", "layout", "streams_of"]
