@@ -381,7 +381,7 @@ REFUSED: dict[Callable[..., Any], str] = {
     no_pass: r"'y' is read here, but the loop at test_meaning.py:\d+ may end without",
     other_shapes: r"y has the shape \(3,\) where the condition holds and \(2,\)",
     other_forms: r"what the function returns is a number f64\[\] where .* holds and None",
-    appending: r"'list.append' in a branch or loop",
+    appending: r"out.append\(...\) in a branch on traced values",
     trying: r"this condition depends on a traced value, and stands in a 'try'",
     with_a_jump: r"this condition depends on a traced value, and stands in a 'try', a 'match' or",
     writing_around: r".*written into a plain array .* made elsewhere",

@@ -16,6 +16,7 @@ import numpy as np
 from ..ir.dispatch import STATE
 from ..ir.graph import Var
 from ..tensor import Boxed
+from .lists import Grown
 
 
 def root_of(x: Any) -> Any:
@@ -29,6 +30,8 @@ def root_of(x: Any) -> Any:
 
 def arrays_of(value: Any) -> list[Any]:
     """The arrays in a value whose elements can be written."""
+    if type(value) is Grown:
+        value = value.contents()
     if isinstance(value, (tuple, list)):
         return [x for v in value for x in arrays_of(v)]
     if isinstance(value, dict):

@@ -22,6 +22,7 @@ from ..transforms.weak import kind_of
 from ..tree import unflatten
 from ..types import ArrayType
 from .aliases import root_of
+from .lists import Stacked
 from .looks import Looks
 from .places import MISSING, BoxPlace, StagedPlace, VariablePlace, traced, unknown, variables
 from .regions import ENDED, Raised, Refused, Want, contents_of, is_static, parts, run
@@ -169,6 +170,8 @@ def _shown(side: _Side) -> str:
         return "unbound"
     if side.value is None:
         return "None"
+    if isinstance(side.value, Stacked):
+        return f"longer by {side.value.added} items"
     kinds = [k for k in side.kinds if k is not None]
     if len(side.kinds) == 1 and kinds and side.spec.is_leaf():
         return f"an array {kinds[0]}" if kinds[0].shape else f"a number {kinds[0]}"
@@ -232,7 +235,7 @@ def choose(
                     for p, x in zip(choices, found, strict=True)
                 ]
                 own.append(_Side(session, MISSING if ended else value, ended))
-                del session.merged[mark:]
+                session.merged[mark:] = [m for m in session.merged[mark:] if not m.others]
                 found = [s.value for s in own[:-1]]
                 value = own[-1].value
                 sides.append(own)

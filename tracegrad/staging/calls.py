@@ -20,9 +20,10 @@ from ..ir.trace import user_line
 from ..ops.elementwise.arithmetic import number
 from ..tensor import Boxed
 from .aliases import arrays_of, root_of
-from .constructors import boxed, made, with_lists
+from .constructors import boxed, made, with_lists, with_rows
 from .functions import is_dispatcher
 from .iterables import COUNTED, Backwards, by_number, counted, numbered, side_by_side
+from .lists import Grown
 from .places import any_in, followed, unknown
 from .regions import Refused, born, is_born
 from .session import Session, current
@@ -118,6 +119,8 @@ def _truths(name: str, args: tuple[Any, ...]) -> Any:
 
 
 def _sum(values: Any, start: Any = 0) -> Any:
+    if type(values) is Grown and (found := values.array()) is not None:
+        return ops.sum(found, axis=0) + start
     if isinstance(values, Boxed) and values.ndim == 1 and len(values) > 8:
         return ops.sum(values) + start
     return builtins.sum(values, start)
@@ -204,10 +207,16 @@ class CallHelpers:
             return None
         if session.regions and name in CHANGING:
             # Of what stands for a list of the user's while it is traced, too.
-            if (isinstance(owner, (list, dict, set)) and not is_born(session, owner)) or (
+            if type(owner) is Grown and name in ("append", "extend"):
+                pass
+            elif (isinstance(owner, (list, dict, set)) and not is_born(session, owner)) or (
                 _stands_in(owner)
             ):
                 self.effect(line, f"{type(owner).__name__}.{name}")
+        if any(type(a) is Grown for a in args):
+            args, joined = with_rows(function, args, kwargs)
+            if joined is not None:
+                return joined
         new = made(function, args, kwargs) if _hashable(function) else None
         if new is not None:
             return new
@@ -245,6 +254,8 @@ class CallHelpers:
         if function is builtins.len and isinstance(args[0], Boxed) and args[0].ndim:
             # Python's own gives an integer, and so a graph for that size alone.
             return args[0].shape[0]
+        if function is builtins.len and type(args[0]) is Grown:
+            return _weak(args[0].length())
         if function is builtins.range:
             return counted(args)
         if function is _PRANGE.get("prange"):
@@ -259,6 +270,8 @@ class CallHelpers:
             return reversed(args[0]) if part is None else Backwards(part)
         if function is builtins.print:
             return self.printed(line, args, kwargs)
+        if function is builtins.sum and type(args[0]) is Grown:
+            return _sum(*args, **kwargs)
         try:
             replaced = OF_TRACED.get(function)
         except TypeError:

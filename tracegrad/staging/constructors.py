@@ -15,6 +15,7 @@ from ..ir.dispatch import STATE
 from ..ops.arrays.concatenation import of_nested
 from ..sizes import SYMBOLIC
 from ..tensor import Array, Boxed, inside
+from .lists import Grown
 from .places import any_in, followed
 
 _OF_OPS = (
@@ -94,6 +95,61 @@ def with_lists(function: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
     return with_arrays(function, args, kwargs, lambda x: any_in(x, followed, 8))
 
 
+def with_rows(function: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    """The arguments of a function of NumPy's with the arrays of lists that loops filled; and its
+    result, if that follows from such an array."""
+    if function not in OF_VALUES and not isinstance(function, (np.ufunc, type(np.sum))):
+        return args, None
+    if function in _JOINED and type(args[0]) is Grown:
+        first = args[0].array()
+        known = first is not None and not set(kwargs) - {"axis"}
+        found = _JOINED[function](first, *args[1:], **kwargs) if known else None
+        if found is not None:
+            return args, array(found)
+        return (args[0].written_out(), *args[1:]), None
+    return tuple([_read(a) if type(a) is Grown else a for a in args]), None
+
+
+def _read(x: Grown) -> Any:
+    found = x.array()
+    return x.written_out() if found is None else found
+
+
+def _stack(x: Any, axis: int = 0) -> Any:
+    return ops.moveaxis(x, 0, axis)
+
+
+def _concatenate(x: Any, axis: int | None = 0) -> Any:
+    if axis is None or x.ndim < 2:
+        return ops.reshape(x, (-1,)) if x.ndim > 1 else None
+    at = axis % (x.ndim - 1) if -x.ndim < axis < x.ndim - 1 else None
+    if at is None:
+        return None
+    moved = ops.moveaxis(x, 0, at)
+    shape = tuple(moved.shape)
+    return ops.reshape(moved, (*shape[:at], shape[at] * shape[at + 1], *shape[at + 2 :]))
+
+
+def _vstack(x: Any) -> Any:
+    return x[:, None] if x.ndim == 1 else x if x.ndim == 2 else _concatenate(x)
+
+
+def _hstack(x: Any) -> Any:
+    return x if x.ndim == 1 else _concatenate(x, 0 if x.ndim == 2 else 1)
+
+
+def _column_stack(x: Any) -> Any:
+    return x[None, :] if x.ndim == 1 else x.T if x.ndim == 2 else _concatenate(x, 1)
+
+
+_JOINED: dict[Any, Callable[..., Any]] = {
+    np.stack: _stack, np.concatenate: _concatenate, np.vstack: _vstack, np.hstack: _hstack,
+    np.column_stack: _column_stack,
+}  # fmt: skip
+"""NumPy's functions that join a list of arrays, of the array that has them as rows; None where that
+is for the list to say."""
+
+
 def _known(kwargs: dict[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in kwargs.items() if k not in ("order", "subok", "like")}
 
@@ -117,4 +173,4 @@ def _own(x: Any) -> Any:
     return x if isinstance(x, Boxed) else inside(x)
 
 
-__all__ = ["boxed", "made", "stacked", "with_lists"]
+__all__ = ["boxed", "made", "stacked", "with_lists", "with_rows"]

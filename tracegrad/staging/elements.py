@@ -12,6 +12,8 @@ from ..ir.dispatch import STATE
 from ..tensor import Boxed, inside
 from .aliases import root_of
 from .constructors import stacked
+from .growing import item_of
+from .lists import Grown
 from .places import (
     AttributePlace,
     ItemPlace,
@@ -48,7 +50,9 @@ class Elements:
     def get_item(self, line: int, owner: Any, key: Any) -> Any:
         """`owner[key]`."""
         kind = type(owner)
-        if kind in (np.ndarray, list, tuple, range) and STATE.traces and any_in(key, traced):
+        if kind is Grown and (found := item_of(owner, key, self, line)) is not NotImplemented:
+            return found
+        if kind in (np.ndarray, list, Grown, tuple, range) and STATE.traces and any_in(key, traced):
             if kind is np.ndarray:
                 return inside(owner)[key]
             if not unknown(key):
@@ -83,6 +87,10 @@ class Elements:
                     f"{self.line_of(line)}: a {type(owner).__name__} is written at a place that is "
                     "not known while the function is traced. Use an array."
                 )
+        if type(owner) is Grown and owner.stacked is not None:
+            if not is_born(session, owner):
+                self.effect(line, f"{owner.name}[...] =")
+            owner.plain()
         if session.regions and isinstance(owner, (list, dict)):
             if _held(owner, key) is value:
                 return
@@ -130,6 +138,8 @@ class Elements:
             elif isinstance(now, Boxed):
                 if now.shape and session.merged:
                     session.before_write(root_of(now), self.line_of(line))
+            elif type(now) is Grown and name == "add":
+                pass
             elif isinstance(now, (list, set, dict)) and not is_born(session, now):
                 self.effect(line, f"{type(now).__name__} +=")
         return in_place(name)(now, value)

@@ -36,7 +36,7 @@ class Version:
         self.loops = [
             (n.lineno, n.end_lineno or n.lineno)
             for n in ast.walk(found.node)
-            if isinstance(n, ast.For)
+            if isinstance(n, (ast.For, ast.ListComp, ast.GeneratorExp))
         ]
         self.source = "".join(found.lines[found.node.lineno - 1 : found.node.end_lineno])
         try:

@@ -9,11 +9,12 @@ from .calls import CallHelpers
 from .elements import Elements
 from .failing import Failures
 from .functions import Version
+from .growing import Growth
 from .loops import Loops
 from .printing import Printing
 
 
-class Helpers(Branches, Loops, Elements, CallHelpers, Failures, Printing):
+class Helpers(Branches, Loops, Elements, CallHelpers, Failures, Growth, Printing):
     """The helpers, which know whose statements they stand for."""
 
     def __init__(self, version: Version) -> None:

@@ -14,6 +14,7 @@ from ..ir.forms import form_of, smallest
 from ..ops.elementwise.arithmetic import number
 from ..sizes import SYMBOLIC, form, larger_of
 from ..tensor import Boxed, inside
+from .lists import Grown
 from .places import traced
 
 
@@ -138,7 +139,26 @@ class Backwards:
         return iter(list(self.part)[::-1])
 
 
-COUNTED = (Counted, Rows, Numbers, Zipped, Backwards)
+class Items:
+    """The items of a list that a loop filled."""
+
+    def __init__(self, items: Grown) -> None:
+        self.items = items
+
+    @property
+    def count(self) -> Any:
+        """The number of items."""
+        return self.items.length()
+
+    def item(self, k: Any) -> Any:
+        """The item of a number."""
+        return self.items.item(k)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.items)
+
+
+COUNTED = (Items, Counted, Rows, Numbers, Zipped, Backwards)
 
 
 def by_number(x: Any) -> Any:
@@ -147,6 +167,8 @@ def by_number(x: Any) -> Any:
         return x
     if type(x) is range:
         return Numbers(x)
+    if type(x) is Grown and x.ready() is not None:
+        return Items(x)
     if isinstance(x, (Boxed, np.ndarray)) and x.ndim and x.dtype != object:
         return Rows(x)
     return None

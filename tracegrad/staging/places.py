@@ -17,6 +17,7 @@ from ..ir.trace import of_sizes
 from ..ops import convert
 from ..tensor import Boxed
 from ..weak import WEAK
+from .lists import Grown
 
 
 class _Missing:
@@ -58,6 +59,8 @@ def followed(x: Any) -> bool:
 
 def any_in(values: Any, test: Any, depth: int = 3) -> bool:
     """Whether a test holds for a value, or for one in the tuples, lists and dicts."""
+    if type(values) is Grown:
+        values = values.contents()
     # What stands for a list of the user's while it is traced must not be read.
     if isinstance(values, tuple) or type(values) is list:
         return depth > 0 and any(any_in(v, test, depth - 1) for v in values)

@@ -25,6 +25,7 @@ from ..sizes import SYMBOLIC
 from ..tensor import Tensor, inside
 from ..transforms.tracing import leaf_type
 from .failing import is_failing
+from .lists import Grown
 from .places import any_in, traced
 from .regions import Refused, change
 from .session import Session, current
@@ -67,6 +68,8 @@ class _LineMaker:
         """A value, or what holds values."""
         if isinstance(x, SYMBOLIC) and STATE.traces:
             x = ops.add(x, 0)
+        if type(x) is Grown:
+            x = x.written_out()
         if isinstance(x, OpenText):
             if conversion not in ("", "s") or spec:
                 self.pieces.append(format(str(x), spec))

@@ -12,6 +12,7 @@ import copy
 import itertools
 from collections.abc import Iterable, Sequence
 
+from .displays import Displays, growing_in
 from .jumps import Jumps, is_closed
 from .names import Liveness, bound, declared, is_true, shared, unassured, walk
 from .pieces import (
@@ -71,7 +72,7 @@ def rewritten(found: Definition) -> Function:
     return _Rewriter(found.owner).function(node)
 
 
-class _Rewriter(ast.NodeTransformer):
+class _Rewriter(Displays):
     def __init__(self, owner: str) -> None:
         self.owner = owner.lstrip("_")
         self.count = itertools.count()
@@ -79,6 +80,7 @@ class _Rewriter(ast.NodeTransformer):
         self.live = Liveness(set())
         self.globals: set[str] = set()
         self.unassured: set[str] = set()
+        self.growing: set[str] = set()
         self.first = ""
 
     # --- functions ------------------------------------------------------------------------------
@@ -88,11 +90,12 @@ class _Rewriter(ast.NodeTransformer):
         if isinstance(node, ast.Lambda):
             node.body = self.visit(node.body)
             return node
-        outer = self.live, self.globals, self.unassured
+        outer = self.live, self.globals, self.unassured, self.growing
         mangle(node, self.owner)
         self.globals = declared(node, ast.Global)
         foreign = declared(node, ast.Nonlocal) | self.globals
         given = {p.arg for p in parameters(node.args)}
+        self.growing = growing_in(node)
         self.first = self.first or next((p.arg for p in parameters(node.args)), "")
         names = {name for s in node.body for name in bound(s)} - self.globals
         self.unassured = unassured(node.body, names - foreign, given)
@@ -113,7 +116,7 @@ class _Rewriter(ast.NodeTransformer):
             made.insert(start, place(first, body[0]))
         node.body = made
         node.decorator_list = []
-        self.live, self.globals, self.unassured = outer
+        self.live, self.globals, self.unassured, self.growing = outer
         return node
 
     def _variables(
@@ -305,7 +308,7 @@ class _Rewriter(ast.NodeTransformer):
         return [self._call("effect", s, ast.Constant("del")), s]
 
     def visit_Assign(self, s: ast.Assign) -> ast.AST | list[ast.stmt]:
-        value = self.visit(s.value)
+        value = self.grown(s.targets, s.value)
         if all(map(is_plain, s.targets)):
             s.value = value
             return s
@@ -422,7 +425,8 @@ class _Rewriter(ast.NodeTransformer):
         function = self.visit(e.func)
         # A list that a call is given alone has no name under which it could be changed.
         args: list[ast.expr] = [
-            self._list(a) if isinstance(a, ast.List) else self.visit(a) for a in e.args
+            self._list(a) if isinstance(a, ast.List) else self.visit(a)
+            for a in self.all_of_it(e.func, e.args)
         ]
         keywords = [self.visit(k) for k in e.keywords]
         made = ast.Call(
@@ -431,29 +435,6 @@ class _Rewriter(ast.NodeTransformer):
             keywords,
         )
         return place(made, e)
-
-    def _made(self, e: ast.expr) -> ast.AST:
-        self.generic_visit(e)
-        return self._helper("made", e, e)
-
-    def visit_Dict(self, e: ast.Dict) -> ast.AST:
-        return self._made(e)
-
-    def visit_Set(self, e: ast.Set) -> ast.AST:
-        return self._made(e)
-
-    def visit_ListComp(self, e: ast.ListComp) -> ast.AST:
-        return self._made(e)
-
-    def visit_DictComp(self, e: ast.DictComp) -> ast.AST:
-        return self._made(e)
-
-    def visit_List(self, e: ast.List) -> ast.AST:
-        return self._made(e) if isinstance(e.ctx, ast.Load) else self._list(e)
-
-    def _list(self, e: ast.List) -> ast.expr:
-        self.generic_visit(e)
-        return e
 
     def visit_Subscript(self, e: ast.Subscript) -> ast.AST:
         if not isinstance(e.ctx, ast.Load):

@@ -1,0 +1,116 @@
+"""Lists, dicts and sets that the user writes out, and comprehensions."""
+
+from __future__ import annotations
+
+import ast
+
+from .pieces import arguments, binds, loaded, place
+
+LISTS = ("append", "extend")
+OF_ALL = ("sum", "list", "tuple", "min", "max")
+"""Functions that read all items of what they are given."""
+
+
+def growing_in(node: ast.AST) -> set[str]:
+    """The variables of this function, and of those inside of it, to which something is appended."""
+    found = set()
+    for n in ast.walk(node):
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute):
+            if n.func.attr in LISTS and isinstance(n.func.value, ast.Name):
+                found.add(n.func.value.id)
+        elif isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name):
+            if isinstance(n.value, (ast.List, ast.ListComp)):
+                found.add(n.target.id)
+    return found
+
+
+class Displays(ast.NodeTransformer):
+    """How expressions that make containers are rewritten."""
+
+    growing: set[str]
+
+    def _helper(self, name: str, like: ast.AST, *args: ast.expr) -> ast.expr:
+        raise NotImplementedError
+
+    def _made(self, e: ast.expr) -> ast.AST:
+        self.generic_visit(e)
+        return self._helper("made", e, e)
+
+    def visit_Dict(self, e: ast.Dict) -> ast.AST:
+        return self._made(e)
+
+    def visit_Set(self, e: ast.Set) -> ast.AST:
+        return self._made(e)
+
+    def visit_ListComp(self, e: ast.ListComp) -> ast.AST:
+        return self._collected(e) or self._made(e)
+
+    def _collected(self, e: ast.ListComp | ast.GeneratorExp) -> ast.expr | None:
+        """A comprehension over one iterable, which may be a loop of the graph."""
+        first = e.generators[0]
+        if len(e.generators) > 1 or first.ifs or first.is_async or binds(e):
+            return None
+        target = first.target
+        if isinstance(target, ast.Name):
+            names, given = [target.id], None
+        elif isinstance(target, ast.Tuple) and all(isinstance(t, ast.Name) for t in target.elts):
+            names = [t.id for t in target.elts if isinstance(t, ast.Name)]
+            given = "_tg_item"
+        else:
+            return None
+        iterable = self.visit(first.iter)
+        function: ast.expr = ast.Lambda(arguments(names), self.visit(e.elt))
+        if given is not None:
+            call = ast.Call(function, [ast.Starred(loaded(given), ast.Load())], [])
+            function = ast.Lambda(arguments([given]), call)
+        return self._helper("collected", e, iterable, place(function, e))
+
+    def all_of_it(self, function: ast.expr, args: list[ast.expr]) -> list[ast.expr]:
+        """The arguments of a call; a generator whose items are all read anyway is a list."""
+        if (
+            isinstance(function, ast.Name)
+            and function.id in OF_ALL
+            and args
+            and isinstance(args[0], ast.GeneratorExp)
+        ):
+            made = self._collected(args[0])
+            if made is not None:
+                return [made, *args[1:]]
+        return args
+
+    def grown(self, targets: list[ast.expr], value: ast.expr) -> ast.expr:
+        """The value of an assignment, in which lists are known by the variables that loops append
+        to."""
+        target = targets[0] if len(targets) == 1 else None
+        if isinstance(target, ast.Name):
+            empty = (
+                isinstance(value, ast.Call)
+                and isinstance(value.func, ast.Name)
+                and value.func.id == "list"
+                and not (value.args or value.keywords)
+            ) or (isinstance(value, ast.List) and not value.elts)
+            # A list that is empty may be for another function to fill.
+            if empty or (isinstance(value, ast.List) and target.id in self.growing):
+                items = self._list(value) if isinstance(value, ast.List) else value
+                return self._helper("grows", value, ast.Constant(target.id), items)
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            if len(target.elts) == len(value.elts):
+                value.elts = [
+                    self.grown([t], v) for t, v in zip(target.elts, value.elts, strict=True)
+                ]
+                return value
+        made: ast.expr = self.visit(value)
+        return made
+
+    def visit_DictComp(self, e: ast.DictComp) -> ast.AST:
+        return self._made(e)
+
+    def visit_List(self, e: ast.List) -> ast.AST:
+        return self._made(e) if isinstance(e.ctx, ast.Load) else self._list(e)
+
+    def _list(self, e: ast.List) -> ast.expr:
+        self.generic_visit(e)
+        return e
+
+
+__all__ = ["Displays", "growing_in"]

@@ -1,0 +1,319 @@
+"""Lists to which loops append: what the passes of a loop appended is one array for each leaf of the
+items, and the list shows its rows."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, SupportsIndex
+
+import numpy as np
+
+from .. import ops
+from .._codegen import loading
+from ..dtypes import promote
+from ..errors import ConcretizationError
+from ..ir.trace import user_line
+from ..ops.elementwise.arithmetic import number
+from ..sizes import same_shape
+from ..tensor import Boxed
+from ..tree import flatten, node, unflatten
+from ..types import ArrayType
+
+
+class Form:
+    """The form of an item: what makes it of its leaves, and their types."""
+
+    def __init__(self, spec: Any, kinds: Sequence[ArrayType]) -> None:
+        self.spec, self.kinds = spec, tuple(kinds)
+
+    def same_as(self, other: Form | None) -> bool:
+        """Whether both are one form."""
+        return (
+            other is not None
+            and self.spec == other.spec
+            and all(
+                (a.dtype, a.weak) == (b.dtype, b.weak) and same_shape(a.shape, b.shape)
+                for a, b in zip(self.kinds, other.kinds, strict=True)
+            )
+        )
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.kinds))
+
+
+class Seen:
+    """What the open loops have met: the form of all items that they appended so far."""
+
+    def __init__(self) -> None:
+        self.form: Form | None = None
+        self.anchor = np.zeros(1)
+        """Stands for all items, where it matters whether an array may be one of them."""
+
+
+class Stacked:
+    """The items of a list that grows in loops.
+
+    `arrays` have an item a row; None where a first look at a loop finds out how many there are.
+    There are `base + added` items, of which the innermost open body appended `added`.
+    """
+
+    def __init__(
+        self,
+        form: Form | None,
+        arrays: Sequence[Any] | None,
+        base: Any,
+        added: Any = 0,
+        seen: Seen | None = None,
+    ) -> None:
+        self.form, self.base, self.added, self.seen = form, base, added, seen
+        self.arrays = None if arrays is None else list(arrays)
+
+    @property
+    def open(self) -> bool:
+        """Whether a loop is going on that appends, for which the arrays have room."""
+        return self.seen is not None
+
+    @property
+    def count(self) -> Any:
+        """The number of items."""
+        return self.base + self.added
+
+    def item(self, k: Any) -> Any:
+        """The item of a number."""
+        assert self.form is not None
+        assert self.arrays is not None
+        return self.made([a[k] for a in self.arrays])
+
+    def made(self, leaves: Sequence[Any]) -> Any:
+        """The item of these leaves."""
+        assert self.form is not None
+        found = [
+            number(x) if kind.weak and isinstance(x, Boxed) else x
+            for x, kind in zip(leaves, self.form.kinds, strict=True)
+        ]
+        return together(self.form.spec, iter(found))
+
+    def known(self) -> tuple[Any, ...]:
+        """What branches that leave the same list agree in."""
+        form = None if self.form is None else (self.form.spec, self.form.kinds)
+        base = self.base if isinstance(self.base, int) else id(self.base)
+        return form, base, self.added, id(self.seen), self.arrays is None
+
+
+def _take_apart(x: Stacked) -> tuple[Any, Any, None]:
+    return x.arrays or (), _Rest(x), None
+
+
+class _Rest:
+    """A `Stacked` without its arrays, compared by what it knows."""
+
+    def __init__(self, of: Stacked) -> None:
+        self.of = Stacked(of.form, None if of.arrays is None else (), of.base, of.added, of.seen)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Rest) and self.of.known() == other.of.known()
+
+    def __hash__(self) -> int:
+        return 0
+
+
+def _together(rest: _Rest, arrays: Any) -> Stacked:
+    x = rest.of
+    return Stacked(x.form, None if x.arrays is None else arrays, x.base, x.added, x.seen)
+
+
+node(Stacked, _take_apart, _together)
+
+
+# --- items ----------------------------------------------------------------------------------------
+
+
+def taken_apart(item: Any) -> tuple[list[Any], Any]:
+    """The leaves of an item and what puts them together; of a list that a loop filled, its
+    arrays."""
+    if isinstance(item, Grown) and item.stacked is not None:
+        form, arrays = item.stacked.form, item.arrays()
+        assert form is not None
+        return arrays, ("rows", form.spec, form.kinds, item.stacked.count)
+    if type(item) in (tuple, list, Grown):
+        found = [taken_apart(x) for x in item]
+        kind = tuple if type(item) is tuple else list
+        return [x for leaves, _ in found for x in leaves], (kind, *[s for _, s in found])
+    leaves, spec = flatten(item)
+    return leaves, ("tree", spec)
+
+
+def together(spec: Any, leaves: Iterator[Any]) -> Any:
+    """The item of these leaves."""
+    if spec[0] == "tree":
+        return unflatten(spec[1], [next(leaves) for _ in range(spec[1].num_leaves)])
+    if spec[0] == "rows":
+        arrays = [next(leaves) for _ in spec[2]]
+        found = Grown()
+        found.stacked = Stacked(Form(spec[1], spec[2]), arrays, spec[3])
+        return found
+    return spec[0]([together(s, leaves) for s in spec[1:]])
+
+
+def _joined(spec: Any, arrays: Iterator[Any], depth: int) -> Any:
+    """The arrays of items as one, as NumPy reads nested lists; None where it reads none."""
+    if spec[0] == "tree":
+        return next(arrays) if spec[1].num_leaves == 1 and spec[1].is_leaf() else None
+    if spec[0] == "rows":
+        return _joined(spec[1], arrays, depth + 1)
+    parts = [_joined(s, arrays, depth) for s in spec[1:]]
+    if not parts or any(x is None or not same_shape(x.shape, parts[0].shape) for x in parts):
+        return None
+    dtype = functools.reduce(promote, [x.dtype for x in parts])
+    return ops.stack([ops.convert(x, dtype) for x in parts], axis=depth)
+
+
+# --- the list -------------------------------------------------------------------------------------
+
+
+class Grown(list[Any]):
+    """A list of the user's, which loops on traced values may append to. Until one does, it is what
+    it looks like; after that `stacked` has the items, and the list's own are its first ones."""
+
+    name = "a list"
+    stacked: Stacked | None = None
+
+    def ready(self) -> Stacked | None:
+        """The items of all loops, none of which is going on."""
+        found = self.stacked
+        if found is not None and found.open:
+            raise ConcretizationError(
+                f"{user_line()}: in a loop that appends to it, only len({self.name}) and single "
+                f"items of {self.name} can be read. Write into an array: out[i] = ..."
+            )
+        return found
+
+    def arrays(self) -> list[Any]:
+        """An array for each leaf of the items, of which `stacked` has all."""
+        found = self.ready()
+        assert found is not None
+        assert found.arrays is not None
+        return found.arrays
+
+    def array(self) -> Any:
+        """The items as one array; None where they are not numbers or arrays each."""
+        found = self.ready()
+        if found is None or found.form is None:
+            return None
+        return _joined(found.form.spec, iter(self.arrays()), 1)
+
+    def length(self) -> Any:
+        """The number of items; a size or a traced number, too."""
+        return list.__len__(self) if self.stacked is None else self.stacked.count
+
+    def contents(self) -> list[Any]:
+        """All that it holds, to look at: items, or arrays of them."""
+        if self.stacked is None:
+            return list(list.__iter__(self))
+        return list(self.stacked.arrays or ())
+
+    def item(self, k: Any) -> Any:
+        """An item by a number that is known, or traced."""
+        found = self.ready()
+        if found is None or (isinstance(k, int) and 0 <= k < list.__len__(self)):
+            return list.__getitem__(self, k)
+        return found.item(k)
+
+    def written_out(self) -> list[Any]:
+        """The items, one by one."""
+        if self.ready() is None:
+            return list(list.__iter__(self))
+        return [self.item(k) for k in range(operator.index(self.length()))]
+
+    def plain(self) -> None:
+        """Have the items, one by one, as any list has them."""
+        if self.stacked is not None:
+            items, self.stacked = self.written_out(), None
+            list.__init__(self, items)
+
+    def append(self, item: Any) -> None:
+        if not loading.load(f"{__package__}.growing").appended(self, item):
+            self.plain()
+            list.append(self, item)
+
+    def extend(self, items: Any) -> None:
+        for x in list(items):
+            self.append(x)
+
+    def __len__(self) -> int:
+        return operator.index(self.length())
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(list.__iter__(self) if self.ready() is None else self.written_out())
+
+    def __getitem__(self, key: SupportsIndex | slice) -> Any:
+        found = self.ready()
+        if found is None:
+            return list.__getitem__(self, key)
+        if isinstance(key, slice):
+            if found.form is not None and isinstance(found.count, int):
+                made = Grown()
+                arrays = [a[key] for a in self.arrays()]
+                length = len(range(*key.indices(found.count)))
+                made.stacked = Stacked(found.form, arrays, length)
+                return made
+            return self.written_out()[key]
+        if isinstance(key, int) and isinstance(found.count, int):
+            if not -found.count <= key < found.count:
+                raise IndexError("list index out of range")
+            key = key % found.count
+        return self.item(key)
+
+    def __iadd__(self, items: Any) -> Any:  # type: ignore[misc]
+        self.extend(items)
+        return self
+
+    def __radd__(self, items: list[Any]) -> list[Any]:
+        return items + self.written_out()
+
+    def __reversed__(self) -> Iterator[Any]:
+        return iter(self.written_out()[::-1])
+
+    def __reduce__(self) -> Any:
+        return list, (self.written_out(),)
+
+    __hash__ = None
+
+
+def _changing(name: str) -> Callable[..., Any]:
+    function = getattr(list, name)
+
+    def method(self: Grown, *args: Any, **kwargs: Any) -> Any:
+        self.plain()
+        return function(self, *args, **kwargs)
+
+    method.__name__ = name
+    return method
+
+
+def _reading(name: str) -> Callable[..., Any]:
+    function = getattr(list, name)
+
+    def method(self: Grown, *args: Any, **kwargs: Any) -> Any:
+        given = [x.written_out() if isinstance(x, Grown) else x for x in args]
+        return function(self.written_out(), *given, **kwargs)
+
+    method.__name__ = name
+    return method
+
+
+for _name in (
+    *("__setitem__", "__delitem__", "__imul__", "insert", "pop", "remove", "clear", "sort"),
+    "reverse",
+):
+    setattr(Grown, _name, _changing(_name))
+for _name in (
+    *("__contains__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__add__"),
+    *("__mul__", "__rmul__", "__repr__", "index", "count", "copy"),
+):
+    setattr(Grown, _name, _reading(_name))
+
+node(Grown, lambda x: (x.written_out(), None, None), lambda _, items: list(items))
+# Elsewhere it is the list that it stands for.

@@ -1,0 +1,233 @@
+"""One loop of the user's, on its way to become one of the graph: what it hands on, pass by pass."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..ir.dispatch import STATE
+from ..tensor import Boxed
+from .aliases import arrays_of, root_of
+from .branches import readable
+from .carried import Carried, Retry
+from .growing import Appended, Growing, GrownPlace
+from .looks import Looks
+from .places import MISSING, BoxPlace, StagedPlace, VariablePlace
+from .regions import ENDED, Refused, Want, parts, run
+from .session import Restart, Session
+
+
+class Changing(Exception):
+    """The condition of a loop changes something, as a body does."""
+
+
+def _changed(c: Carried, before: Any, after: Any) -> bool:
+    if isinstance(c.place, BoxPlace):
+        return getattr(before, "_data", before) is not getattr(after, "_data", after)
+    return before is not after
+
+
+class StagedLoop:
+    """One loop of the user's, on its way to become one of the graph."""
+
+    def __init__(
+        self,
+        session: Session,
+        line: str,
+        functions: Sequence[Callable[..., Any]],
+        places: Sequence[StagedPlace],
+        known: Sequence[str],
+        others: Sequence[VariablePlace],
+        flag: str,
+        count: Any = None,
+    ) -> None:
+        self.session, self.line, self.functions = session, line, functions
+        self.known, self.others = known, others
+        self.count = count
+        """The number of passes, where it is known before."""
+        self.looks = Looks(session, line, functions)
+        self.given = {p.key for p in places}
+        every = [*places, *self.looks.places(places)]
+        self.carried: list[Any] = [self._carried(p) for p in every]
+        for name, began, learnt in self.looks.plan or ():
+            for c in self.carried:
+                if c.place.name == name:
+                    c.recall(began, learnt)
+        self.flag = next((p for p in places if flag and p.name == flag), None)
+        self.items: list[Any] = []
+        """What may be an item of a list that the loop appended to: arrays, or places."""
+
+    def _carried(self, place: StagedPlace) -> Carried | Growing:
+        if isinstance(place, GrownPlace):
+            return Growing(place, self.line, self.count)
+        return Carried(place, self.line, self.session.held)
+
+    def until_known(self, attempt: Callable[[], Any]) -> Any:
+        """The result of an attempt, once nothing more is learnt of what is carried."""
+        for _ in range(64):
+            try:
+                found = attempt()
+                self.looks.learn(
+                    [c.place for c in self.carried if c.place.key not in self.given],
+                    [(c.place.name, c.began, c.learnt) for c in self.carried if c.learnt],
+                )
+                return found
+            except Retry:
+                for c in self.carried:
+                    c.settle()
+            except Want as want:
+                if want.depth != len(self.session.regions):
+                    raise
+                have = {c.place.key for c in self.carried}
+                self.carried += [self._carried(p) for p in want.places if p.key not in have]
+        raise Refused(f"{self.line}: what this loop changes differs from one look to the next")
+
+    def initial(self) -> list[Any]:
+        """All leaves carried."""
+        return [x for c in self.carried for x in c.initial()]
+
+    def at(self, step: Any) -> None:
+        """Before a pass: its number."""
+        for c in self.carried:
+            if isinstance(c, Growing):
+                c.step = step
+
+    def inside(self, leaves: Sequence[Any], call: Callable[[], Any], leave: bool) -> Any:
+        """`call()` with the carry in its places; the leaves after it, or what it returned."""
+        given, mark = list(leaves), len(self.session.merged)
+        values = [c.enter(given) for c in self.carried]
+        entered = [
+            [(x, x._data) for x in parts(v)[0] if isinstance(x, Boxed)]
+            if not isinstance(c.place, BoxPlace) and v is not MISSING
+            else []
+            for c, v in zip(self.carried, values, strict=True)
+        ]
+        with self.session.held.more([x for boxes in entered for x, _ in boxes]):
+            result, found, contents = run(
+                self.session,
+                self.line,
+                self.functions,
+                [c.place for c in self.carried],
+                values,
+                self.others,
+                call,
+            )
+        if not leave:
+            if any(map(_changed, self.carried, values, found)) or any(
+                x._data is not data for boxes in entered for x, data in boxes
+            ):
+                raise Changing
+            return result
+        if result is ENDED:
+            found = [
+                x if c.place.lasts else v
+                for c, v, x in zip(self.carried, values, found, strict=True)
+            ]
+        written = {
+            id(root_of(x)) for boxes in entered for x, data in boxes if x._data is not data
+        } | {id(c.place.box) for c in self.carried if isinstance(c.place, BoxPlace)}
+        for c, v, now, boxes in zip(list(self.carried), values, found, entered, strict=True):
+            if any(x._data is not data for x, data in boxes):
+                self._written(c, now is v)
+        self._named(values, found, written)
+        self._appended(mark, values, found, written)
+        del self.session.merged[mark:]
+        return [x for c, v in zip(self.carried, found, strict=True) for x in c.leave(v, contents)]
+
+    def _named(self, values: Sequence[Any], found: Sequence[Any], written: set[int]) -> None:
+        """After a pass: a variable may now be another name of an array that was there before it.
+        Such an array must not be written, since the next pass would have to see that through both
+        names."""
+        before = [[root_of(x) for x in arrays_of(v)] for v in values]
+        names = {id(r): r for own in before for r in own}
+        leading: dict[int, list[int]] = {}
+        for k, (c, now) in enumerate(zip(self.carried, found, strict=True)):
+            if isinstance(c.place, BoxPlace) or c.undefined:
+                continue
+            roots = [root_of(x) for x in arrays_of(now)]
+            for r in [s for root in roots for s in (root, *self.session.sources(root))]:
+                if id(r) in names:
+                    leading.setdefault(id(r), []).append(k)
+                elif self._was_there(r):
+                    c.others.append(weakref.ref(r))
+                    leading.setdefault(id(r), [-1]).append(k)
+        for root, ways in leading.items():
+            others = {id(r) for k in ways if k >= 0 for r in before[k]}
+            if len(ways) > 1 and not written.isdisjoint({root, *others}):
+                name = self.carried[ways[-1]].place.name
+                raise Refused(
+                    f"{self.line}: {name} is after a pass of this loop another name of an array "
+                    "that the loop writes into, so that the next pass would see the write through "
+                    f"both. Bind it to a copy: {name} = a.copy()"
+                )
+
+    def _appended(
+        self, mark: int, values: Sequence[Any], found: Sequence[Any], written: set[int]
+    ) -> None:
+        """After a pass: what it appended to lists, and under which names it goes on. The next pass
+        must not write into it."""
+        roots = [m.value() for m in self.session.merged[mark:] if isinstance(m, Appended)]
+        appended = {id(r) for r in roots if r is not None}
+        appended |= {id(c.seen.anchor) for c in self.carried if isinstance(c, Growing)}
+        self.items = [weakref.ref(r) for r in roots if r is not None and self._was_there(r)]
+        for c, before, after in zip(self.carried, values, found, strict=True):
+            box = isinstance(c.place, BoxPlace)
+            first = [c.place.box] if box else [root_of(x) for x in arrays_of(before)]
+            last = [c.place.box] if box else [root_of(x) for x in arrays_of(after)]
+            last += [s for root in last for s in self.session.sources(root)]
+            if not appended.isdisjoint(map(id, last)):
+                if not written.isdisjoint(map(id, first)):
+                    raise Refused(
+                        f"{self.line}: {readable(c.place.name)} is appended to a list, which would "
+                        "show what later passes of this loop write into it. Append a copy: "
+                        "a.append(x.copy())"
+                    )
+                self.items.append(c.place)
+            if not appended.isdisjoint(map(id, first)):
+                self.items += [weakref.ref(root_of(x)) for x in arrays_of(c.start)]
+
+    def _was_there(self, root: Any) -> bool:
+        """Whether an array was there before this pass."""
+        if isinstance(root, np.ndarray):
+            site = self.session.site_of(root)
+            return site is None or site[1] in (None, *self.session.regions)
+        return getattr(root._data, "trace", None) is not STATE.traces[-1]
+
+    def _written(self, c: Carried, stays: bool) -> None:
+        """A pass writes into an array that a variable brings along. Other names of it have to see
+        that: so the array itself is what the loop changes, if the variable stays bound to it."""
+        start = c.start
+        if isinstance(start, np.ndarray):
+            site = self.session.site_of(start)
+            if site is not None and site[0] not in self.session.sites:
+                self.session.sites.add(site[0])
+                raise Restart
+        if isinstance(start, Boxed) and not c.shared:
+            return
+        if isinstance(start, Boxed) and stays:
+            root = start if start._base is None else start._base
+            self.carried.remove(c)
+            raise Want([BoxPlace(root)], len(self.session.regions))
+        raise Refused(
+            f"{self.line}: {c.place.name} is written to and bound anew in the same loop, and is "
+            "known by another name as well (an argument, a view, a list). Begin with a copy: "
+            f"{c.place.name} = {c.place.name}.copy()"
+        )
+
+    def finish(self, found: Sequence[Any], sure: bool) -> None:
+        """Hand over what the loop ended with."""
+        given = list(found)
+        for c in self.carried:
+            c.finish(given, self.session, sure or c.place.name in self.known)
+        items = [x() if isinstance(x, weakref.ref) else x.get() for x in self.items]
+        for c in self.carried:
+            if isinstance(c, Growing):
+                c.hold([x for x in items if x is not None and x is not MISSING], self.session)
+        for o in self.others:
+            o.put(MISSING)
+
+
+__all__ = ["Changing", "StagedLoop"]
