@@ -1,15 +1,18 @@
-"""The command line: `python -m tracegrad bench | doctor | cache`."""
+"""The command line: `python -m tracegrad bench | doctor | cache | docs`."""
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import importlib.util
 import io
 import os
 import platform
 import shutil
+import subprocess
 import sys
 import traceback
+import webbrowser
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout, suppress
 from pathlib import Path
@@ -18,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from . import __version__, config
+from . import __version__, config, errors
 from .bench import command
 from .bench.machine import cpu_name, installed
 from .bench.measure import seconds_per_call, usable_cores
@@ -44,6 +47,12 @@ CACHE = """\
 Compiled functions are kept on disk, so that a later process loads them instead of compiling again.
 The folder is $TRACEGRAD_CACHE_DIR, else the one of this platform for caches; TRACEGRAD_CACHE_DIR=
 (empty) keeps nothing. A folder that others may write to is not used. docs/cache.md says more.
+"""
+DOCS = """\
+Opens the documentation in a browser: its first page, or the one of a public name (grad, nn.Linear),
+of an error class (ShapeError), or by its place (howto/fitting). The pages are made from the docs/
+folder of the source, where there is no copy yet; that takes a minute or two, in which the examples
+of the gallery run, and needs no network.
 """
 
 
@@ -277,6 +286,70 @@ def cache(options: argparse.Namespace) -> int:
     return 0
 
 
+# --- docs -----------------------------------------------------------------------------------------
+
+
+NEEDED_BY_DOCS = {
+    "sphinx": "sphinx",
+    "myst_parser": "myst-parser",
+    "pydata_sphinx_theme": "pydata-sphinx-theme",
+    "sphinx_copybutton": "sphinx-copybutton",
+    "sphinx_gallery": "sphinx-gallery",
+    "matplotlib": "matplotlib",
+    "sklearn": "scikit-learn",
+}
+
+
+def docs(options: argparse.Namespace) -> int:
+    """Open a page of the local copy of the documentation, which is made where it is absent."""
+    source = Path(options.source or Path(__file__).parents[1] / "docs").resolve()
+    if not (source / "conf.py").is_file():
+        sys.stderr.write(
+            f"there are no pages in {source}: they are part of the source, not of the installed "
+            "package. Run this command in a checkout, or name the folder: --source CHECKOUT/docs\n"
+        )
+        return 1
+    built = source / "_build" / "html"
+    if options.build or not (built / "index.html").is_file():
+        lacking = [n for m, n in NEEDED_BY_DOCS.items() if importlib.util.find_spec(m) is None]
+        if lacking:
+            sys.stderr.write(
+                f"making the documentation needs {', '.join(lacking)}: "
+                "pip install 'tracegrad[docs]' (in a checkout: pip install -e '.[docs]')\n"
+            )
+            return 1
+        print(f"making the documentation in {built}, which takes a minute or two", flush=True)
+        done = subprocess.run([sys.executable, "-m", "sphinx", "-q", str(source), str(built)])
+        if done.returncode:
+            sys.stderr.write("Sphinx has failed; its messages stand above\n")
+            return 1
+    elif any(page.stat().st_mtime > (built / "index.html").stat().st_mtime
+             for page in source.rglob("*.md") if "_build" not in page.parts):  # fmt: skip
+        print("some pages have changed since this copy was made: --build makes it anew")
+    address = page_of(built, options.page)
+    if address is None:
+        sys.stderr.write(f"no page is called {options.page!r}; the search box on {built} finds\n")
+        return 1
+    print(address)
+    if not options.no_browser:
+        webbrowser.open(address)
+    return 0
+
+
+def page_of(built: Path, name: str) -> str | None:
+    """The address of a page by its place, of a public name or of an error class; None: no such."""
+    bare = name.removeprefix("tracegrad.").removeprefix("tg.")
+    error = getattr(errors, bare, None)
+    if isinstance(error, type) and issubclass(error, errors.TracegradError):
+        page, _, anchor = error.help_page.removeprefix("docs/").partition("#")
+        return f"{(built / page).with_suffix('.html').as_uri()}#{anchor}"
+    for place in (name.removesuffix(".md"), f"api/names/tracegrad.{bare}", f"{name}/index"):
+        file = built / f"{place}.html"
+        if file.is_file():
+            return file.as_uri()
+    return None
+
+
 # --- the parser -----------------------------------------------------------------------------------
 
 
@@ -313,6 +386,14 @@ def parser() -> argparse.ArgumentParser:
         help="info: folder, number and size; clear: delete what is kept",
     )
     made.set_defaults(run=cache)
+    made = commands.add_parser(
+        "docs", help="open the documentation", description=DOCS, formatter_class=form
+    )
+    made.add_argument("page", nargs="?", default="index", help="a name or a page (default: index)")
+    made.add_argument("--build", action="store_true", help="make the pages anew")
+    made.add_argument("--no-browser", action="store_true", help="print the address only")
+    made.add_argument("--source", metavar="FOLDER", help="the docs folder of a checkout")
+    made.set_defaults(run=docs)
     return result
 
 

@@ -1,34 +1,105 @@
 """Exceptions of the library. Each message says what was wrong, where in the user's code, and what
-to do."""
+to do; docs/errors.md says why, class by class."""
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 
 class TracegradError(Exception):
-    """Base class of the library's own exceptions."""
+    """Base class of the library's own exceptions. `help_page` names the section of the
+    documentation on a class, which `python -m tracegrad docs NAME` opens.
+
+    >>> import tracegrad as tg
+    >>> tg.ShapeError.help_page
+    'docs/errors.md#shapeerror'
+    """
+
+    help_page: ClassVar[str] = "docs/errors.md#tracegraderror"
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.__module__ == __name__:  # others are of the nearest class here
+            cls.help_page = f"docs/errors.md#{cls.__name__.lower()}"
 
 
-class ConcretizationError(TracegradError, TypeError):
+class _OfTracing(TracegradError):
+    """What comes of the way a function is traced, which a message alone cannot explain: tracebacks
+    end with the page that does."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*args)
+        name = self.help_page.partition("#")[2]
+        known = next(c.__name__ for c in type(self).__mro__ if c.__name__.lower() == name)
+        self.add_note(f"`python -m tracegrad docs {known}` says more ({self.help_page}).")
+
+
+class ConcretizationError(_OfTracing, TypeError):
     """A traced value was asked for its Python value (`if x > 0`, `float(x)`, `range(x)`), which no
-    graph can record."""
+    graph can record.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> try:
+    ...     tg.jit(lambda x: x[x > 0])(np.ones(3))
+    ... except tg.ConcretizationError as error:
+    ...     print("tg.where" in str(error))
+    True
+    """
 
 
-class EscapedValueError(TracegradError, RuntimeError):
+class EscapedValueError(_OfTracing, RuntimeError):
     """A traced value was used outside of the function (a loop's body, a branch, what is given to
-    jit or vmap) that made it."""
+    jit or vmap) that made it.
+
+    >>> import tracegrad as tg
+    >>> kept = []
+    >>> try:
+    ...     tg.jit(lambda x: tg.fori_loop(0, 2, lambda i, s: kept.append(s) or s, x) + kept[0])(1.0)
+    ... except tg.EscapedValueError as error:
+    ...     print("Return it" in str(error))
+    True
+    """
 
 
 class ShapeError(TracegradError, ValueError, RuntimeError):
-    """Shapes do not fit the operation. (A ValueError as in NumPy, a RuntimeError as in torch.)"""
+    """Shapes do not fit the operation. (A ValueError as in NumPy, a RuntimeError as in torch.)
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> try:
+    ...     tg.grad(lambda x: x**2)(np.ones(3))
+    ... except tg.ShapeError as error:
+    ...     print("tg.jacobian" in str(error))
+    True
+    """
 
 
 class DTypeError(TracegradError, TypeError, RuntimeError):
-    """A dtype does not fit the operation. (A TypeError as in NumPy, a RuntimeError as in torch.)"""
+    """A dtype does not fit the operation. (A TypeError as in NumPy, a RuntimeError as in torch.)
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> try:
+    ...     tg.grad(np.sum)(np.array([1, 2]))
+    ... except tg.DTypeError as error:
+    ...     print("floating-point" in str(error))
+    True
+    """
 
 
-class UnsupportedFunctionError(TracegradError, TypeError):
+class UnsupportedFunctionError(_OfTracing, TypeError):
     """A NumPy function was called on a traced or differentiated value for which no counterpart
-    exists."""
+    exists.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> try:
+    ...     tg.grad(lambda x: np.sum(np.unwrap(x)))(np.ones(3))
+    ... except tg.UnsupportedFunctionError as error:
+    ...     print("np.unwrap" in str(error))
+    True
+    """
 
 
 class VerificationError(TracegradError, AssertionError):

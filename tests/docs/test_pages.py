@@ -7,10 +7,15 @@ from __future__ import annotations
 import importlib.util
 import linecache
 import pathlib
+import pickle
 import re
 import warnings
 
+import numpy as np
 import pytest
+
+import tracegrad as tg
+from tracegrad import errors
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MADE = ("_build", "api", "from_root", "gallery")  # when the site is built
@@ -74,3 +79,38 @@ def test_each_page_is_in_a_list_of_the_site() -> None:
                 if entry and not entry.startswith(":"):
                     listed |= set(path.parent.glob(f"{entry}.md"))
     assert [name_of(p) for p in WRITTEN[1:] if p not in listed] == ["index"]
+
+
+def test_each_error_class_has_a_section() -> None:
+    text = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+    anchors = [slug(title) for title in re.findall(r"^## (.*)$", text, flags=re.MULTILINE)]
+    classes = [
+        x
+        for x in vars(errors).values()
+        if isinstance(x, type) and issubclass(x, BaseException) and not x.__name__.startswith("_")
+    ]
+    assert errors.TracegradError in classes
+    for kind in classes:
+        page, _, anchor = kind.help_page.partition("#")
+        assert (ROOT / page).is_file()
+        assert anchor == kind.__name__.lower()
+        assert anchor in anchors
+    links = re.findall(r"\]\(#([^)]*)\)", text)
+    assert links
+    assert [link for link in links if link not in anchors] == []
+
+
+def slug(title: str) -> str:
+    """The anchor of a heading, as MyST and GitHub make it."""
+    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
+
+
+def test_errors_of_tracing_end_with_their_page() -> None:
+    with pytest.raises(tg.ConcretizationError) as caught:
+        tg.jit(lambda x: x[x > 0])(np.ones(3))
+    assert (
+        "`python -m tracegrad docs ConcretizationError` says more "
+        "(docs/errors.md#concretizationerror)."
+    ) in caught.value.__notes__
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert again.__notes__ == caught.value.__notes__

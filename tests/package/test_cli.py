@@ -33,7 +33,14 @@ def test_version() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["bench", "--help"], ["doctor", "--help"], ["cache", "--help"]]
+    "arguments",
+    [
+        ["--help"],
+        ["bench", "--help"],
+        ["doctor", "--help"],
+        ["cache", "--help"],
+        ["docs", "--help"],
+    ],
 )
 def test_help(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
@@ -209,3 +216,40 @@ def test_bench_memory_adds_the_large_case() -> None:
         ("lennard_jones", "default"),
         ("lennard_jones", "large"),
     ]
+
+
+def test_docs_are_found_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The copy is made of files that only look like one."""
+    built = tmp_path / "_build" / "html"
+    for name in ("index", "errors", "howto/fitting", "api/names/tracegrad.nn.Linear"):
+        (built / name).parent.mkdir(parents=True, exist_ok=True)
+        (built / f"{name}.html").write_text("")
+    (tmp_path / "conf.py").write_text("")
+    command = ["docs", "--no-browser", "--source", str(tmp_path)]
+    for asked, found in {
+        "index": "index.html",
+        "howto/fitting": "howto/fitting.html",
+        "tg.nn.Linear": "api/names/tracegrad.nn.Linear.html",
+        "ShapeError": "errors.html#shapeerror",
+    }.items():
+        assert cli.main([*command, asked]) == 0
+        assert capsys.readouterr().out.strip() == f"{built.as_uri()}/{found}"
+    assert cli.main([*command, "nothing"]) == 1
+    assert "no page is called 'nothing'" in capsys.readouterr().err
+    (tmp_path / "new.md").write_text("")
+    os.utime(tmp_path / "new.md", (4e9, 4e9))
+    assert cli.main([*command]) == 0
+    assert "--build" in capsys.readouterr().out
+
+
+def test_docs_say_what_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cli.main(["docs", "--source", str(tmp_path)]) == 1
+    assert "--source" in capsys.readouterr().err
+    (tmp_path / "conf.py").write_text("")
+    monkeypatch.setattr(cli, "NEEDED_BY_DOCS", {"no_such_module": "no-such-package"})
+    assert cli.main(["docs", "--source", str(tmp_path)]) == 1
+    said = capsys.readouterr().err
+    assert "no-such-package" in said
+    assert "pip install 'tracegrad[docs]'" in said

@@ -412,7 +412,8 @@ def _without_source(error: BaseException) -> None:
     tb = error.__traceback__
     while tb is not None:
         code = tb.tb_frame.f_code
-        if code.co_filename in ("<string>", "<stdin>"):
+        # Texts of the library's own are run in no module.
+        if code.co_filename in ("<string>", "<stdin>") and "__name__" in tb.tb_frame.f_globals:
             error.add_note(f"{_place(code)} was not staged: its source is not to be had.")
         tb = tb.tb_next
 
