@@ -39,7 +39,6 @@ myst_heading_anchors = 3
 # --- the reference
 autodoc_typehints = "none"
 autodoc_member_order = "alphabetical"
-autodoc_default_options = {"show-inheritance": False}
 maximum_signature_line_length = 88
 add_module_names = False
 templates_path = ["_templates"]

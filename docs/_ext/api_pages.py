@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import public_names
+import short_examples
 
 
 class Group(NamedTuple):
@@ -220,7 +221,11 @@ def name_page(place: str, name: str, x: Any) -> str:
     elif callable(x) and inspect.isroutine(x):
         lines.append(f".. autofunction:: {name}")
     else:
-        lines += [f".. autodata:: {name}", "   :no-value:"]
+        methods = [m for m in dir(x) if not m.startswith("_") and callable(getattr(x, m))]
+        lines += [f".. autodata:: {name}", "   :no-value:", ""]
+        lines.append("Methods: " + ", ".join(f"``{m}``" for m in methods) + ".")
+    if f"{place}.{name}" in short_examples.EXAMPLES:
+        lines += ["", ".. rubric:: Example", "", short_examples.session(f"{place}.{name}")]
     return "\n".join(lines) + "\n"
 
 
