@@ -112,6 +112,7 @@ OF_NAMESPACES = (
     Group("integrate", "integrate", "scipy.integrate's names.", "tracegrad.integrate"),
     Group("interpolate", "interpolate", "scipy.interpolate's.", "tracegrad.interpolate"),
     Group("sparse_arrays", "sparse", "[The page](../sparse_arrays.md).", "tracegrad.sparse"),
+    Group("scale", "scale", "[The page](../scaling.md).", "tracegrad.scale"),
     Group("scipy", "scipy", "[What SciPy takes](../native/scipy.md).", "tracegrad.scipy"),
     Group("nn", "nn", "torch.nn's modules.", "tracegrad.nn"),
     Group("nn_functional", "nn.functional", "", "tracegrad.nn.functional"),

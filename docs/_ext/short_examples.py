@@ -390,6 +390,12 @@ noop_context_fn  len(tg.utils.checkpoint.noop_context_fn())
 set_checkpoint_early_stop  with tg.utils.checkpoint.set_checkpoint_early_stop(False): pass
 """,
 )
+each(
+    "tracegrad.scale",
+    "EvaluationTimeoutError ShardError WorkerLostError",
+    "issubclass(tg.scale.{}, tg.TracegradError)",
+)
+of("tracegrad.scale", "Total  total = tg.scale.sum_over(lambda p, x: np.sum(p * x), [1.0, 2.0])")
 ELSEWHERE = ("tracegrad.cuda.", "tracegrad.jax.", "tracegrad.pytensor.")
 """What needs a GPU or another library: the examples stand on the pages about those."""
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+import tracegrad as tg
+
 EXTENSIONS = Path(__file__).resolve().parents[2] / "docs" / "_ext"
 
 
@@ -37,6 +39,14 @@ def test_each_name_has_an_example(pages: Any) -> None:
     assert lacking == []
     assert needless == []
     assert set(short.EXAMPLES) <= known
+
+
+def test_each_namespace_is_in_the_reference(pages: Any) -> None:
+    """Those of `tg` that are loaded where they are asked for."""
+    inside = {"tree", "utils", "functional"}  # the last is autograd's
+    known = {group.place for group in (*pages.GROUPS, *pages.OF_OTHERS)}
+    modules = {f"tracegrad.{name}" for name in {*tg._MODULES} - inside}  # type: ignore[attr-defined]
+    assert modules - known == set()
 
 
 def test_short_examples_run(pages: Any) -> None:

@@ -19,7 +19,7 @@ from tracegrad import errors
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MADE = ("_build", "api", "from_root", "gallery")  # when the site is built
-PARTS = ("adding",)  # pages that show parts of files
+PARTS = ("adding", "scaling")  # pages and folders that show parts of programs
 BLOCK = re.compile(r"^```python([ \w]*)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 SHOWN = re.compile(r"^```text\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 WRITTEN = [ROOT / "README.md"] + [
@@ -30,7 +30,8 @@ WRITTEN = [ROOT / "README.md"] + [
 PAGES = [
     path
     for path in WRITTEN
-    if path.parent.name not in PARTS and BLOCK.search(path.read_text(encoding="utf-8"))
+    if not {path.parent.name, path.stem} & {*PARTS}
+    and BLOCK.search(path.read_text(encoding="utf-8"))
 ]
 
 
