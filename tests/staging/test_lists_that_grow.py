@@ -1,7 +1,7 @@
 """Lists to which loops append, and comprehensions: one loop of the graph, read as Python reads
 lists."""
 
-# ruff: noqa: B007, B905, C408, PERF401, PERF402 - the programs are as people write them
+# ruff: noqa: B007, B905, C408, PERF401 - the programs are as people write them
 from __future__ import annotations
 
 from collections.abc import Callable
