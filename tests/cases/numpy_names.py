@@ -91,4 +91,73 @@ BY_COLUMNS = (
     ),
     named("copy by columns", lambda x: (x * x).copy(order="F"), normal((2, 3))),
 )
-CASES = off_device(*WITHOUT_NAN, *COUNTED, *POLYNOMIALS, *BY_COLUMNS)
+TINY = np.array([5e-324, -5e-324, 2.3e-308, -2.2250738585072014e-308, 1e-300, 0.0, -0.0, 1.0, -2.0])
+LARGE = np.array([1.7976931348623157e308, -1e308, np.inf, -np.inf, np.nan, 3.0, 0.1, 4.5, -1024.0])
+FLOATS32 = np.array([1e-45, 1.1754944e-38, -2e-38, 3.4028235e38, 1.0, -0.0, 7e-30], np.float32)
+MASK = np.array([[0, 1, 2], [2, 1, 0]])
+
+
+def neighbours(x: Any, to: Any) -> Any:
+    return np.nextafter(x, to), np.spacing(x)
+
+
+def along_axes(x: Any, p: Any) -> Any:
+    """What is made of lines, of repeated and chosen elements, and of stacks."""
+    return (
+        np.apply_over_axes(np.sum, x * x, [0, -1]),
+        np.choose(MASK, [x, x * x, 2.0], mode="wrap"),
+        np.choose(MASK - 1, [np.sin(x), x], mode="clip"),
+        np.resize(x * x, (3, 5)),
+        x[np.tril_indices_from(x)] * x[np.triu_indices_from(x, 1)].sum(),
+        np.matvec(x, p) * np.vecmat(p[:2], x).sum(),
+        np.real_if_close(x * x),
+    )
+
+
+def sequences(x: Any, p: Any) -> Any:
+    return (
+        np.unwrap(x * 9.0, axis=0),
+        np.unwrap(p, period=1.5, discont=1.0),
+        np.geomspace(p[0] ** 2 + 1, np.array([2.0, 7.0]), 4),
+        np.geomspace(-1.0, -(p[1] ** 2) - 3, 3, endpoint=False, axis=-1),
+        np.poly(p),
+        np.modf(x * 3.0)[0],
+        np.nextafter(x, 0.0),
+    )
+
+
+def slopes(x: Any, p: Any) -> Any:
+    """Differences over coordinates, correlations of longer arrays, periodic interpolation."""
+    t = np.cumsum(p * p + 1)
+    return (
+        np.gradient(x, t, axis=1),
+        np.gradient(x, t, axis=1, edge_order=2),
+        np.gradient(p, 0.3, edge_order=2),
+        *[np.correlate(p[:2], x[0], mode) for mode in ("full", "same", "valid")],
+        np.interp(p * 5.0, [0.3, 2.9, 1.4], x[0, :3], period=3.0),
+    )
+
+
+def drawn(shape: tuple[int, ...], n: int) -> Callable[[np.random.Generator], tuple[Any, ...]]:
+    return lambda rng: (rng.uniform(0.4, 1.6, size=shape), rng.uniform(0.4, 1.6, size=n))
+
+
+MORE_NAMES = (
+    named("nextafter", neighbours,
+          lambda rng: (rng.normal(size=(2, 3)), rng.normal(size=3)), order=0,
+          special=((TINY, LARGE), (LARGE, TINY), (LARGE, -LARGE), (TINY, np.array(0.0)),
+                   (TINY, np.array(-np.inf)), (FLOATS32, FLOATS32[::-1]),
+                   (FLOATS32, np.zeros(1, np.float32)), (np.zeros((0, 2)), np.zeros(2)))),
+    named("along_axes", along_axes, drawn((2, 3), 3)),
+    named("sequences", sequences, drawn((4, 2), 4), tolerance=1e-5),
+    named("slopes", slopes, drawn((2, 5), 5)),
+    named("modf", lambda x: np.modf(x), spread, order=0, special=((LARGE,), (TINY,))),
+    named("nanargmax", lambda x: (np.nanargmax(x, 1), np.nanargmin(x, keepdims=True)),
+          normal((2, 4)), order=0, special=((GAPS,),)),
+    named("isin", lambda x: (np.isin(x, [1.25, np.nan, 2.15]), np.isin(x, x[:1], invert=True)),
+          spread, order=0, special=((LARGE,), (np.zeros(0),))),
+    named("lexsort", lambda x: np.lexsort((x, np.floor(x / 2), np.ones(6))), spread, order=0),
+    named("roots", lambda p: np.prod(np.roots(p) ** 2 + 1.0 + 0j), normal((4,)), tolerance=1e-5,
+          vmap=False, jit=False),
+)  # fmt: skip
+CASES = off_device(*MORE_NAMES, *WITHOUT_NAN, *COUNTED, *POLYNOMIALS, *BY_COLUMNS)

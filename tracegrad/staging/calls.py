@@ -24,6 +24,7 @@ from .constructors import boxed, made, with_lists, with_rows
 from .functions import is_dispatcher
 from .iterables import COUNTED, Backwards, by_number, counted, numbered, side_by_side
 from .lists import Grown
+from .numpy_objects import is_mapping, mapped
 from .places import any_in, followed, unknown
 from .regions import Refused, born, is_born
 from .session import Session, current
@@ -220,6 +221,10 @@ class CallHelpers:
         new = made(function, args, kwargs) if _hashable(function) else None
         if new is not None:
             return new
+        if is_mapping(function):
+            new = mapped(session, function, args, kwargs)
+            if new is not None:
+                return new
         args, kwargs = with_lists(function, args, kwargs)
         if kind in (FunctionType, MethodType, functools.partial) or is_dispatcher(function):
             found = self._users(session, function, args, kwargs)

@@ -14,6 +14,7 @@ from .aliases import root_of
 from .constructors import stacked
 from .growing import item_of
 from .lists import Grown
+from .numpy_objects import JOINING, joined
 from .places import (
     AttributePlace,
     ItemPlace,
@@ -63,6 +64,8 @@ class Elements:
                 f"{self.line_of(line)}: a {kind.__name__} of unlike things is read at a place that "
                 "is not known while the function is traced. Use an array."
             )
+        if kind in JOINING and (found := joined(owner, key)) is not None:
+            return found
         return owner[key]
 
     def set_item(self, line: int, value: Any, owner: Any, key: Any) -> None:

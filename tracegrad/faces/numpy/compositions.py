@@ -14,7 +14,7 @@ from ...checks.kinds import INT
 from ...errors import ShapeError
 from ...ir.dispatch import Value
 from ...ops.define import ndim_of, shape_of
-from ...sizes import larger_of
+from ...sizes import larger_of, same
 from ...types import normalize_axis
 from ..operators import array_of, operand
 from .lookup import result_type, store_exactly, unsupported
@@ -181,11 +181,11 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
 
 
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
-    swapped = shape_of(array_of(v))[0] > shape_of(array_of(a))[0]
-    result = convolve(a, ops.conj(array_of(v))[::-1], mode)
-    if swapped and mode == "same":
-        raise unsupported("np.correlate", " with mode='same' and a second array that is longer")
-    return result
+    a, v = array_of(a), array_of(v)
+    if ndim_of(a) == ndim_of(v) == 1 and shape_of(v)[0] > shape_of(a)[0]:
+        # The longer one is held, the other moved: the same products, backwards.
+        return ops.conj(correlate(v, a, mode))[::-1]
+    return convolve(a, ops.conj(v)[::-1], mode)
 
 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
@@ -224,31 +224,76 @@ def block(arrays: Any) -> Any:
 
 
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    f = array_of(f)
     axes = (
         range(f.ndim)
         if axis is None
         else [normalize_axis(a, f.ndim) for a in ((axis,) if isinstance(axis, int) else axis)]
     )
     steps = list(varargs) * (len(axes) if len(varargs) == 1 else 1) or [1.0] * len(axes)
-    if edge_order != 1 or any(ndim_of(h) for h in steps):
-        raise unsupported("np.gradient", " with edge_order=2 or with coordinates")
+    steps = [operand(h) for h in steps]
+    if len(steps) != len(axes):
+        raise TypeError(
+            f"{len(steps)} spacings for {len(axes)} axes; give one for each, or one for all"
+        )
+    if edge_order not in (1, 2) or isinstance(edge_order, bool):
+        raise ValueError(f"edge_order is {describe(edge_order)}; it must be 1 or 2")
     # Differences of integers could wrap around.
     f = f if f.dtype.kind in "fc" else ops.convert(f, np.float64)
     if f.dtype.kind == "f" and any(result_type(h).kind == "c" for h in steps):
         raise unsupported("np.gradient", " with a complex spacing of real values")
-    for k in axes:
-        if isinstance(f.shape[k], int) and f.shape[k] < 2:
+    for k, h in zip(axes, steps, strict=True):
+        if isinstance(f.shape[k], int) and f.shape[k] <= edge_order:
             raise ValueError(
-                f"f has the size {f.shape[k]} along axis {k}; a difference takes 2 elements"
+                f"f has the size {f.shape[k]} along axis {k}; a difference takes "
+                f"{edge_order + 1} elements"
+            )
+        if ndim_of(h) > 1 or (ndim_of(h) == 1 and not same(shape_of(h)[0], f.shape[k])):
+            raise ShapeError(
+                f"coordinates have the shape {shape_of(h)} for {f.shape[k]} elements along axis {k}"
             )
     results = []
     for k, h in zip(axes, steps, strict=True):
         h = ops.convert(h, f.dtype) if isinstance(h, (Value, np.ndarray, np.generic)) else h
         x = ops.moveaxis(f, k, 0)
-        inner = (x[2:] - x[:-2]) / (2.0 * h)
-        results.append(
-            ops.moveaxis(
-                ops.concatenate([(x[1:2] - x[:1]) / h, inner, (x[-1:] - x[-2:-1]) / h]), 0, k
-            )
-        )
+        slopes = _uneven(x, h, edge_order) if ndim_of(h) else _even(x, h, edge_order)
+        results.append(ops.moveaxis(ops.concatenate(slopes), 0, k))
     return results[0] if len(results) == 1 else tuple(results)
+
+
+def _even(x: Any, h: Any, edge_order: int) -> list[Any]:
+    inner = (x[2:] - x[:-2]) / (2.0 * h)
+    if edge_order == 1:
+        return [(x[1:2] - x[:1]) / h, inner, (x[-1:] - x[-2:-1]) / h]
+    return [
+        (4.0 * x[1:2] - 3.0 * x[:1] - x[2:3]) / (2.0 * h),
+        inner,
+        (3.0 * x[-1:] - 4.0 * x[-2:-1] + x[-3:-2]) / (2.0 * h),
+    ]
+
+
+def _uneven(x: Any, places: Any, edge_order: int) -> list[Any]:
+    """Slopes of the parabolas through each three neighbours."""
+    h = ops.reshape(ops.diff(places), (-1, *(1,) * (ndim_of(x) - 1)))
+    chords = (x[1:] - x[:-1]) / h
+    before, behind = h[:-1], h[1:]
+    inner = (before * chords[1:] + behind * chords[:-1]) / (before + behind)
+    if edge_order == 1:
+        return [chords[:1], inner, chords[-1:]]
+    return [2.0 * chords[:1] - inner[:1], inner, 2.0 * chords[-1:] - inner[-1:]]
+
+
+def interp(
+    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
+) -> Any:
+    if period is None:
+        return ops.interp(x, xp, fp, left, right)
+    if ndim_of(operand(period)) or (not isinstance(period, Value) and period == 0):
+        raise ValueError(f"period is {describe(period)}; it must be a number other than 0")
+    width = ops.absolute(operand(period))
+    places, values = ops.mod(array_of(operand(xp)), width), array_of(operand(fp))
+    order = ops.argsort(places)
+    places, values = ops.take(places, order, 0), ops.take(values, order, 0)
+    places = ops.concatenate([places[-1:] - width, places, places[:1] + width])
+    values = ops.concatenate([values[-1:], values, values[:1]])
+    return ops.interp(ops.mod(operand(x), width), places, values)

@@ -19,7 +19,7 @@ from ...ops.scipy_special import functions as special_functions
 from ...types import normalize_axis
 from ..operators import array_of, operand
 from ..tensor.casts import own
-from . import compositions, counting, polynomials, results
+from . import along, compositions, counting, polynomials, results, sets
 from .lookup import dtype_of, plain, result_type, store, unsupported
 
 
@@ -255,6 +255,26 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.polymul: polynomials.polymul,
     np.polyder: polynomials.polyder,
     np.polyint: polynomials.polyint,
+    np.roots: polynomials.roots,
+    np.poly: polynomials.poly,
+    np.unique: sets.unique,
+    np.unique_values: sets.unique_values,
+    np.unique_counts: sets.unique_counts,
+    np.unique_inverse: sets.unique_inverse,
+    np.unique_all: sets.unique_all,
+    np.isin: sets.isin,
+    np.apply_along_axis: along.apply_along_axis,
+    np.apply_over_axes: along.apply_over_axes,
+    np.choose: along.choose,
+    np.resize: along.resize,
+    np.lexsort: along.lexsort,
+    np.geomspace: along.geomspace,
+    np.unwrap: along.unwrap,
+    np.real_if_close: along.real_if_close,
+    np.tril_indices_from: along.tril_indices_from,
+    np.triu_indices_from: along.triu_indices_from,
+    np.diag_indices_from: along.diag_indices_from,
+    np.interp: compositions.interp,
     np.i0: lambda x: special_functions.i0(array_of(x)),
     np.select: compositions.select,
     np.piecewise: compositions.piecewise,

@@ -9,7 +9,10 @@ import numpy as np
 
 from ... import ops
 from ...errors import ShapeError
+from ...ir.dispatch import Value
+from ...ir.graph import Var
 from ...ops.define import ndim_of, shape_of
+from ...ops.matrices import scipy_names
 from ..operators import array_of
 from . import compositions
 from .lookup import result_type, unsupported
@@ -89,3 +92,37 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     for constant in constants[:order]:
         p = ops.concatenate([p / np.arange(int(shape_of(p)[0]), 0, -1), np.array([constant])])
     return p
+
+
+def roots(p: Any) -> Any:
+    """The eigenvalues of the companion matrix: complex, whatever they are. The first coefficient is
+    divided by; leading zeros of known coefficients are left out."""
+    p = array_of(p)
+    if ndim_of(p) != 1:
+        raise ShapeError(f"p has the shape {shape_of(p)}; it must be a vector")
+    p = p if p.dtype.kind in "fc" else ops.convert(p, np.float64)
+    if not (isinstance(p, Value) and isinstance(p._data, Var)):
+        used = np.flatnonzero(p._data if isinstance(p, Value) else p)
+        p = p[used[0] :] if used.size else p[:0]
+    n = int(shape_of(p)[0]) - 1
+    if n < 1:
+        return np.zeros(0, complex)
+    first = -p[1:] / p[:1]
+    below = np.eye(n, dtype=p.dtype)[:-1]
+    return scipy_names.eigvals(ops.concatenate([ops.expand_dims(first, 0), below]))
+
+
+def poly(seq_of_zeros: Any) -> Any:
+    """The coefficients of the polynomial with these zeros, or of the characteristic one of a
+    matrix, which are complex then."""
+    zeros = array_of(seq_of_zeros)
+    if ndim_of(zeros) == 2:
+        zeros = scipy_names.eigvals(zeros)
+    if ndim_of(zeros) != 1:
+        raise ShapeError(f"the zeros have the shape {shape_of(zeros)}; they must be a vector")
+    zeros = zeros if zeros.dtype.kind in "fc" else ops.convert(zeros, np.float64)
+    found: Any = np.ones(1, zeros.dtype)
+    for k in range(int(shape_of(zeros)[0])):
+        moved = ops.concatenate([np.zeros(1, zeros.dtype), found * zeros[k]])
+        found = ops.concatenate([found, np.zeros(1, zeros.dtype)]) - moved
+    return found

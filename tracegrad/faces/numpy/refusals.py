@@ -9,8 +9,6 @@ from ...errors import UnsupportedFunctionError
 from ...ir.lines import library_calls, user_line
 
 INSTEAD: dict[str, str] = {
-    "np.apply_along_axis": "tg.vmap(f)",
-    "np.choose": "np.where, or np.stack(choices)[index, ...]",
     "np.emath.arccos": "np.arccos(x.astype(complex))",
     "np.emath.arcsin": "np.arcsin(x.astype(complex))",
     "np.emath.arctanh": "np.arctanh(x.astype(complex))",
@@ -21,19 +19,12 @@ INSTEAD: dict[str, str] = {
     "np.emath.power": "np.power(x.astype(complex), p)",
     "np.emath.sqrt": "np.sqrt(x.astype(complex))",
     "np.frexp": "np.log2, or np.floor(np.log2(np.abs(x)))",
-    "np.geomspace": "np.exp(np.linspace(np.log(a), np.log(b), n))",
     "np.ldexp": "x * 2.0**n",
-    "np.lexsort": "np.argsort",
-    "np.matvec": "A @ x",
-    "np.modf": "x - np.trunc(x) and np.trunc(x)",
-    "np.nanargmax": "np.argmax(np.where(np.isnan(x), -np.inf, x))",
-    "np.nanargmin": "np.argmin(np.where(np.isnan(x), np.inf, x))",
+    "np.histogram2d": "np.bincount(row * columns + column, weights).reshape(rows, columns)",
+    "np.histogramdd": "np.bincount of joined numbers of bins, with weights",
     "np.place": "x = np.where(mask, value, x)",
-    "np.real_if_close": "np.real(z)",
-    "np.resize": "np.tile(x, n)[:size], or reshape",
     "np.trim_zeros": "x[start:stop] with plain bounds",
     "np.__call__": "tg.vmap(f)",
-    "np.vecmat": "np.conj(x) @ A",
     "scipy.integrate.cumulative_trapezoid": "tg.integrate.cumulative_trapezoid",
     "scipy.integrate.odeint": "tg.odeint",
     "scipy.integrate.quad": (
