@@ -114,6 +114,7 @@ _MODULES = {
     "interpolate": "interpolate",
     "linalg": "linalg",
     "scale": "scale",
+    "ndimage": "ndimage",
     "nn": "nn",
     "optim": "optim",
     "signal": "signal",

@@ -60,6 +60,11 @@ def small(shape: tuple[int, ...], dtype: type = float) -> Any:
     return lambda rng: (normal(shape, dtype=dtype)(rng)[0] * 0.7,)
 
 
+def logm(a: Any) -> Any:
+    """SciPy's, in the dtype of the matrix."""
+    return np.asarray(sl.logm(a), a.dtype) if a.size else a
+
+
 FUNCTIONS = (
     Case(
         "expm",
@@ -92,6 +97,12 @@ FUNCTIONS = (
             ((-np.eye(2),), np.linalg.LinAlgError, "No principal square root in this dtype"),
         ),
     ),
+    Case("logm", linalg.logm, regular((3, 3)), logm, special=(*F32, EMPTY, (np.eye(2),),
+         (np.diag([1e-12, 1e8]),), (np.array([[1.0, 1e3], [0.0, 2.0]]),)), tolerance=1e-5,
+         jit=False, errors=(
+             NOT_SQUARE, ((-np.eye(2),), np.linalg.LinAlgError, "No principal square root"))),
+    Case("logm complex stack", linalg.logm, regular((2, 2, 2), dtype=complex), logm, order=0,
+         special=((np.array([[0.0, 1.0], [-1.0, 0.0]]) + 0j,),)),
     Case("sqrtm complex", linalg.sqrtm, regular((2, 2), dtype=complex), sl.sqrtm, ("sqrtm",)),
     Case(
         "sylvester",

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.integrate as si
 import scipy.interpolate as sp
+import scipy.ndimage as sn
 import scipy.signal as ss
 
 import tracegrad as tg
@@ -17,6 +18,7 @@ from tracegrad.errors import ShapeError
 integrate: Any = tg.integrate
 interpolate: Any = tg.interpolate
 signal: Any = tg.signal
+ndimage: Any = tg.ndimage
 
 
 def places(n: int) -> Any:
@@ -59,6 +61,26 @@ FILTERS = (
          lambda rng: (np.array([1.0, 0.4j]) + 0 * rng.normal(size=2),
                       rng.normal(size=4) + 1j * rng.normal(size=4)),
          lambda a, x: ss.lfilter([1.0], a, x), ("recursive_filter",)),
+    Case("lfilter zi", lambda b, a, x, z: (
+             *signal.lfilter(b, a, x, 0, z), *signal.lfilter(a, b, x[:1], 0, z)[1:],
+             signal.lfilter_zi(b, a), signal.lfilter_zi(a, b[:1])),
+         lambda rng: (rng.normal(size=2) + [2, 0], np.array([1.2, -0.5, 0.3, 0.1]),
+                      rng.normal(size=(4, 2)), rng.normal(size=(3, 1))),
+         lambda b, a, x, z: (
+             *ss.lfilter(b, a, x, 0, z), *ss.lfilter(a, b, x[:1], 0, z)[1:],
+             ss.lfilter_zi(b, a), ss.lfilter_zi(a, b[:1])), ("recursive_filter",),
+         errors=(((np.ones(2), np.ones(2), np.ones((3, 2)), np.ones(3)), ShapeError,
+                  "zi has the shape .3,.; it must have 1 elements along axis 0"),)),
+    Case("sosfilt zi", lambda s, x: (*signal.sosfilt(s, x, zi=signal.sosfilt_zi(s) * x[0]),
+                                     signal.filtfilt(s[0, :3], s[0, 3:], x, padlen=3)),
+         lambda rng: (SOS.copy(), rng.normal(size=6)),
+         lambda s, x: (*ss.sosfilt(s, x, zi=ss.sosfilt_zi(s) * x[0]),
+                       ss.filtfilt(s[0, :3], s[0, 3:], x, padlen=3)),
+         order=1, tolerance=1e-5),
+    *[Case(f"filtfilt {kind}", lambda x, k=kind: signal.filtfilt([1.0, 0.5], [2.0, -0.3], x, 0, k),
+           normal((8, 2)), lambda x, k=kind: ss.filtfilt([1.0, 0.5], [2.0, -0.3], x, 0, k), order=0,
+           vmap=False)
+      for kind in ("odd", "even", "constant", None)],
     Case("sosfilt", lambda s, x: signal.sosfilt(s, x), lambda rng: (SOS.copy(), rng.normal(size=6)),
          ss.sosfilt, ("recursive_filter",),
          errors=(((np.ones((2, 5)), np.ones(3)), ShapeError, "must be .sections, 6."),)),
@@ -112,6 +134,14 @@ INTERPOLATED = (
          order=1, special=((np.arange(4), np.arange(4), 1.5),),
          errors=(((np.ones(3), np.ones(4), 1.0), ShapeError, "as many samples"),
                  ((np.array([1.0, 0.0]), np.ones(2), 1.0), ValueError, "ascend"))),
+    Case("splines along another axis", lambda x, y, p: (
+             interpolate.CubicSpline(x, y, axis=1)(p),
+             interpolate.PchipInterpolator(x, y, axis=-1)(p),
+             interpolate.BSpline(np.arange(7.0), y, 2, axis=1)(p)),
+         lambda rng: (np.arange(4.0), rng.normal(size=(2, 4)), np.array([[1.6, 2.3], [2.9, 0.4]])),
+         lambda x, y, p: (
+             sp.CubicSpline(x, y, axis=1)(p), sp.PchipInterpolator(x, y, axis=-1)(p),
+             sp.BSpline(np.arange(7.0), y, 2, axis=1)(p)), order=0),
     Case("CubicSpline ends", spline("CubicSpline", extrapolate=False)[0], around(4),
          spline("CubicSpline", extrapolate=False)[1], order=0),
     Case("CubicSpline slope", lambda x, y, p: interpolate.CubicSpline(x, y)(p, 1), around(5),
@@ -127,4 +157,72 @@ INTERPOLATED = (
          lambda rng: (rng.normal(size=4), np.array([0.5, 1.7, 3.9, 4.2])),
          lambda c, p: sp.BSpline(np.arange(6.0), c, 1, False)(p), order=0),
 )  # fmt: skip
-CASES = (*FILTERS[:1], *off_device(*INTEGRALS, *FILTERS[1:], *INTERPOLATED))
+MODES = (
+    "reflect", "grid-mirror", "constant", "grid-constant", "nearest", "mirror", "grid-wrap", "wrap",
+)  # fmt: skip
+
+
+def moved(library: Any, x: Any, at: Any, by: Any, **options: Any) -> Any:
+    return library.map_coordinates(x, at, **options), library.shift(x, by, **options)
+
+
+def far(rng: np.random.Generator) -> tuple[Any, ...]:
+    """A grid, and places within and far beyond it, away from where splines are joined."""
+    at = np.array([[-11.3, -3.2, -0.7, -0.2, 0.3, 2.7, 3.3, 4.4, 17.6],
+                   [0.2, 3.6, -0.4, 9.7, 1.2, -10.3, 3.8, 4.3, 0.6]])  # fmt: skip
+    return rng.normal(size=(4, 5)), at, np.array([0.3, -1.6])
+
+
+def wide(rng: np.random.Generator) -> tuple[Any, ...]:
+    """A larger grid: SciPy's cubic coefficients of small ones that are reflected are off by up to
+    1e-4."""
+    return (rng.normal(size=(26, 25)), *far(rng)[1:])
+
+
+REFLECTED = ("reflect", "grid-mirror", "nearest")
+SMALL = (
+    (np.ones((1, 3)), np.array([[0.0, 0.3], [0.5, 2.5]]), np.array([0.0, 0.2])),
+    (np.arange(4.0).reshape(2, 2).astype(np.float32), np.array([[0.2, 0.7], [0.1, 1.0]]),
+     np.array([0.4, 0.1])),
+)  # fmt: skip
+
+
+BETWEEN = (np.array([-8.0, -4.0, -1.0, -0.5, 0.0, 0.5, 1.0, 3.0, 4.0, 4.5, 7.0, 8.0, 12.5]),)
+SMOOTHED = (
+    *[Case(f"grid {mode} {order}", lambda x, at, by, m=mode, o=order: moved(
+               ndimage, x, at, by, mode=m, order=o, cval=0.4),
+           wide if order == 3 and mode in REFLECTED else far,
+           lambda x, at, by, m=mode, o=order: moved(sn, x, at, by, mode=m, order=o, cval=0.4),
+           order=2 if (mode, order) == ("mirror", 3) else 0,
+           jit=(mode, order) in (("mirror", 3), ("grid-constant", 3), ("wrap", 1)), vmap=False,
+           special=SMALL if order == 1 or (order == 3 and mode not in REFLECTED) else ())
+      for mode in MODES for order in (0, 1, 3)],
+    *[Case(f"grid of one axis {mode}", lambda at, m=mode: ndimage.map_coordinates(
+               np.arange(5.0) ** 2, at[None], order=1, mode=m),
+           lambda _: BETWEEN, lambda at, m=mode: sn.map_coordinates(
+               np.arange(5.0) ** 2, at[None], order=1, mode=m),
+           order=0, jit=False, vmap=False) for mode in MODES],
+    *[Case(f"gaussian_filter {mode}", lambda x, m=mode: (
+               ndimage.gaussian_filter(x, (0.7, 2.1), (0, 2), mode=m, cval=0.4),
+               ndimage.gaussian_filter(x, 1.1, 1, mode=[m, "nearest"], axes=(1, 0), radius=2),
+               ndimage.convolve1d(x, [1.0, 2.0, -1.0, 0.5], 0, mode=m, cval=-1.0, origin=1),
+               ndimage.correlate1d(x, [1.0, 2.0, -1.0], mode=m, cval=-1.0, origin=-1)),
+           normal((3, 4)), lambda x, m=mode: (
+               sn.gaussian_filter(x, (0.7, 2.1), (0, 2), mode=m, cval=0.4),
+               sn.gaussian_filter(x, 1.1, 1, mode=[m, "nearest"], axes=(1, 0), radius=2),
+               sn.convolve1d(x, [1.0, 2.0, -1.0, 0.5], 0, mode=m, cval=-1.0, origin=1),
+               sn.correlate1d(x, [1.0, 2.0, -1.0], mode=m, cval=-1.0, origin=-1)),
+           order=0, jit=False, vmap=False,
+           special=((np.zeros((0, 4)),), (np.array([[0.3, 1.7, -0.4], [2.1, 0.6, 0.9]], np.float32),), (np.eye(2) * 1j,)))
+      for mode in MODES],
+    Case("gaussian_filter by its width",
+         lambda x, s: ndimage.gaussian_filter1d(x, s, 0, 3, radius=4, mode="mirror"),
+         lambda rng: (rng.normal(size=(5, 2)), np.array(1.3)),
+         lambda x, s: sn.gaussian_filter1d(x, float(s), 0, 3, radius=4, mode="mirror"),
+         errors=(((np.arange(3), 1.0), tg.DTypeError, "rounded to integers"),
+                 ((np.ones(3), np.nan), ValueError, "sigma is nan"))),
+    Case("spline_filter", lambda x: tuple(ndimage.spline_filter(x, mode=m) for m in MODES),
+         normal((26, 25)), lambda x: tuple(sn.spline_filter(x, mode=m) for m in MODES), order=0,
+         jit=False),
+)  # fmt: skip
+CASES = (*FILTERS[:1], *off_device(*INTEGRALS, *FILTERS[1:], *INTERPOLATED, *SMOOTHED))

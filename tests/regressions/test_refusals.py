@@ -63,7 +63,6 @@ INSIDE: dict[str, tuple[Callable[[Any], Any], str]] = {
         lambda v: sklearn.preprocessing.StandardScaler().fit_transform(v[:, None]).sum(),
         r"fit_transform",
     ),
-    "np.vectorize": (lambda v: np.vectorize(lambda t: t * 2)(v).sum(), r"np\.vectorize.*tg\.vmap"),
 }
 
 
@@ -86,11 +85,13 @@ def test_conversions_in_the_users_own_code_have_the_general_advice() -> None:
         ConcretizationError, match=r"^test_refusals.py:\d+: .*np\.zeros_like.*tg\.zeros.*np\.stack"
     ):
         tg.jit(lambda v: np.asarray(v).sum(), stage=False)(X)
+    with pytest.raises(ConcretizationError, match=r"np\.vectorize.*tg\.vmap"):
+        np.vectorize(lambda t: t * 2)(tg.tensor(X, requires_grad=True))
     with pytest.raises(RuntimeError, match=r"Use tensor\.detach\(\)\.numpy\(\)"):
         np.asarray(tg.tensor(X, requires_grad=True))
 
 
-@pytest.mark.parametrize("name", ["unwrap", "unique", "trim_zeros", "modf"])
+@pytest.mark.parametrize("name", ["trim_zeros", "frexp", "sort_complex"])
 def test_advice_is_silent_unless_it_helps(name: str) -> None:
     function = getattr(np, name)
     with pytest.raises(

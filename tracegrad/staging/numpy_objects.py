@@ -4,7 +4,6 @@ traced values are given: `np.vectorize(f)(x)`, `np.apply_along_axis(f, 0, x)`, `
 from __future__ import annotations
 
 import math
-import operator
 import re
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +13,7 @@ import numpy as np
 from .. import ops
 from ..control import mapping
 from ..errors import ShapeError
-from ..faces.numpy.along import from_lines, lines_of
+from ..faces.numpy.along import check_lines, from_lines, lines_of
 from ..faces.numpy.lookup import result_type
 from ..faces.operators import array_of, operand
 from ..ir.trace import user_line
@@ -44,7 +43,8 @@ def mapped(session: Session, function: Any, args: Any, kwargs: Any) -> Any:
 def _lines(
     session: Session, func1d: Function, axis: int, arr: Any, *args: Any, **kwargs: Any
 ) -> Any:
-    rows, others, place = lines_of(arr, operator.index(axis))
+    check_lines(func1d, axis)
+    rows, others, place = lines_of(arr, axis)
     if any(isinstance(n, int) and n == 0 for n in others):
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
     f = session.version(func1d)

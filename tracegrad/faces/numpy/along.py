@@ -12,6 +12,7 @@ import numpy as np
 
 from ... import ops
 from ...checks import describe, flag
+from ...checks.kinds import INT
 from ...errors import ConcretizationError, ShapeError
 from ...ir.dispatch import STATE
 from ...ir.lines import user_line
@@ -47,10 +48,18 @@ def from_lines(found: Any, others: tuple[Any, ...], place: int) -> Any:
     )
 
 
+def check_lines(func1d: Any, axis: Any) -> None:
+    if not callable(func1d):
+        raise TypeError(f"func1d is {describe(func1d)}; it must be a function of a vector")
+    if not INT.accepts(axis):
+        raise TypeError(f"axis is {describe(axis)}; it must be an integer")
+
+
 def apply_along_axis(
     func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
 ) -> Any:
-    rows, others, place = lines_of(arr, operator.index(axis))
+    check_lines(func1d, axis)
+    rows, others, place = lines_of(arr, axis)
     count = shape_of(rows)[0]
     if STATE.traces and (not isinstance(count, int) or count > MOST_SLICES):
         raise ConcretizationError(

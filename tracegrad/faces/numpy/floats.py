@@ -9,7 +9,9 @@ import numpy as np
 
 from ... import ops
 from ...dtypes import inexact, kind_of, promote
-from ...errors import DTypeError
+from ...errors import DTypeError, ShapeError
+from ...ops.define import ndim_of, shape_of
+from ...types import show
 from ..operators import array_of
 
 
@@ -69,15 +71,26 @@ def modf(x: Any) -> tuple[Any, Any]:
     return ops.copysign(rest, x), whole
 
 
+def _pair(name: str, matrix: Any, vector: Any) -> tuple[Any, Any]:
+    matrix, vector = array_of(matrix), array_of(vector)
+    if ndim_of(matrix) < 2 or ndim_of(vector) < 1:
+        raise ShapeError(
+            f"{name} takes matrices and vectors, or stacks of them, not a matrix of shape "
+            f"{show(shape_of(matrix))} and a vector of shape {show(shape_of(vector))}"
+        )
+    return matrix, vector
+
+
 def matvec(x1: Any, x2: Any) -> Any:
     """Matrices and vectors in stacks."""
-    return ops.squeeze(ops.matmul(array_of(x1), ops.expand_dims(array_of(x2), -1)), -1)
+    matrix, vector = _pair("matvec", x1, x2)
+    return ops.squeeze(ops.matmul(matrix, ops.expand_dims(vector, -1)), -1)
 
 
 def vecmat(x1: Any, x2: Any) -> Any:
     """Conjugate vectors and matrices in stacks."""
-    row = ops.expand_dims(ops.conj(array_of(x1)), -2)
-    return ops.squeeze(ops.matmul(row, array_of(x2)), -2)
+    matrix, vector = _pair("vecmat", x2, x1)
+    return ops.squeeze(ops.matmul(ops.expand_dims(ops.conj(vector), -2), matrix), -2)
 
 
 ALL = (nextafter, spacing, modf, matvec, vecmat)

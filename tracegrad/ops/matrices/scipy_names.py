@@ -17,15 +17,18 @@ from ...errors import ShapeError
 from ...sizes import same
 from ...types import broadcast_shapes, show
 from ..arrays.concatenation import concatenate
-from ..arrays.creation import arange, triu
+from ..arrays.creation import arange, eye, triu
 from ..arrays.shape import broadcast_to, expand_dims, reshape
 from ..arrays.slices import embed, flip
 from ..define import as_array, ndim_of, of_list, shape_of
 from ..elementwise.arithmetic import equal, greater_equal, less_equal, sub, where
-from ..elementwise.comparison import clip
-from ..elementwise.derived import add, conj, convert
+from ..elementwise.comparison import clip, maximum
+from ..elementwise.derived import add, conj, convert, mul
+from ..elementwise.elementary import absolute
 from ..elementwise.logic import logical_and
 from ..places.along import take, take_along_axis
+from ..totals.reductions import max as max_
+from ..totals.reductions import sum as sum_
 from .factorizations import cholesky
 from .functions_of_matrices import (
     eig_stack,
@@ -104,6 +107,58 @@ def sqrtm(a: Any) -> Any:
     """
     a = as_matrix("sqrtm", a, True)
     return from_stack(sqrtm_stack(as_stack(a)), shape_of(a)[:-2])
+
+
+LOG_ROOTS = 8
+"""So many square roots bring the eigenvalues near to 1 that floating point numbers can have."""
+LOG_NODES, LOG_WEIGHTS = np.polynomial.legendre.leggauss(16)
+LOG_REACH = 0.749
+"""As far from 1 the quadrature is exact to rounding (Higham, Functions of Matrices, 11.1)."""
+
+
+def logm(a: Any) -> Any:
+    """Principal logarithms of square matrices: square roots until the matrix is near the identity
+    (its distance from that without cancellation, as Al-Mohy and Higham 2012), and a quadrature of
+    Gauss and Legendre there. LinAlgError for a real matrix whose logarithm is not real: give that
+    one as complex; NaN for singular ones and where the result would not be exact.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.linalg.logm(np.array([[1.0, 1.0], [0.0, 1.0]])).round(12) + 0.0
+    array([[0., 1.],
+           [0., 0.]])
+    """
+    a = as_matrix("logm", a, True)
+    root = as_stack(a)
+    n = shape_of(root)[-1]
+    one = eye(n, dtype=root.dtype)
+    off = sub(root, one)
+    for _ in range(LOG_ROOTS):
+        root = sqrtm_stack(root)
+        off = solve(add(root, one), off)
+    real_kind = np.zeros(0, root.dtype).real.dtype.type
+    nodes = ((LOG_NODES + 1) / 2).astype(real_kind).reshape(-1, 1, 1, 1)
+    weights = (LOG_WEIGHTS / 2 * 2.0**LOG_ROOTS).astype(real_kind).reshape(-1, 1, 1, 1)
+    whole = expand_dims(off, 0)
+    parts = solve(add(mul(whole, nodes), one), mul(whole, weights))
+    near = less_equal(expand_dims(_reach(off), -1), LOG_REACH) if _not_empty(off) else True
+    found = where(near, sum_(parts, 0), root.dtype.type(np.nan))
+    return from_stack(found, shape_of(a)[:-2])
+
+
+def _reach(x: Any) -> Any:
+    """How large matrices are for a power series: by norms of their third and fourth powers, which
+    far from the diagonal says less than their own (Al-Mohy and Higham)."""
+    twice = product(x, x)
+    sizes = [
+        max_(sum_(absolute(power), -2), -1, keepdims=True) ** (1 / p)
+        for p, power in ((3, product(twice, x)), (4, product(twice, twice)))
+    ]
+    return maximum(*sizes)
+
+
+def _not_empty(x: Any) -> bool:
+    return not any(isinstance(n, int) and n == 0 for n in shape_of(x))
 
 
 def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
@@ -412,7 +467,7 @@ def solve_banded(
 
 
 __all__ = [
-    "block_diag", "cho_factor", "cho_solve", "circulant", "eig", "eigvals", "expm", "hankel", "lu",
-    "lu_factor", "lu_solve", "solve_banded", "solve_continuous_lyapunov", "solve_sylvester",
-    "solve_toeplitz", "solve_triangular", "sqrtm", "toeplitz",
+    "block_diag", "cho_factor", "cho_solve", "circulant", "eig", "eigvals", "expm", "hankel",
+    "logm", "lu", "lu_factor", "lu_solve", "solve_banded", "solve_continuous_lyapunov",
+    "solve_sylvester", "solve_toeplitz", "solve_triangular", "sqrtm", "toeplitz",
 ]  # fmt: skip

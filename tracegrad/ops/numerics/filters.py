@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,17 @@ from ...ir.lines import user_line
 from ...ir.op import Op, Types, op
 from ...sizes import numel, same
 from ...types import normalize_axis, show
-from ..arrays.concatenation import stack
-from ..arrays.shape import moveaxis, reshape
+from ..arrays.concatenation import concatenate, stack
+from ..arrays.creation import zeros
+from ..arrays.shape import broadcast_to, moveaxis, reshape
 from ..arrays.slices import cut, embed, flip
 from ..define import as_array, ndim_of, of_list, shape_of
 from ..elementwise.arithmetic import div, neg, sub
 from ..elementwise.derived import add, conj, convert, mul
 from ..fourier.functions import fftn, ifftn, irfftn, rfftn
+from ..matrices.linalg import solve
 from ..matrices.stacks import batch_stacks, routine
+from ..places.along import take
 from ..totals.reductions import sum as sum_
 
 # --- the recursion --------------------------------------------------------------------------------
@@ -118,23 +122,23 @@ def _coefficients(name: str, word: str, x: Any) -> Any:
 
 def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """The signals x filtered by the rational transfer function of numerator b and denominator a
-    along an axis, from rest. Differentiable by b, a and x; zi is refused.
+    along an axis, from rest, or from the state `zi` (as x, with max(len(a), len(b)) - 1 elements
+    along the axis; `lfilter_zi`): then the filtered signals and the state after them.
+    Differentiable by all of them.
 
     >>> import tracegrad as tg
     >>> tg.signal.lfilter([1.0], [1.0, -0.5], [1.0, 0.0, 0.0])
     array([1.  , 0.5 , 0.25])
+    >>> tg.signal.lfilter([1.0], [1.0, -0.5], [1.0], zi=[2.0])
+    (array([3.]), array([1.5]))
     """
-    if zi is not None:
-        raise UnsupportedFunctionError(
-            f"{user_line()}: signal.lfilter with zi= is not supported; filter from rest, with what "
-            "came before in front of x"
-        )
     b, a = _coefficients("lfilter", "b", b), _coefficients("lfilter", "a", a)
     x = as_array(of_list(x))
     if ndim_of(x) == 0:
         raise ShapeError("lfilter: x is one number; a filter needs an axis")
-    dtype = promote(FLOAT64 if x.dtype.kind in "biu" else x.dtype,
-                    *[v.dtype if v.dtype.kind in "fc" else FLOAT64 for v in (b, a)])  # fmt: skip
+    state = None if zi is None else as_array(of_list(zi))
+    values = (b, a, x) if state is None else (b, a, x, state)
+    dtype = promote(*[v.dtype if v.dtype.kind in "fc" else FLOAT64 for v in values])
     b, a, x = (convert(v, dtype) for v in (b, a, x))
     first = cut(a, 0, 0, 1)
     b, c = div(b, first), div(cut(a, 0, 1, shape_of(a)[0] - 1), first)
@@ -146,26 +150,180 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     for k in range(int(shape_of(b)[0])):
         term = mul(cut(b, 0, k, 1), rows if k == 0 else _late(rows, k, False))
         total = term if total is None else add(total, term)
+    count = max(int(shape_of(b)[0]), int(shape_of(c)[0]) + 1) - 1
+    if state is not None:
+        state = _state("lfilter", convert(state, dtype), axis, shape, count)
+        # The state is what the next inputs are added to.
+        later = concatenate([state, zeros((1, *shape_of(rows)[1:]), dtype)], 2)
+        total = add(total, cut(later, 2, 0, shape[-1]))
     if int(shape_of(c)[0]):
         total = recursive_filter(reshape(c, (1, -1)), total)
-    return moveaxis(reshape(total, shape), -1, axis)
+    out = moveaxis(reshape(total, shape), -1, axis)
+    if state is None:
+        return out
+    # Past inputs and outputs, and what is left of the first state.
+    back = [concatenate([zeros((1, shape_of(rows)[1], count), dtype), v], 2) for v in (rows, total)]
+    xs, ys = (cut(v, 2, shape[-1], count) for v in back)
+    left = [cut(later, 2, shape[-1], count)]
+    for k, v, sign_ in ((b, xs, add), (concatenate([zeros((1,), dtype), c]), ys, sub)):
+        for j in range(1, int(shape_of(k)[0])):
+            # Element i of the state has, times the coefficient j > i, the value j - i steps ago.
+            term = mul(cut(k, 0, j, 1), cut(v, 2, count - j, j))
+            left[0] = sign_(left[0], embed(term, shape_of(left[0]), (0, 0, 0)))
+    final = reshape(left[0], (*shape[:-1], count))
+    return out, moveaxis(final, -1, axis)
+
+
+def _state(name: str, zi: Any, axis: int, shape: Any, count: int) -> Any:
+    """A state as rows (1, m, count), for signals whose axis is the last of `shape`."""
+    wanted = (*shape[:-1], count)
+    if ndim_of(zi) == len(wanted):
+        moved = moveaxis(zi, axis, -1)
+        sizes = tuple(shape_of(moved))
+        if all(same(m, n) or same(m, 1) for m, n in zip(sizes[:-1], wanted, strict=False)) and (
+            same(sizes[-1], count)
+        ):
+            return reshape(broadcast_to(moved, wanted), (1, numel(shape[:-1]), count))
+    raise ShapeError(
+        f"{name}: zi has the shape {show(shape_of(zi))}; it must have {count} elements along axis "
+        f"{axis}, and the sizes of x (or 1) along others"
+    )
 
 
 def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """The signals x filtered by sections of second order, the rows (b0, b1, b2, a0, a1, a2) of sos,
-    one after the other, from rest; zi is refused.
+    one after the other, from rest, or from the state `zi` (sections, and the sizes of x with 2
+    along the axis; `sosfilt_zi`): then the filtered signals and the state after them.
 
     >>> import tracegrad as tg
     >>> tg.signal.sosfilt([[1.0, 1.0, 0.0, 1.0, 0.0, 0.0]], [1.0, 0.0, 0.0])
     array([1., 1., 0.])
     """
+    sections = _sections("sosfilt", sos)
+    if zi is None:
+        for b, a in sections:
+            x = lfilter(b, a, x, axis)
+        return x
+    state = as_array(of_list(zi))
+    if ndim_of(state) < 1 or not same(shape_of(state)[0], len(sections)):
+        raise ShapeError(
+            f"sosfilt: zi has the shape {show(shape_of(state))}; its first axis must have one "
+            f"element for each of the {len(sections)} sections"
+        )
+    final = []
+    for k, (b, a) in enumerate(sections):
+        one = reshape(cut(state, 0, k, 1), tuple(shape_of(state))[1:])
+        x, after = lfilter(b, a, x, axis, one)
+        final.append(after)
+    return x, stack(final, 0)
+
+
+def _sections(name: str, sos: Any) -> list[tuple[Any, Any]]:
+    """Numerator and denominator of each section."""
     sos = as_array(of_list(sos))
     if ndim_of(sos) != 2 or not same(shape_of(sos)[1], 6):
-        raise ShapeError(f"sosfilt: sos has shape {show(shape_of(sos))}; it must be (sections, 6)")
-    for k in range(int(shape_of(sos)[0])):
-        section = reshape(cut(sos, 0, k, 1), (6,))
-        x = lfilter(cut(section, 0, 0, 3), cut(section, 0, 3, 3), x, axis, zi)
-    return x
+        raise ShapeError(f"{name}: sos has shape {show(shape_of(sos))}; it must be (sections, 6)")
+    rows = [reshape(cut(sos, 0, k, 1), (6,)) for k in range(int(shape_of(sos)[0]))]
+    return [(cut(row, 0, 0, 3), cut(row, 0, 3, 3)) for row in rows]
+
+
+def lfilter_zi(b: Any, a: Any) -> Any:
+    """The state of `lfilter` in which a constant signal of ones is answered by a constant one, from
+    the start. Leading zeros of `a` are an error (ZeroDivisionError, or infinities).
+
+    >>> import tracegrad as tg
+    >>> tg.signal.lfilter_zi([1.0], [1.0, -0.5])
+    array([1.])
+    """
+    b, a = _coefficients("lfilter_zi", "b", b), _coefficients("lfilter_zi", "a", a)
+    dtype = promote(*[v.dtype if v.dtype.kind in "fc" else FLOAT64 for v in (b, a)])
+    b, a = convert(b, dtype), convert(a, dtype)
+    count = max(int(shape_of(b)[0]), int(shape_of(a)[0])) - 1
+    first = cut(a, 0, 0, 1)
+    b, a = (
+        embed(div(v, first), (count + 1,), (0,)) if shape_of(v)[0] != count + 1 else div(v, first)
+        for v in (b, a)
+    )
+    rest = cut(a, 0, 1, count)
+    right = sub(cut(b, 0, 1, count), mul(rest, cut(b, 0, 0, 1)))
+    # z[i] = b[i + 1] + z[i + 1] - a[i + 1] y, for the constant y = b[0] + z[0].
+    shifted = np.eye(count, dtype=dtype) - np.eye(count, k=1, dtype=dtype)
+    column = np.zeros((1, count), dtype)
+    column[0, :1] = 1
+    return solve(add(shifted, mul(reshape(rest, (count, 1)), column)), right)
+
+
+def sosfilt_zi(sos: Any) -> Any:
+    """The state of `sosfilt` in which a constant signal of ones is answered by a constant one.
+
+    >>> import tracegrad as tg
+    >>> tg.signal.sosfilt_zi([[1.0, 0.0, 0.0, 1.0, -0.5, 0.0]])
+    array([[1., 0.]])
+    """
+    found, scale = [], None
+    for b, a in _sections("sosfilt_zi", sos):
+        one = lfilter_zi(b, a)
+        found.append(one if scale is None else mul(one, scale))
+        gain = div(sum_(b), sum_(a))
+        scale = gain if scale is None else mul(scale, gain)
+    return stack(found, 0)
+
+
+def filtfilt(
+    b: Any,
+    a: Any,
+    x: Any,
+    axis: int = -1,
+    padtype: str | None = "odd",
+    padlen: int | None = None,
+    method: str = "pad",
+    irlen: int | None = None,
+) -> Any:
+    """The signals x filtered forwards and backwards, which moves no phases; at both ends they go on
+    for `padlen` elements (three times the length of the filter by default), turned about the last
+    element ("odd"), mirrored ("even"), or as it is ("constant"). method="gust" is refused.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.signal.filtfilt([0.5, 0.5], [1.0], np.arange(9.0)).round(12)
+    array([0., 1., 2., 3., 4., 5., 6., 7., 8.])
+    """
+    if method != "pad":
+        raise UnsupportedFunctionError(
+            f'{user_line()}: signal.filtfilt with method={method!r} is not supported; use "pad"'
+        )
+    if padtype not in ("odd", "even", "constant", None):
+        raise ValueError(
+            f'filtfilt: padtype is {padtype!r}; it must be "odd", "even", "constant" or None'
+        )
+    b, a = _coefficients("filtfilt", "b", b), _coefficients("filtfilt", "a", a)
+    x = as_array(of_list(x))
+    if ndim_of(x) == 0:
+        raise ShapeError("filtfilt: x is one number; a filter needs an axis")
+    x = moveaxis(x, normalize_axis(axis, ndim_of(x)), -1)
+    last = ndim_of(x) - 1
+    n = int(shape_of(x)[last])
+    taps = max(int(shape_of(b)[0]), int(shape_of(a)[0]))
+    margin = 0 if padtype is None else 3 * taps if padlen is None else operator.index(padlen)
+    if not 0 <= margin < n:
+        raise ValueError(f"filtfilt: padlen is {margin} for {n} elements; it must be less")
+    longer = x
+    if margin:
+        places = np.pad(np.arange(n), margin, mode="edge" if padtype == "constant" else "reflect")
+        longer = take(x, places, -1)
+        if padtype == "odd":
+            left = sub(mul(cut(x, last, 0, 1), 2), cut(longer, last, 0, margin))
+            right = sub(mul(cut(x, last, n - 1, 1), 2), cut(longer, last, n + margin, margin))
+            longer = concatenate([left, x, right], last)
+    state = lfilter_zi(b, a)
+    for _ in range(2):
+        longer, _state_after = lfilter(b, a, longer, -1, mul(_row(state, longer), longer[..., :1]))
+        longer = flip(longer, -1)
+    return moveaxis(cut(longer, last, margin, n), last, axis)
+
+
+def _row(v: Any, like: Any) -> Any:
+    return reshape(v, (*(1,) * (ndim_of(like) - 1), -1))
 
 
 # --- convolutions ---------------------------------------------------------------------------------
@@ -254,4 +412,7 @@ def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> A
 
 
 OPS = (recursive_op,)
-__all__ = ["convolve", "correlate", "fftconvolve", "lfilter", "sosfilt"]
+__all__ = [
+    "convolve", "correlate", "fftconvolve", "filtfilt", "lfilter", "lfilter_zi", "sosfilt",
+    "sosfilt_zi",
+]  # fmt: skip

@@ -1,7 +1,7 @@
 """Interpolation of samples by piecewise polynomials, under the names of scipy.interpolate.
 
 Differentiable by the points, the samples and their places. Each is a function that is made of
-samples along their first axis and called with points of any shape.
+samples along an axis (the first by default) and called with points of any shape.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy as np
 from ...checks import describe
 from ...errors import ShapeError
 from ...sizes import same
-from ...types import show
+from ...types import normalize_axis, show
 from ..arrays.concatenation import concatenate
-from ..arrays.shape import reshape
+from ..arrays.shape import moveaxis, reshape
 from ..arrays.slices import cut
 from ..define import as_array, ndim_of, of_list, shape_of
 from ..elementwise.arithmetic import div, equal, greater, less, sub, where
@@ -34,19 +34,35 @@ def _floats(x: Any) -> Any:
     return x if x.dtype.kind == "f" else convert(x, np.float64)
 
 
-def _samples(name: str, x: Any, y: Any, least: int) -> tuple[Any, Any, int]:
-    x, y = _floats(x), _floats(y)
-    if ndim_of(x) != 1 or not ndim_of(y) or not same(shape_of(x)[0], shape_of(y)[0]):
+def _in_front(name: str, word: str, y: Any, axis: int) -> tuple[Any, int]:
+    """Samples or coefficients with their axis in front, and where it was."""
+    if not ndim_of(y):
+        raise ShapeError(f"{name}: {word} is one number; it must have at least one axis")
+    place = normalize_axis(axis, ndim_of(y))
+    return moveaxis(y, place, 0), place
+
+
+def _put_back(found: Any, axis: int, count: int) -> Any:
+    """The axes of the points in the place of the axis of the samples."""
+    if not axis or not count:
+        return found
+    return moveaxis(found, tuple(range(count)), tuple(range(axis, axis + count)))
+
+
+def _samples(name: str, x: Any, y: Any, least: int, axis: int) -> tuple[Any, Any, int, int]:
+    x = _floats(x)
+    y, axis = _in_front(name, "y", _floats(y), axis)
+    if ndim_of(x) != 1 or not same(shape_of(x)[0], shape_of(y)[0]):
         raise ShapeError(
-            f"{name}: x must be a vector, and y have as many samples along its first axis, not "
-            f"shapes {show(shape_of(x))} and {show(shape_of(y))}"
+            f"{name}: x must be a vector, and y have as many samples along its axis {axis}, not "
+            f"{show(shape_of(x))} and {shape_of(y)[0]}"
         )
     n = int(shape_of(x)[0])
     if n < least:
         raise ValueError(f"{name}: {n} samples; it takes at least {least}")
     if type(x) is np.ndarray and not np.all(np.diff(x) > 0):
         raise ValueError(f"{name}: x must ascend strictly")
-    return x, y, n
+    return x, y, n, axis
 
 
 def _rows(v: Any, like: Any) -> Any:
@@ -63,12 +79,14 @@ class _Cubic:
 
     name = ""
 
-    def __init__(self, x: Any, y: Any, slopes: Any, extrapolate: bool) -> None:
+    def __init__(self, x: Any, y: Any, slopes: Any, extrapolate: bool, axis: int) -> None:
         self.x, self.y, self.slopes, self.extrapolate = x, y, slopes, extrapolate
+        self.axis = axis
 
     def __call__(self, x: Any, nu: int = 0) -> Any:
-        """Values at points of any shape, or the derivative of order nu by the points; the axes of
-        one sample come last. Beyond the ends the outermost polynomials go on, or there is NaN.
+        """Values at points of any shape, or the derivative of order nu by the points, whose axes
+        stand where that of the samples was. Beyond the ends the outermost polynomials go on, or
+        there is NaN.
 
         >>> import numpy as np
         >>> import tracegrad as tg
@@ -102,7 +120,7 @@ class _Cubic:
                 less(flat, _part(self.x, 0, 1)), greater(flat, _part(self.x, n - 1, 1))
             )
             total = where(_rows(outside, y0), np.nan, total)
-        return reshape(total, (*shape, *beside))
+        return _put_back(reshape(total, (*shape, *beside)), self.axis, len(shape))
 
 
 def _second(x: Any, y: Any) -> tuple[Any, Any]:
@@ -136,18 +154,15 @@ class CubicSpline(_Cubic):
     def __init__(
         self, x: Any, y: Any, axis: int = 0, bc_type: str = "not-a-knot", extrapolate: Any = None
     ) -> None:
-        if axis != 0:
-            raise ValueError(
-                "CubicSpline: axis is not 0; move the axis of the samples to the front"
-            )
         if bc_type not in ("not-a-knot", "natural", "clamped"):
             raise ValueError(
                 f'CubicSpline: bc_type is {describe(bc_type)}; it must be "not-a-knot", "natural" '
                 'or "clamped"'
             )
-        x, y, n = _samples(self.name, x, y, 2)
+        x, y, n, axis = _samples(self.name, x, y, 2, axis)
         h, chord = _second(x, y)
-        super().__init__(x, y, self._slopes(x, y, h, chord, n, bc_type), extrapolate is not False)
+        slopes = self._slopes(x, y, h, chord, n, bc_type)
+        super().__init__(x, y, slopes, extrapolate is not False, axis)
 
     @staticmethod
     def _slopes(x: Any, y: Any, h: Any, chord: Any, n: int, bc_type: str) -> Any:
@@ -211,13 +226,9 @@ class PchipInterpolator(_Cubic):
     name = "PchipInterpolator"
 
     def __init__(self, x: Any, y: Any, axis: int = 0, extrapolate: Any = None) -> None:
-        if axis != 0:
-            raise ValueError(
-                "PchipInterpolator: axis is not 0; move the axis of the samples to the front"
-            )
-        x, y, n = _samples(self.name, x, y, 2)
+        x, y, n, axis = _samples(self.name, x, y, 2, axis)
         h, chord = _second(x, y)
-        super().__init__(x, y, self._slopes(y, h, chord, n), extrapolate is not False)
+        super().__init__(x, y, self._slopes(y, h, chord, n), extrapolate is not False, axis)
 
     @staticmethod
     def _slopes(y: Any, h: Any, chord: Any, n: int) -> Any:
@@ -260,8 +271,7 @@ class BSpline:
 
     def __init__(self, t: Any, c: Any, k: int, extrapolate: bool = True, axis: int = 0) -> None:
         self.t, self.c, self.k = _floats(t), _floats(c), operator.index(k)
-        if axis != 0:
-            raise ValueError("BSpline: axis is not 0; move the axis of c to the front")
+        self.c, self.axis = _in_front("BSpline", "c", self.c, axis)
         if extrapolate not in (True, False):
             raise ValueError('BSpline: extrapolate is True or False; "periodic" is not supported')
         self.extrapolate = bool(extrapolate)
@@ -277,7 +287,7 @@ class BSpline:
         self.count = count
 
     def __call__(self, x: Any) -> Any:
-        """Values at points of any shape; the axes of one coefficient come last.
+        """Values at points of any shape, whose axes stand where that of the coefficients was.
 
         >>> import tracegrad as tg
         >>> step = tg.interpolate.BSpline([0.0, 1.0, 2.0], [5.0, 7.0], 0)
@@ -303,7 +313,8 @@ class BSpline:
                 less(flat, _part(self.t, k, 1)), greater(flat, _part(self.t, n, 1))
             )
             total = where(_rows(outside, total), np.nan, total)
-        return reshape(total, (*shape_of(points), *shape_of(self.c)[1:]))
+        whole = reshape(total, (*shape_of(points), *shape_of(self.c)[1:]))
+        return _put_back(whole, self.axis, ndim_of(points))
 
 
 __all__ = ["BSpline", "CubicSpline", "PchipInterpolator"]

@@ -1,0 +1,365 @@
+"""Interpolation of grids and smoothing under the names of scipy.ndimage.
+
+Computed in double precision, as SciPy does; a float32 array gives a float32 one.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...checks import describe
+from ...errors import DTypeError, ShapeError, UnsupportedFunctionError
+from ...ir.dispatch import Value
+from ...ir.lines import user_line
+from ...types import normalize_axis, show
+from ..arrays.concatenation import concatenate
+from ..arrays.shape import reshape
+from ..arrays.slices import cut, flip
+from ..define import as_array, ndim_of, of_list, shape_of
+from ..elementwise.arithmetic import div, sub, where
+from ..elementwise.derived import add, convert, mul
+from ..elementwise.elementary import exp
+from ..elementwise.logic import logical_or
+from ..places.along import take
+from ..totals.reductions import sum as sum_
+from .splines_on_grids import ORDERS, at_places, check_mode, coefficients, support
+
+PADDING = {
+    "reflect": "symmetric", "grid-mirror": "symmetric", "mirror": "reflect", "nearest": "edge",
+    "wrap": "wrap", "grid-wrap": "wrap", "constant": "constant", "grid-constant": "constant",
+}  # fmt: skip
+"""NumPy's words for what continues an array under a filter."""
+
+
+def _image(name: str, x: Any, output: Any = None) -> tuple[Any, np.dtype[Any]]:
+    """The array in double precision, and the dtype of the result."""
+    if output is not None:
+        raise UnsupportedFunctionError(
+            f"{user_line()}: ndimage.{name} with output= is not supported; use the returned array"
+        )
+    x = as_array(of_list(x))
+    if x.dtype.kind not in "fc":
+        raise DTypeError(
+            f"ndimage.{name}: an array of {x.dtype} would be rounded to integers; convert it with "
+            ".astype(float)"
+        )
+    wide = np.complex128 if x.dtype.kind == "c" else np.float64
+    return convert(x, np.dtype(wide)), x.dtype
+
+
+def _order(name: str, order: Any) -> int:
+    if isinstance(order, bool) or order not in ORDERS:
+        raise ValueError(
+            f"ndimage.{name}: order is {order!r}; it must be 0 (nearest), 1 (linear) or 3 (cubic)"
+        )
+    return int(order)
+
+
+def _sizes(name: str, x: Any) -> tuple[int, ...]:
+    sizes = tuple(int(n) for n in shape_of(x))
+    if not all(sizes):
+        raise ShapeError(f"ndimage.{name}: the array is empty: its shape is {show(shape_of(x))}")
+    return sizes
+
+
+def map_coordinates(
+    input: Any,
+    coordinates: Any,
+    output: Any = None,
+    order: int = 3,
+    mode: str = "constant",
+    cval: float = 0.0,
+    prefilter: bool = True,
+) -> Any:
+    """The values of a grid at places between its elements: `coordinates` (ndim, ...) in elements,
+    by splines of order 0, 1 or 3 (others are refused). Differentiable by both; of order 0 by the
+    array alone. All modes of SciPy's.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.ndimage.map_coordinates(np.arange(6.0).reshape(2, 3), [[0.5], [1.0]], order=1)
+    array([2.5])
+    """
+    x, dtype = _image("map_coordinates", input, output)
+    order, mode = _order("map_coordinates", order), check_mode("ndimage.map_coordinates", mode)
+    places = convert(as_array(of_list(coordinates)), np.dtype(np.float64))
+    ndim = ndim_of(x)
+    if ndim == 0 or ndim_of(places) == 0 or shape_of(places)[0] != ndim:
+        raise ShapeError(
+            f"ndimage.map_coordinates: coordinates have the shape {show(shape_of(places))}; for an "
+            f"array of {ndim} axes the first size must be {ndim}"
+        )
+    lengths = _sizes("map_coordinates", x)
+    x, margin = coefficients(x, order, mode, cval) if prefilter else (x, 0)
+    shape = tuple(shape_of(places))[1:]
+    rows = [reshape(cut(places, 0, k, 1), (-1,)) for k in range(ndim)]
+    found = at_places(x, rows, lengths, margin, order, mode, cval)
+    return convert(reshape(found, shape), dtype)
+
+
+def _per_axis(name: str, word: str, given: Any, ndim: int) -> list[Any]:
+    """One number for all axes, or one for each."""
+    if isinstance(given, (list, tuple)) or (not isinstance(given, str) and ndim_of(given)):
+        values = list(given)
+        if len(values) != ndim:
+            raise ValueError(
+                f"ndimage.{name}: {word} has {len(values)} elements for {ndim} axes; give one for "
+                "each, or one for all"
+            )
+        return values
+    return [given] * ndim
+
+
+def shift(
+    input: Any,
+    shift: Any,
+    output: Any = None,
+    order: int = 3,
+    mode: str = "constant",
+    cval: float = 0.0,
+    prefilter: bool = True,
+) -> Any:
+    """The grid moved by `shift` elements (one number for all axes, or one for each) by splines of
+    order 0, 1 or 3. Differentiable by both; of order 0 by the array alone.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.ndimage.shift(np.arange(4.0), 0.5, order=1)
+    array([0. , 0.5, 1.5, 2.5])
+    """
+    x, dtype = _image("shift", input, output)
+    order, mode = _order("shift", order), check_mode("ndimage.shift", mode)
+    moves = _per_axis("shift", "shift", as_array(of_list(shift)), ndim_of(x))
+    lengths = _sizes("shift", x)
+    x, margin = coefficients(x, order, mode, cval) if prefilter else (x, 0)
+    outside: Any = None
+    for k, n in enumerate(lengths):
+        at = sub(np.arange(n, dtype=np.float64), moves[k])
+        index, weights, beyond, out = support(at, n, margin, order, mode)
+        after = (1,) * (ndim_of(x) - k - 1)
+        values = take(x, index, k)
+        if beyond is not None:
+            values = where(reshape(beyond, (n, order + 1, *after)), x.dtype.type(cval), values)
+        x = sum_(mul(values, reshape(weights, (n, order + 1, *after))), k + 1)
+        if out is not None:
+            out = reshape(out, (n, *after))
+            outside = out if outside is None else logical_or(outside, out)
+    return convert(x if outside is None else where(outside, x.dtype.type(cval), x), dtype)
+
+
+def correlate1d(
+    input: Any,
+    weights: Any,
+    axis: int = -1,
+    output: Any = None,
+    mode: str = "reflect",
+    cval: float = 0.0,
+    origin: int = 0,
+) -> Any:
+    """The sums of each element and its neighbours along an axis, times weights of which the middle
+    one (`len(weights) // 2`, moved by `origin`) is the element's. All modes of SciPy's.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.ndimage.correlate1d(np.array([1.0, 2.0, 4.0]), [0.0, 0.0, 1.0])
+    array([2., 4., 4.])
+    """
+    x, dtype = _image("correlate1d", input, output)
+    return convert(_correlated("correlate1d", x, weights, axis, mode, cval, origin), dtype)
+
+
+def _correlated(
+    name: str, x: Any, weights: Any, axis: int, mode: str, cval: Any, origin: int = 0
+) -> Any:
+    check_mode(f"ndimage.{name}", mode)
+    w = convert(as_array(of_list(weights)), x.dtype)
+    if ndim_of(w) != 1 or shape_of(w)[0] == 0:
+        raise ShapeError(
+            f"ndimage.{name}: weights have the shape {show(shape_of(w))}; they must be a vector "
+            "that is not empty"
+        )
+    axis = normalize_axis(axis, ndim_of(x))
+    n, taps = int(shape_of(x)[axis]), int(shape_of(w)[0])
+    before = taps // 2 + operator.index(origin)
+    if not 0 <= before < taps:
+        raise ValueError(f"ndimage.{name}: origin is {origin}; the middle must be in the weights")
+    if n == 0:
+        return x
+    after = taps - 1 - before
+    padding = PADDING[mode]
+    if padding == "constant":
+        sides = [
+            mul(np.ones((*shape_of(x)[:axis], m, *shape_of(x)[axis + 1 :]), x.dtype), cval)
+            for m in (before, after)
+        ]
+        longer = concatenate([sides[0], x, sides[1]], axis)
+    else:
+        longer = take(x, np.pad(np.arange(n), (before, after), mode=padding), axis)  # type: ignore[call-overload]
+    total: Any = None
+    for k in range(taps):
+        term = mul(cut(longer, axis, k, n), cut(w, 0, k, 1) if ndim_of(x) else w)
+        total = term if total is None else add(total, term)
+    return total
+
+
+def convolve1d(
+    input: Any,
+    weights: Any,
+    axis: int = -1,
+    output: Any = None,
+    mode: str = "reflect",
+    cval: float = 0.0,
+    origin: int = 0,
+) -> Any:
+    """`correlate1d` with the weights backwards.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.ndimage.convolve1d(np.array([1.0, 2.0, 4.0]), [0.0, 0.0, 1.0])
+    array([1., 1., 2.])
+    """
+    x, dtype = _image("convolve1d", input, output)
+    w = as_array(of_list(weights))
+    count = int(shape_of(w)[0]) if ndim_of(w) == 1 else 1
+    turned = flip(w, 0) if ndim_of(w) == 1 else w
+    middle = -operator.index(origin) - (1 if count % 2 == 0 else 0)
+    return convert(_correlated("convolve1d", x, turned, axis, mode, cval, middle), dtype)
+
+
+def _gaussian(sigma: Any, order: int, radius: int) -> Any:
+    """The weights of a correlation with a Gaussian, or with its derivative of an order, which is
+    the Gaussian times a polynomial."""
+    at = np.arange(-radius, radius + 1, dtype=np.float64)
+    inverse = div(1.0, mul(sigma, sigma))
+    bell = exp(mul(-0.5 * at * at, inverse))
+    bell = div(bell, sum_(bell))
+    polynomial: list[Any] = [1.0]
+    for _ in range(order):
+        longer = [*polynomial, 0.0, 0.0]
+        polynomial = [
+            sub(
+                mul(longer[k + 1], k + 1.0),
+                mul(longer[k - 1], inverse) if k else 0.0,
+            )
+            for k in range(len(polynomial) + 1)
+        ]
+    factor: Any = 0.0
+    for c in reversed(polynomial):
+        factor = add(mul(factor, at), c)
+    return flip(mul(bell, factor), 0)
+
+
+def gaussian_filter1d(
+    input: Any,
+    sigma: Any,
+    axis: int = -1,
+    order: int = 0,
+    output: Any = None,
+    mode: str = "reflect",
+    cval: float = 0.0,
+    truncate: float = 4.0,
+    *,
+    radius: int | None = None,
+) -> Any:
+    """The array along an axis under a Gaussian of width sigma, or under its derivative of that
+    order. Differentiable by the array, and by sigma where `radius` says how many elements count on
+    each side.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.ndimage.gaussian_filter1d(np.array([0.0, 1.0, 0.0]), 0.5).round(3)
+    array([0.107, 0.787, 0.107])
+    """
+    x, dtype = _image("gaussian_filter1d", input, output)
+    name = "gaussian_filter1d"
+    return convert(_smoothed(name, x, sigma, axis, order, mode, cval, truncate, radius), dtype)
+
+
+def _smoothed(
+    name: str, x: Any, sigma: Any, axis: int, order: Any, mode: str, cval: Any, truncate: Any,
+    radius: Any,
+) -> Any:  # fmt: skip
+    order = operator.index(order)
+    if order < 0:
+        raise ValueError(f"ndimage.{name}: order is {order}; it must be from 0 on")
+    if radius is None:
+        if isinstance(sigma, Value):
+            raise UnsupportedFunctionError(
+                f"{user_line()}: ndimage.{name}: how many elements a traced or differentiated "
+                "sigma takes in is not known; give radius="
+            )
+        radius = int(float(truncate) * float(sigma) + 0.5)
+    radius = operator.index(radius)
+    if radius < 0:
+        raise ValueError(f"ndimage.{name}: radius is {radius}; it must not be negative")
+    if not isinstance(sigma, Value) and not math.isfinite(sigma):
+        raise ValueError(f"ndimage.{name}: sigma is {sigma}; it must be finite")
+    return _correlated(name, x, _gaussian(sigma, order, radius), axis, mode, cval)
+
+
+def gaussian_filter(
+    input: Any,
+    sigma: Any,
+    order: int | Sequence[int] = 0,
+    output: Any = None,
+    mode: str | Sequence[str] = "reflect",
+    cval: float = 0.0,
+    truncate: float = 4.0,
+    *,
+    radius: int | Sequence[int] | None = None,
+    axes: int | Sequence[int] | None = None,
+) -> Any:
+    """The array under a Gaussian of width sigma along all axes, or `axes`, or under derivatives of
+    it (`order`); sigma, order, mode and radius are one for all of these axes, or one for each.
+    Differentiable as `gaussian_filter1d`. All modes of SciPy's.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.ndimage.gaussian_filter(np.eye(2), 0.5).round(3)
+    array([[0.81, 0.19],
+           [0.19, 0.81]])
+    """
+    x, dtype = _image("gaussian_filter", input, output)
+    ndim = ndim_of(x)
+    given = range(ndim) if axes is None else (axes,) if isinstance(axes, int) else axes
+    along = [normalize_axis(operator.index(a), ndim) for a in given]
+    if len(set(along)) != len(along):
+        raise ValueError(f"ndimage.gaussian_filter: axes are {describe(axes)}; one occurs twice")
+    sigma = sigma if isinstance(sigma, (int, float)) else as_array(of_list(sigma))
+    sigmas, orders, modes, reaches = (
+        _per_axis("gaussian_filter", word, v, len(along))
+        for word, v in (("sigma", sigma), ("order", order), ("mode", mode), ("radius", radius))
+    )
+    for axis, s, o, m, r in zip(along, sigmas, orders, modes, reaches, strict=True):
+        check_mode("ndimage.gaussian_filter", m)
+        if isinstance(s, Value) or s > 1e-15:
+            x = _smoothed("gaussian_filter", x, s, axis, o, m, cval, truncate, r)
+    return convert(x, dtype)
+
+
+def spline_filter(input: Any, order: int = 3, output: Any = None, mode: str = "mirror") -> Any:
+    """The coefficients of the cubic spline through a grid, as `map_coordinates` and `shift` take
+    them with prefilter=False.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.ndimage.spline_filter(np.ones(3)).round(12)
+    array([1., 1., 1.])
+    """
+    x, dtype = _image("spline_filter", input, output)
+    if order != 3:
+        raise ValueError(f"ndimage.spline_filter: order is {order!r}; it must be 3")
+    mode = check_mode("ndimage.spline_filter", mode)
+    kept = "mirror" if mode == "grid-constant" else "reflect" if mode == "nearest" else mode
+    return convert(coefficients(x, 3, kept, 0.0)[0], dtype)
+
+
+__all__ = [
+    "convolve1d", "correlate1d", "gaussian_filter", "gaussian_filter1d", "map_coordinates", "shift",
+    "spline_filter",
+]  # fmt: skip
