@@ -38,7 +38,7 @@ def every() -> dict[str, Callable[..., Any]]:
 
 def _made(scalar: Scalar) -> Callable[..., Any]:
     kind, _, routine = scalar.native.partition(" ")
-    if kind not in ("body", "vector", "scipy"):
+    if kind not in ("body", "vector", "scipy", "complex"):
         defined: Callable[..., Any] = getattr(
             importlib.import_module(f".{kind}", __package__), scalar.name
         )
@@ -50,9 +50,9 @@ def _made(scalar: Scalar) -> Callable[..., Any]:
     function = _named(scalar.name, body)
     if kind == "vector":
         written(function, scalar.name)
-        if scalar.complex is not None:
-            _of_complex(function, scalar.complex)
-    else:
+    if scalar.complex is not None:
+        _of_complex(function, scalar.complex)
+    if kind == "scipy":
         _of_scipy(function, routine)
     return function
 

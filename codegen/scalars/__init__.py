@@ -8,10 +8,21 @@ loads Numba.
 
 from __future__ import annotations
 
-from . import arithmetic, comparison, elementary, random, rare, special, trigonometric
+from . import (
+    arithmetic,
+    comparison,
+    elementary,
+    error_functions,
+    random,
+    rare,
+    special,
+    trigonometric,
+)  # fmt: skip
 from .value import SCALARS, Scalar, add, called, check, cost_of, host_only
 
-for _family in (elementary, trigonometric, special, rare, arithmetic, comparison, random):
+for _family in (
+    elementary, trigonometric, error_functions, special, rare, arithmetic, comparison, random,
+):  # fmt: skip
     for _scalar in _family.SCALARS:
         add(_scalar)
 

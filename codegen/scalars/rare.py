@@ -11,8 +11,8 @@ import scipy
 from .value import Scalar
 
 ARITY = {
-    1: "ellipe ellipk erfcinv erfcx exp1 expi i0 i0e i1 i1e j0 j1 k0 k0e k1 k1e log_ndtr rgamma y0 "
-       "y1",
+    1: "dawsn ellipe ellipk erfcinv erfcx erfi exp1 expi i0 i0e i1 i1e j0 j1 k0 k0e k1 k1e "
+       "log_ndtr rgamma spence y0 y1",
     2: "binom ellipeinc ellipkinc gammainc gammaincc gammainccinv gammaincinv iv ive jv kv "
        "kve owens_t poch stdtr stdtrit yv",
     3: "betainc betaincc betaincinv",

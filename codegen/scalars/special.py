@@ -1,4 +1,4 @@
-"""Error and gamma functions, SciPy's."""
+"""Inverses of error functions, and gamma functions, SciPy's."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ def _trigamma(x: Any) -> Any:
 
 
 SCALARS = (
-    Scalar("erf", _scipy("erf"), "vector", device="math.erf", cost=30, ulp=(2.0, 2.0)),
-    Scalar("erfc", _scipy("erfc"), "vector", device="math.erfc", cost=33, ulp=(3.6, 3.6)),
     Scalar(
         "erfinv",
         _scipy("erfinv"),

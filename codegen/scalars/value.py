@@ -23,9 +23,11 @@ class Scalar(Record):
                               name, in float32 where all operands are float32, else in float64;
                               loops over them vectorise
                 "scipy NAME"  SciPy's compiled function of that name
+                "complex"     of complex numbers alone, as the body `complex` is written
                 another word  the module of `codegen.native` that defines the function, with a form
                               for each kind of operands; `python` is then left out
-    complex   of a "vector" function: the body for one complex128, compiled as it is written
+    complex   of a "vector" or "complex" function: the body for one complex128, compiled as it is
+              written
     device    what is called on CUDA devices if not the native form, in double and in single
               precision: "module.function" of `math`, `libdevice` or `codegen.cuda.bodies`; with
               "double " in front in double precision only
@@ -75,7 +77,11 @@ def cost_of(code: str) -> int:
 
 def host_only(text: str) -> list[str]:
     """The functions that a text calls which devices do not have."""
-    return [s.name for s in called(text) if s.native.startswith("scipy ") and not s.device]
+    return [s.name for s in called(text) if not s.device and _on_host(s.native)]
+
+
+def _on_host(native: str) -> bool:
+    return native.startswith("scipy ") or native == "complex"
 
 
 def check(code: str, who: str) -> None:

@@ -133,7 +133,7 @@ UNARY = (
         special=SPECIAL[:3],
     ),
     unary("erf", sp.erf, -2, 2, special=SPECIAL[:4]),
-    unary("erfc", sp.erfc, -2, 2, special=SPECIAL[:4], errors=(NO_COMPLEX,)),
+    unary("erfc", sp.erfc, -2, 2, special=SPECIAL[:4]),
     unary("erfinv", sp.erfinv, -0.8, 0.8, special=SPECIAL[1:3]),
     unary("lgamma", sp.gammaln, 0.5, 4, special=SPECIAL[:4], tolerance=1e-5),
     unary("digamma", sp.digamma, 0.5, 4, special=SPECIAL[1:4], tolerance=1e-5),

@@ -213,7 +213,8 @@ SMOOTHED = (
                sn.convolve1d(x, [1.0, 2.0, -1.0, 0.5], 0, mode=m, cval=-1.0, origin=1),
                sn.correlate1d(x, [1.0, 2.0, -1.0], mode=m, cval=-1.0, origin=-1)),
            order=0, jit=False, vmap=False,
-           special=((np.zeros((0, 4)),), (np.array([[0.3, 1.7, -0.4], [2.1, 0.6, 0.9]], np.float32),), (np.eye(2) * 1j,)))
+           special=((np.zeros((0, 4)),), (np.eye(2) * 1j,),
+                    (np.array([[0.3, 1.7, -0.4], [2.1, 0.6, 0.9]], np.float32),)))
       for mode in MODES],
     Case("gaussian_filter by its width",
          lambda x, s: ndimage.gaussian_filter1d(x, s, 0, 3, radius=4, mode="mirror"),

@@ -60,6 +60,8 @@ ONE = (
       ("i0", "i1", "i0e", "i1e")],
     row("ellipk", (-3, 0.9), special=((np.array([0.0, 1e-12]),),)),
     row("ellipe", (-3, 0.9), special=((np.array([0.0, 1e-12, 1.0]),),)),
+    row("erfi", (-2, 2)), row("dawsn", (-4, 4), special=(NAN,), errors=(NO_COMPLEX,)),
+    row("spence", (0.2, 3), special=((np.array([1.0, 1.0 + 1e-9, 0.0]),),)),
     row("rgamma", (0.3, 5), special=((np.array([0.0, -1.0, -1.5]),),)),
 )  # fmt: skip
 TWO = (
@@ -117,4 +119,39 @@ MADE = (
         errors=(((np.array(2j),), tg.DTypeError, "not defined for complex128"),),
     ),
 )  # fmt: skip
-CASES = (*ONE, *TWO, *MORE, *off_device(*MADE))
+
+
+def errors_of(library: Any, z: Any) -> Any:
+    return library.erf(z), library.erfc(z), library.wofz(z), library.erfi(z)
+
+
+def plane(rng: np.random.Generator) -> tuple[Any, ...]:
+    return (rng.uniform(-2.5, 2.5, size=(2, 6)) + 1j * rng.uniform(-2.5, 2.5, size=(2, 6)),)
+
+
+def tails(library: Any, a: Any, x: Any) -> Any:
+    return tuple(getattr(library, n)(a, x) for n in ("chdtr", "chdtrc", "gdtr", "gdtrc", "fdtr",
+                                                      "fdtrc")[:2]) + tuple(
+        getattr(library, n)(2.0, a, x) for n in ("gdtr", "gdtrc", "fdtr", "fdtrc")) + (
+        library.kn(2, x), library.yn(1, x), library.pdtr(3, x), library.pdtrc(2, x))  # fmt: skip
+
+
+FAR = np.array(
+    [9.3 + 0.2j, -7 + 7j, 3e4 - 1e-3j, -40 + 1j, 1e12 + 1e12j, 0.0, 1e-9j, 2.0, -3.0, 5j]
+)
+COMPLEX = (
+    Case("errors of complex numbers", lambda z: errors_of(tg.special, z), plane,
+         lambda z: errors_of(sp, z), ("erf", "erfc", "wofz"),
+         special=((FAR,), (np.array([0.5 - 1j, 3.0], np.complex64),), (np.zeros((0, 2), complex),)),
+         device=False),
+)  # fmt: skip
+MADE = (
+    *MADE,
+    Case("tails of distributions", lambda a, x: tails(tg.special, a, x),
+         lambda rng: (rng.uniform(1, 5, size=3), rng.uniform(0.5, 4, size=(2, 3))),
+         lambda a, x: tails(sp, a, x), order=1, wrt=(1,)),
+    made("exprel", (-1, 1), special=((np.array([0.0, -800.0, 1e-12, np.inf, 2, 700]),),)),
+    made("hyp0f1", (0.5, 5), (-30, 40), wrt=(1,),
+         special=((np.array([2.0, 1.0, 0.3]), np.array([0.0, 1e-3, -0.9])),)),
+)  # fmt: skip
+CASES = (*ONE, *COMPLEX, *TWO, *MORE, *off_device(*MADE))

@@ -147,7 +147,6 @@ erf_op = pointwise(
     numpy=_scipy("erf"),
     code="erf({x})",
     partials=(lambda x: _TWO_OVER_ROOT_PI * exp(-(x * x)),),
-    kinds=REAL,
     parity=odd,
     doc="Error function.",
 )
@@ -157,7 +156,6 @@ erfc_op = pointwise(
     numpy=_scipy("erfc"),
     code="erfc({x})",
     partials=(lambda x: -_TWO_OVER_ROOT_PI * exp(-(x * x)),),
-    kinds=REAL,
     doc="1 - erf(x), accurate for large x.",
 )
 erfinv_op = pointwise(
@@ -174,7 +172,7 @@ erfinv_op = pointwise(
 
 
 def erf(x: Any) -> Any:
-    """Error function; real arrays only (DTypeError).
+    """Error function, of complex numbers too.
 
     >>> import tracegrad as tg
     >>> round(float(tg.erf(1.0)), 6)
@@ -184,7 +182,7 @@ def erf(x: Any) -> Any:
 
 
 def erfc(x: Any) -> Any:
-    """`1 - erf(x)`, accurate for large `x`; real arrays only (DTypeError).
+    """`1 - erf(x)`, accurate for large `x`; of complex numbers too.
 
     >>> import tracegrad as tg
     >>> round(float(tg.erfc(1.0)), 6)

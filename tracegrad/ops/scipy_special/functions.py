@@ -26,16 +26,20 @@ from ..elementwise.special import (
 )  # fmt: skip
 from ..elementwise.trigonometric import sinc
 from ..totals.statistics import log_softmax, logsumexp, softmax
-from . import bessel, compositions, incomplete, series
+from . import bessel, compositions, incomplete, more_functions, series
 from .bessel import *  # noqa: F403
 from .compositions import *  # noqa: F403
 from .incomplete import *  # noqa: F403
+from .more_functions import *  # noqa: F403
 from .series import *  # noqa: F403
 
 __all__ = [
     "beta", "betaln", "cbrt", "digamma", "entr", "erf", "erfc", "erfinv", "exp2", "expit", "expm1",
     "factorial", "gamma", "gammaln", "log1p", "log_softmax", "logit", "logsumexp", "ndtr", "ndtri",
     "polygamma", "psi", "sinc", "softmax", "softplus", "xlog1py", "xlogy",
-    *bessel.__all__, *compositions.__all__, *incomplete.__all__, *series.__all__,
+    *bessel.__all__, *compositions.__all__, *incomplete.__all__,
+    *more_functions.__all__, *series.__all__,
 ]  # fmt: skip
-OPS = (*bessel.OPS, *compositions.OPS, *incomplete.OPS, *series.OPS)
+OPS = (
+    *bessel.OPS, *compositions.OPS, *incomplete.OPS, *more_functions.OPS, *series.OPS,
+)  # fmt: skip

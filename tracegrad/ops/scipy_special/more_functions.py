@@ -1,0 +1,265 @@
+"""Error functions of complex numbers, Dawson's integral, the dilogarithm, the confluent limit
+function, and distribution functions that are incomplete gamma and beta functions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy
+
+from ...dtypes import inexact
+from ...ir.dispatch import bind
+from ...ir.op import Op
+from ..define import as_array
+from ..elementwise.arithmetic import div, equal, greater, less, neg, sub, where
+from ..elementwise.comparison import floor
+from ..elementwise.derived import add, convert, mul
+from ..elementwise.elementary import absolute, exp, expm1, log, sqrt
+from ..elementwise.pointwise import pointwise
+from ..elementwise.special import erf, lgamma
+from .bessel import ive, jv, kv, yv
+from .family import scipys
+from .incomplete import betainc, betaincc, gammainc, gammaincc
+
+ROOT_PI = math.sqrt(math.pi)
+
+
+def _wofz_value(z: Any) -> Any:
+    return scipy.special.wofz(z)
+
+
+wofz_op: Op = pointwise(
+    "wofz",
+    ("z",),
+    numpy=_wofz_value,
+    code="wofz({z})",
+    partials=(lambda z, out: sub(2j / ROOT_PI, mul(mul(z, out), 2.0)),),
+    kinds="c",
+    doc="The Faddeeva function, exp(-z^2) erfc(-iz).",
+)
+
+
+def wofz(z: Any) -> Any:
+    """The Faddeeva function `exp(-z**2) * erfc(-1j * z)`, a complex number. Its derivative is the
+    difference of numbers that are close for large z, of which about `abs(z)**2` roundings are
+    seen.
+
+    >>> import tracegrad as tg
+    >>> complex(tg.special.wofz(0.0))
+    (1+0j)
+    """
+    z = as_array(z)
+    if z.dtype.kind != "c":
+        z = convert(z, np.result_type(inexact(z.dtype), np.complex64))
+    return bind(wofz_op, [z])
+
+
+erfi_op: Op = scipys("erfi", ("x",), (lambda x: mul(exp(mul(x, x)), 2 / ROOT_PI),), "erf(ix) / i.")
+dawsn_op: Op = scipys(
+    "dawsn", ("x",), (lambda x, out: sub(1.0, mul(mul(x, out), 2.0)),), "Dawson's integral."
+)
+
+
+def _spence_slope(z: Any) -> Any:
+    """log(z) / (1 - z), by its series near 1."""
+    t = sub(z, 1.0)
+    near = less(absolute(t), 1e-2)
+    small = where(near, t, 0.0)
+    series: Any = 0.0
+    for k in range(9, 0, -1):
+        series = add(mul(neg(small), series), 1.0 / k)
+    safe = where(near, 2.0, z)
+    return where(near, neg(series), div(log(safe), sub(1.0, safe)))
+
+
+spence_op: Op = scipys("spence", ("z",), (_spence_slope,), "The dilogarithm of 1 - z.")
+
+
+def erfi(x: Any) -> Any:
+    """Imaginary error function `-1j * erf(1j * x)`, of complex numbers too.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.erfi(1.0)), 6)
+    1.650426
+    """
+    if as_array(x).dtype.kind == "c":
+        return mul(erf(mul(x, 1j)), -1j)
+    return bind(erfi_op, [x])
+
+
+def dawsn(x: Any) -> Any:
+    """Dawson's integral `sqrt(pi) / 2 * exp(-x**2) * erfi(x)` of real numbers.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.dawsn(1.0)), 6)
+    0.53808
+    """
+    return bind(dawsn_op, [x])
+
+
+def spence(z: Any) -> Any:
+    """Spence's function, the dilogarithm of `1 - z`, of real numbers.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.spence(2.0)), 6)
+    -0.822467
+    """
+    return bind(spence_op, [z])
+
+
+def exprel(x: Any) -> Any:
+    """`expm1(x) / x`, and 1 at 0, with all derivatives there.
+
+    >>> import tracegrad as tg
+    >>> float(tg.special.exprel(0.0))
+    1.0
+    """
+    x = as_array(x)
+    x = x if x.dtype.kind == "f" else convert(x, inexact(x.dtype))
+    near = less(absolute(x), 0.3)
+    small = where(near, x, 0.0)
+    series: Any = 1.0
+    for k in range(14, 1, -1):
+        series = add(mul(div(small, float(k)), series), 1.0)
+    safe = where(near, 1.0, x)
+    whole = where(equal(safe, math.inf), math.inf, div(expm1(safe), safe))
+    return where(near, series, whole)
+
+
+def hyp0f1(v: Any, z: Any) -> Any:
+    """The confluent hypergeometric limit function 0F1(v; z) of real numbers with v > 0 (NaN
+    elsewhere), by its series and by Bessel functions; no derivative by v.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.hyp0f1(1.0, 1.0)), 6)
+    2.279585
+    """
+    v, z = as_array(v), as_array(z)
+    fine = greater(v, 0)
+    v = where(fine, v, 1.0)
+    near = less(absolute(z), 1.0)
+    small = where(near, z, 0.0)
+    series: Any = 1.0
+    for k in range(16, 0, -1):
+        series = add(div(mul(small, series), mul(add(v, k - 1.0), float(k))), 1.0)
+    up = greater(z, 0)
+    above, below = where(near, 1.0, where(up, z, 1.0)), where(near, 1.0, where(up, 1.0, neg(z)))
+    order, share = sub(v, 1.0), mul(sub(1.0, v), 0.5)
+    root = mul(sqrt(above), 2.0)
+    rising = mul(exp(add(add(lgamma(v), mul(share, log(above))), root)), ive(order, root))
+    root = mul(sqrt(below), 2.0)
+    waving = mul(exp(add(lgamma(v), mul(share, log(below)))), jv(order, root))
+    return where(fine, where(near, series, where(up, rising, waving)), math.nan)
+
+
+def kn(n: Any, x: Any) -> Any:
+    """`kv` of whole orders.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.kn(1, 1.0)), 6)
+    0.601907
+    """
+    return kv(n, x)
+
+
+def yn(n: Any, x: Any) -> Any:
+    """`yv` of whole orders.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.yn(0, 1.0)), 6)
+    0.088257
+    """
+    return yv(n, x)
+
+
+def chdtr(v: Any, x: Any) -> Any:
+    """Distribution function of chi squared with v degrees of freedom; no derivative by v.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.chdtr(2.0, 2.0)), 6)
+    0.632121
+    """
+    return gammainc(mul(v, 0.5), mul(x, 0.5))
+
+
+def chdtrc(v: Any, x: Any) -> Any:
+    """`1 - chdtr(v, x)`, accurate in the upper tail.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.chdtrc(2.0, 2.0)), 6)
+    0.367879
+    """
+    return gammaincc(mul(v, 0.5), mul(x, 0.5))
+
+
+def pdtr(k: Any, m: Any) -> Any:
+    """Distribution function of Poisson's distribution with mean m, up to k events.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.pdtr(0, 1.0)), 6)
+    0.367879
+    """
+    return gammaincc(add(floor(k), 1.0), m)
+
+
+def pdtrc(k: Any, m: Any) -> Any:
+    """`1 - pdtr(k, m)`, accurate in the upper tail.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.pdtrc(0, 1.0)), 6)
+    0.632121
+    """
+    return gammainc(add(floor(k), 1.0), m)
+
+
+def gdtr(a: Any, b: Any, x: Any) -> Any:
+    """Distribution function of the gamma distribution of rate a and shape b; no derivative by b.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.gdtr(1.0, 1.0, 1.0)), 6)
+    0.632121
+    """
+    return gammainc(b, mul(a, x))
+
+
+def gdtrc(a: Any, b: Any, x: Any) -> Any:
+    """`1 - gdtr(a, b, x)`, accurate in the upper tail.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.gdtrc(1.0, 1.0, 1.0)), 6)
+    0.367879
+    """
+    return gammaincc(b, mul(a, x))
+
+
+def _share(dfn: Any, dfd: Any, x: Any) -> Any:
+    return div(mul(dfn, x), add(dfd, mul(dfn, x)))
+
+
+def fdtr(dfn: Any, dfd: Any, x: Any) -> Any:
+    """Distribution function of the F distribution; no derivative by dfn and dfd.
+
+    >>> import tracegrad as tg
+    >>> float(tg.special.fdtr(2.0, 2.0, 1.0))
+    0.5
+    """
+    return betainc(mul(dfn, 0.5), mul(dfd, 0.5), _share(dfn, dfd, x))
+
+
+def fdtrc(dfn: Any, dfd: Any, x: Any) -> Any:
+    """`1 - fdtr(dfn, dfd, x)`, accurate in the upper tail.
+
+    >>> import tracegrad as tg
+    >>> float(tg.special.fdtrc(2.0, 2.0, 1.0))
+    0.5
+    """
+    return betaincc(mul(dfn, 0.5), mul(dfd, 0.5), _share(dfn, dfd, x))
+
+
+OPS = (wofz_op, erfi_op, dawsn_op, spence_op)
+__all__ = [
+    "chdtr", "chdtrc", "dawsn", "erfi", "exprel", "fdtr", "fdtrc", "gdtr", "gdtrc", "hyp0f1", "kn",
+    "pdtr", "pdtrc", "spence", "wofz", "yn",
+]  # fmt: skip
