@@ -96,6 +96,7 @@ INSTEAD: dict[str, str] = {
     "scipy.sparse.csr_array": "tg.sparse.array",
     "scipy.sparse.csr_matrix": "tg.sparse.array",
     "scipy.special.comb": "tg.special.comb",
+    "scipy.special.hyp1f1": "its series: np.sum of terms by np.cumprod(a_k / b_k * x / k)",
     "scipy.special.log_softmax": "tg.special.log_softmax",
     "scipy.special.loggamma": "scipy.special.gammaln of positive numbers",
     "scipy.special.logsumexp": "tg.special.logsumexp",
