@@ -64,8 +64,8 @@ def _body(which: int) -> Body:
             if size == math.inf:
                 w = complex(0.0, 0.0)
         else:
-            place = complex(x, y)
-            square = complex((x - y) * (x + y), 2 * x * y)
+            place: Any = complex(x, y)
+            square: Any = complex((x - y) * (x + y), 2 * x * y)
             phase = x / STEP - math.floor(x / STEP)
             whole = y < x and abs(phase - 0.5) <= 0.25
             total = complex(0.0, 0.0)

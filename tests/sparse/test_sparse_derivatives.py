@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -242,6 +243,13 @@ def test_a_pattern_is_shown() -> None:
     found = tg.sparsity(stencil)(X)
     assert (found.dtype, found.method, found.colours) == (bool, "direct", 0)
     assert "12 x 12" in found.plot().get_title()
+    svg = ElementTree.fromstring(found._repr_svg_())
+    squares = svg.findall("{http://www.w3.org/2000/svg}g/{http://www.w3.org/2000/svg}rect")
+    assert len(squares) == found.nnz
+    wide = tg.sparsity(lambda x: np.repeat(x, 3)[:1000])(np.ones(400))
+    shades = wide._repr_svg_().count("fill-opacity")
+    assert 0 < shades < wide.nnz
+    assert "entries" in tg.sparsity(lambda x: x[:0])(np.ones(3))._repr_svg_()
     solved = tg.sparsity(lambda x: np.linalg.solve(np.eye(3) * x[:3], x[3:6]))(X)
     assert solved.colours == 6
     assert solved.dense_at[0].startswith("solve at")

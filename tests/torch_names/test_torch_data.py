@@ -356,3 +356,13 @@ def test_states_of_generators() -> None:
     assert isinstance(g.seed(), int)
     with pytest.raises(TypeError, match="vector of 16 bytes"):
         torch.set_rng_state(torch.ones(2))
+
+
+def test_complex_numbers_are_drawn_like_others() -> None:
+    like = torch.zeros(3000, dtype=torch.complex64)
+    for draw, mean, spread in ((torch.randn_like, 0.0, 1.0), (torch.rand_like, 0.5 + 0.5j, 1 / 6)):
+        found = draw(like).numpy()
+        assert found.dtype == np.complex64
+        assert abs(found.mean() - mean) < 0.1
+        assert abs(found.var() - spread) < 0.1
+    assert torch.randn_like(torch.zeros(2), dtype=torch.complex128).dtype == torch.complex128

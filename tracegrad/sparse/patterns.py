@@ -22,6 +22,7 @@ from ..control.call import call_op
 from ..dtypes import is_differentiable
 from ..ir.graph import Graph, Literal, Node
 from ..ir.loops import Loop
+from .drawn import to_svg
 from .index_sets import NONE, Sets, joined, union
 from .rules import (
     BY_ZEROS,
@@ -301,10 +302,17 @@ class Sparsity(sp.csr_array):
             ax = pyplot.figure().add_subplot()
         m, n = self.shape
         ax.spy(self, **{"markersize": max(0.5, min(8.0, 200 / max(m, n, 1))), **options})
+        ax.set_title(self._words())
+        return ax
+
+    def _words(self) -> str:
+        m, n = self.shape
         share = self.nnz / max(m * n, 1)
         how = f"{self.method}, {self.colours} colours" if self.colours else self.method
-        ax.set_title(f"{m:,} x {n:,}, {self.nnz:,} entries ({share:.2%}), {how}")
-        return ax
+        return f"{m:,} x {n:,}, {self.nnz:,} entries ({share:.2%})" + (f", {how}" if how else "")
+
+    def _repr_svg_(self) -> str:
+        return to_svg(self, self._words())
 
 
 __all__ = ["TRANSPARENT", "Sparsity", "Walk", "pattern"]

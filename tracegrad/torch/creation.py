@@ -312,7 +312,29 @@ zeros, ones, empty, eye, arange, linspace = map(
 zeros_like, ones_like, empty_like, full_like = map(
     _to_out, ("zeros_like", "ones_like", "empty_like", "full_like")
 )
-rand_like, randn_like = map(_to_out, ("rand_like", "randn_like"))
+
+
+def _drawn_like(name: str, kind: str) -> Any:
+    """A function that draws as many numbers as another Tensor has, in its dtype."""
+    real = _to_out(name)
+
+    def made(input: Any, *, dtype: Any = None, out: Any = None, **kwargs: Any) -> Any:
+        wanted = np.dtype(input.dtype if dtype is None else dtype)
+        if wanted.kind != "c":
+            return real(input, dtype=dtype, out=out, **kwargs)
+        options = {"device": input.device, **kwargs}
+        options = {k: options.get(k) for k in ("device", "generator")} | {
+            "requires_grad": bool(options.get("requires_grad"))
+        }
+        found = _random(kind, tuple(input.shape), wanted, **options)
+        return found if out is None else written(name, out, found)
+
+    made.__name__ = made.__qualname__ = name
+    made.__doc__ = f"{real.__doc__} Complex numbers are drawn as by `{kind}`."
+    return made
+
+
+rand_like, randn_like = _drawn_like("rand_like", "rand"), _drawn_like("randn_like", "randn")
 
 
 def randint_like(

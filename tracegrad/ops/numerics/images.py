@@ -321,8 +321,8 @@ def gaussian_filter(
     >>> import numpy as np
     >>> import tracegrad as tg
     >>> tg.ndimage.gaussian_filter(np.eye(2), 0.5).round(3)
-    array([[0.81, 0.19],
-           [0.19, 0.81]])
+    array([[0.809, 0.191],
+           [0.191, 0.809]])
     """
     x, dtype = _image("gaussian_filter", input, output)
     ndim = ndim_of(x)
