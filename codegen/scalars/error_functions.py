@@ -44,11 +44,11 @@ def _body(which: int) -> Body:
             )
         if which == ERF and a * a + b * b < SMALL * SMALL:
             term = z * (2 / ROOT_PI)
-            total = term
+            series = term
             for n in range(1, 32):
                 term = term * (-(z * z)) / n
-                total += term / (2 * n + 1)
-            return total
+                series += term / (2 * n + 1)
+            return series
         # w is asked for at x + iy: iz or, for z in the left half, -iz.
         turned = which != W and a < 0
         x = a if which == W else (b if turned else -b)
