@@ -125,6 +125,11 @@ def test_unique() -> None:
     assert of_rows[1, 0, 0, 0] == 2.0
     names = tg.grad(lambda x: np.sum(np.unique_counts(x).values ** 2))(x)
     np.testing.assert_allclose(names, [6.0, 2.0, 0.0, 4.0])
+    many = np.array([5.0, -1.0, 5.0, 0.5, 7.0, -1.0, 3.0])
+    for data in (many, many.astype(int), np.array([np.nan, 1.0, np.nan])):
+        np.testing.assert_array_equal(
+            np.unique_values(tg.tensor(data)).numpy(), np.unique_values(data)
+        )
     with pytest.raises(ConcretizationError, match=r"np\.unique.*np\.sort"):
         tg.jit(np.unique)(x)
 

@@ -404,6 +404,9 @@ EXAMPLES |= {
 }
 NUMPY |= {
     "np.clip": of(square, 0.3, 0.6),
+    "np.apply_along_axis": of(lambda: np.sum, 1, square),
+    "np.apply_over_axes": of(lambda: np.sum, square, 0),
+    "np.choose": of(lambda: np.array([0, 1]), lambda: [np.ones(2), np.zeros(2)]),
     "np.argpartition": of(lambda: np.ones(3), 1),
     "np.bincount": of(lambda: np.array([0, 1])),
     "np.dsplit": of(lambda: np.ones((1, 1, 2)), 2),

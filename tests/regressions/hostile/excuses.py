@@ -168,6 +168,14 @@ EXCUSES: dict[str, list[Excuse]] = {
             "np.compress|np.dot|np.linalg.multi_dot|np.take",
         ),
     ],
+    "NumPy asks nobody but the array: a Tensor as the axis of a plain one is its own affair": [
+        Excuse(
+            "nameless",
+            "argument 1 = an empty array|argument 1 = an array of another shape|argument 1 = half "
+            "precision|argument 1 = integers|argument 1 = complex numbers",
+            "np.apply_along_axis",
+        ),
+    ],
     "a state of the right kind that no schedule has": [
         Excuse(
             "nameless",

@@ -13,14 +13,14 @@ import numpy as np
 from ... import ops
 from ...checks import describe, flag
 from ...checks.kinds import INT
-from ...errors import ConcretizationError, ShapeError
+from ...errors import ConcretizationError, DTypeError, ShapeError
 from ...ir.dispatch import STATE
 from ...ir.lines import user_line
 from ...ops.define import ndim_of, shape_of
 from ...ops.places.keys import concrete
 from ...types import broadcast_shapes, normalize_axis
 from ..operators import array_of, operand
-from .lookup import result_type, store_exactly, unsupported
+from .lookup import plain, result_type, store_exactly, tracked, unsupported
 
 MOST_SLICES = 16
 """So many slices are traced one by one."""
@@ -51,8 +51,12 @@ def from_lines(found: Any, others: tuple[Any, ...], place: int) -> Any:
 def check_lines(func1d: Any, axis: Any) -> None:
     if not callable(func1d):
         raise TypeError(f"func1d is {describe(func1d)}; it must be a function of a vector")
-    if not INT.accepts(axis):
-        raise TypeError(f"axis is {describe(axis)}; it must be an integer")
+    _whole("axis", axis)
+
+
+def _whole(word: str, number: Any) -> None:
+    if not INT.accepts(number):
+        raise TypeError(f"{word} is {describe(number)}; it must be an integer")
 
 
 def apply_along_axis(
@@ -75,17 +79,23 @@ def apply_along_axis(
 def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
     x = array_of(a)
     for axis in axes if isinstance(axes, (tuple, list, np.ndarray)) else (axes,):
+        _whole("an axis", axis)
         place = normalize_axis(int(axis), ndim_of(x))
-        found = array_of(func(x, place))
+        made = func(x, place)
+        if isinstance(made, (tuple, list)):
+            raise TypeError(f"func gave {describe(made)}; it must give an array")
+        found = array_of(made)
+        if ndim_of(found) not in (ndim_of(x), ndim_of(x) - 1):
+            raise ShapeError("the function must keep all axes, or drop one")
         x = found if ndim_of(found) == ndim_of(x) else ops.expand_dims(found, place)
-        if ndim_of(x) != ndim_of(found) and ndim_of(found) != ndim_of(x) - 1:
-            raise ShapeError("np.apply_over_axes: the function must keep all axes, or drop one")
     return x
 
 
 def choose(a: Any, choices: Sequence[Any], out: Any = None, mode: str = "raise") -> Any:
     if mode not in ("raise", "wrap", "clip"):
         raise ValueError(f'mode is {describe(mode)}; it must be "raise", "wrap" or "clip"')
+    if isinstance(choices, (set, frozenset, dict)):
+        raise TypeError(f"choices is {describe(choices)}; it must be a sequence of arrays")
     index = array_of(a)
     if result_type(index).kind not in "biu":
         raise TypeError(f"a is {describe(a)}; it must be of integers")
@@ -112,6 +122,8 @@ def choose(a: Any, choices: Sequence[Any], out: Any = None, mode: str = "raise")
 
 def resize(a: Any, new_shape: Any) -> Any:
     flat = ops.reshape(array_of(a), -1)
+    if isinstance(new_shape, (bool, np.bool_)):
+        raise TypeError(f"new_shape is {describe(new_shape)}; it must be sizes")
     shape = tuple(map(operator.index, np.atleast_1d(np.asarray(new_shape, object))))
     if any(n < 0 for n in shape):
         raise ShapeError(f"new_shape is {shape}; its sizes must not be negative")
@@ -124,6 +136,7 @@ def resize(a: Any, new_shape: Any) -> Any:
 def lexsort(keys: Any, axis: int = -1) -> Any:
     """The order by the last key, equal ones by the key before, and so on: what sorting keeps in
     order is sorted by one key after the other."""
+    _whole("axis", axis)
     rows = [array_of(k) for k in (keys if isinstance(keys, (tuple, list)) else array_of(keys))]
     if not rows:
         raise TypeError("keys is empty; there must be one key at least")
@@ -138,8 +151,12 @@ def geomspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Any:
     first, last = (array_of(operand(v)) for v in (start, stop))
+    _whole("axis", axis)
     if "c" in (result_type(first).kind, result_type(last).kind):
         raise unsupported("np.geomspace", " with complex ends")
+    for word, end in (("start", first), ("stop", last)):
+        if not tracked(end) and not np.all(plain(end)):
+            raise ValueError(f"{word} is {describe(end)}; a geometric sequence has no zero")
     share = ops.linspace(0.0, 1.0, num, endpoint=flag("endpoint", endpoint))
     ndim = max(ndim_of(first), ndim_of(last))
     share = ops.reshape(share, (-1, *(1,) * ndim))
@@ -154,6 +171,11 @@ def geomspace(
 
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi) -> Any:
     x = array_of(p)
+    if result_type(x).kind == "c":
+        raise DTypeError("p is complex; unwrap its np.angle")
+    for word, number in (("discont", discont), ("period", period)):
+        if number is not None and ndim_of(array_of(operand(number))):
+            raise ShapeError(f"{word} is {describe(number)}; it must be one number")
     x = x if result_type(x).kind == "f" else ops.convert(x, np.float64)
     place = normalize_axis(axis, ndim_of(x))
     half = operand(period) / 2

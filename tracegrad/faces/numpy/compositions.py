@@ -182,7 +182,11 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
 
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     a, v = array_of(a), array_of(v)
-    if ndim_of(a) == ndim_of(v) == 1 and shape_of(v)[0] > shape_of(a)[0]:
+    if ndim_of(a) != 1 or ndim_of(v) != 1:
+        raise ShapeError(
+            f"correlate takes vectors, not arrays of shapes {shape_of(a)} and {shape_of(v)}"
+        )
+    if shape_of(v)[0] > shape_of(a)[0]:
         # The longer one is held, the other moved: the same products, backwards.
         return ops.conj(correlate(v, a, mode))[::-1]
     return convolve(a, ops.conj(v)[::-1], mode)

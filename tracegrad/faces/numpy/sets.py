@@ -45,7 +45,14 @@ def unique(
 
 
 def unique_values(x: Any, /) -> Any:
-    return unique(x, equal_nan=False)
+    """In the order in which NumPy gives them, which is not always an ascending one."""
+    values = array_of(x)
+    known = concrete(values, "np.unique_values", ADVICE)
+    ascending, index = np.unique(known, return_index=True, equal_nan=False)
+    given = np.unique_values(known)
+    if not np.isnan(given).any():
+        index = index[np.searchsorted(ascending, given)]
+    return ops.take(ops.reshape(values, -1), index, 0)
 
 
 def unique_counts(x: Any, /) -> Any:
