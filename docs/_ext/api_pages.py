@@ -108,6 +108,7 @@ OF_NAMESPACES = (
     Group("fft", "fft", "scipy.fft's names.", "tracegrad.fft"),
     Group("special", "special", "scipy.special's names.", "tracegrad.special"),
     Group("stats", "stats", "scipy.stats' distributions.", "tracegrad.stats"),
+    Group("ndimage", "ndimage", "scipy.ndimage's names.", "tracegrad.ndimage"),
     Group("signal", "signal", "scipy.signal's names.", "tracegrad.signal"),
     Group("integrate", "integrate", "scipy.integrate's names.", "tracegrad.integrate"),
     Group("interpolate", "interpolate", "scipy.interpolate's.", "tracegrad.interpolate"),

@@ -32,6 +32,7 @@ NAMESPACES = (
     "tracegrad.optim.lr_scheduler",
     "tracegrad.pytensor",
     "tracegrad.scipy",
+    "tracegrad.ndimage",
     "tracegrad.signal",
     "tracegrad.sparse",
     "tracegrad.special",
