@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
 from importlib import import_module
 from importlib.util import find_spec
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..devices import driver
-from . import SIZES, WORKLOADS, Workload, machine, operations, programs
+from . import SIZES, WORKLOADS, Workload, machine, operations, programs, sparse
 from .contestant import CONTESTANTS, OURS, PEERS
 from .measure import usable_cores
 from .program_texts import texts
@@ -40,6 +41,7 @@ examples:
   python -m tracegrad bench --device cuda --peers --size large
   python -m tracegrad bench --memory --workload lennard_jones
   python -m tracegrad bench --operations --peers              single eager operations beside torch's
+  python -m tracegrad bench --sparse                          sparse Jacobians beside loops by hand
   python -m tracegrad bench --programs --peers                plain Python beside Numba's and JAX's
 
 The exit code is 1 when a result of eager or jit is wrong or missing, 2 for wrong usage, else 0.
@@ -139,6 +141,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], ve
         ),
     )
     parser.add_argument(
+        "--sparse",
+        action="store_true",
+        help=(
+            "time the values of sparse Jacobians and Hessians instead, beside loops written by "
+            "hand, and CasADi and asdex where they are installed"
+        ),
+    )
+    parser.add_argument(
         "--json", type=Path, metavar="PATH", help="write everything that was measured"
     )
     parser.add_argument(
@@ -146,7 +156,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], ve
         type=Path,
         metavar="PATH",
         help="write the tables as Markdown; in a file with lines '<!-- begin 1 thread -->' and "
-        "'<!-- end 1 thread -->' (or '2 threads', 'memory', 'operations', 'programs'), "
+        "'<!-- end 1 thread -->' (or '2 threads', 'memory', 'operations', 'programs', 'sparse'), "
         "what is between them is replaced",
     )
     parser.add_argument(
@@ -227,7 +237,7 @@ def main(options: argparse.Namespace) -> int:
     wanted = PEERS if options.peers or options.peer_python else ()
     peers = tuple(name for name in wanted if options.device in CONTESTANTS[name].devices)
     settings = Settings(
-        threads=1 if options.operations or options.programs else options.threads or usable_cores(),
+        threads=1 if special(options) else options.threads or usable_cores(),
         device=options.device,
         repeat=options.repeat,
         separate=options.memory,
@@ -240,8 +250,7 @@ def main(options: argparse.Namespace) -> int:
         "settings": {**asdict(settings), "size": options.size},
     }
     del head["settings"]["peer_python"]  # a path of this machine
-    if options.operations or options.programs:
-        time = time_programs if options.programs else time_operations
+    if (time := special(options)) is not None:
         return tell(time(head, python if peers else None, options), options)
     outcomes, start_up = with_progress(cases, (*OURS, *peers), settings, options.startup)
     findings = Findings(head, outcomes, peers, start_up)
@@ -291,8 +300,29 @@ def time_programs(head: dict[str, Any], python: str | None, options: argparse.Na
         )
 
 
+def time_sparse(head: dict[str, Any], python: str | None, options: argparse.Namespace) -> Section:
+    """`--sparse`."""
+    with progress_bar() as bar:
+        task = bar.add_task("preparing", total=sparse.problems(options.size))
+        return sparse.measure(
+            head,
+            options.size,
+            options.repeat,
+            lambda name: bar.update(task, advance=1, description=f"{name} done"),
+        )
+
+
+def special(options: argparse.Namespace) -> Callable[..., Section] | None:
+    """What measures other things than workloads, where that is asked for."""
+    if options.sparse:
+        return time_sparse
+    if options.programs:
+        return time_programs
+    return time_operations if options.operations else None
+
+
 def tell(findings: Section, options: argparse.Namespace) -> int:
-    """Print and write what `--operations` or `--programs` found; the exit code."""
+    """Print and write what `--operations`, `--programs` or `--sparse` found; the exit code."""
     out = console()
     for title, rows in findings.tables():
         out.print(tables.rich_table(title, *rows))

@@ -1,43 +1,31 @@
-"""Values of sparse Jacobians and Hessians beside loops written by hand, and beside CasADi and asdex
-where these are installed.
+"""`bench --sparse`: values of sparse Jacobians and Hessians beside loops written by hand, and
+beside CasADi and asdex where these are installed.
 
-`python -m tracegrad.bench.sparse` prints a table in Markdown, of one thread and one process: for
-each problem what finding the pattern and compiling took, and the median time of the values alone.
-The loops written by hand know the pattern, the order of the entries within a row, and that most of
-them are constants.
+For each problem what finding the pattern and compiling took, and the median time of the values
+alone, in one thread and one process. The loops written by hand know the pattern, the order of the
+entries within a row, and which of them are constants.
 """
 
 from __future__ import annotations
 
-import argparse
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numba
 import numpy as np
 
 from ..sparse.derivatives import hessian_of_lagrangian, sparse_jacobian
+from .report.sparse import BY_HAND, OWN, SparseRow, SparseTimes
 
 ALPHA = 0.01
 GRIDS = (32, 100, 224)
 LENGTHS = (1_000, 10_000, 100_000)
 MOST_OF_PEERS = {"CasADi": 20_000, "asdex": 10_000}
 """Up to which size others are timed: beyond, they take minutes."""
-
-
-class Row(NamedTuple):
-    """One line of the table, times in ms and s."""
-
-    problem: str
-    size: int
-    entries: int
-    who: str
-    setup: float
-    values: float
 
 
 def brusselator(grid: int, np: Any = np) -> Callable[[Any], Any]:
@@ -104,17 +92,17 @@ def chained_by_hand(x: Any, lam: Any, sigma: Any, d: Any, e: Any) -> None:  # pr
 
 
 def median(run: Callable[[], Any], repeat: int) -> float:
-    """The median time of a call in ms, after one that is not counted."""
+    """The median time of a call in s, after one that is not counted."""
     run()
     times = []
     for _ in range(repeat):
         start = perf_counter()
         run()
         times.append(perf_counter() - start)
-    return statistics.median(times) * 1e3
+    return statistics.median(times)
 
 
-def brusselator_rows(grid: int, repeat: int) -> Iterator[Row]:
+def brusselator_rows(grid: int, repeat: int) -> Iterator[SparseRow]:
     """All contestants on one grid."""
     y = np.random.default_rng(0).normal(size=2 * grid * grid)
     start = perf_counter()
@@ -126,9 +114,9 @@ def brusselator_rows(grid: int, repeat: int) -> Iterator[Row]:
     brusselator_by_hand(y, grid, by_hand := np.empty(6 * y.size))
     np.testing.assert_allclose(np.sort(by_hand), np.sort(out))
     hand = median(lambda: brusselator_by_hand(y, grid, by_hand), repeat)
-    yield Row(name, y.size, entries, "by hand", 0.0, hand)
+    yield SparseRow(name, y.size, entries, BY_HAND, 0.0, hand)
     own = median(lambda: jacobian.values(y, out=out), repeat)
-    yield Row(name, y.size, entries, "tracegrad", setup, own)
+    yield SparseRow(name, y.size, entries, OWN, setup, own)
     if find_spec("asdex") and y.size <= MOST_OF_PEERS["asdex"]:
         jax, asdex = import_module("jax"), import_module("asdex")
         jax.config.update("jax_enable_x64", True)
@@ -137,10 +125,10 @@ def brusselator_rows(grid: int, repeat: int) -> Iterator[Row]:
         theirs(y).data.block_until_ready()
         setup = perf_counter() - start
         found = median(lambda: theirs(y).data.block_until_ready(), repeat)
-        yield Row(name, y.size, entries, "asdex", setup, found)
+        yield SparseRow(name, y.size, entries, "asdex", setup, found)
 
 
-def chained_rows(n: int, repeat: int) -> Iterator[Row]:
+def chained_rows(n: int, repeat: int) -> Iterator[SparseRow]:
     """All contestants on one length."""
     rng = np.random.default_rng(0)
     x, lam, sigma = rng.normal(size=n), rng.normal(size=n - 2), 0.7
@@ -155,9 +143,9 @@ def chained_rows(n: int, repeat: int) -> Iterator[Row]:
     np.testing.assert_allclose(found.diagonal(), d, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(found.diagonal(-1), e, rtol=1e-9, atol=1e-9)
     hand = median(lambda: chained_by_hand(x, lam, sigma, d, e), repeat)
-    yield Row(name, n, len(out), "by hand", 0.0, hand)
+    yield SparseRow(name, n, len(out), BY_HAND, 0.0, hand)
     own = median(lambda: hessian.values(x, lam, sigma, out=out), repeat)
-    yield Row(name, n, len(out), "tracegrad", setup, own)
+    yield SparseRow(name, n, len(out), OWN, setup, own)
     if find_spec("casadi") and n <= MOST_OF_PEERS["CasADi"]:
         casadi = import_module("casadi")
         start = perf_counter()
@@ -175,39 +163,83 @@ def chained_rows(n: int, repeat: int) -> Iterator[Row]:
         call.set_res(0, kept[0].data)
         run()
         setup = perf_counter() - start
-        yield Row(name, n, len(out), "CasADi (MX)", setup, median(run, repeat))
+        yield SparseRow(name, n, len(out), "CasADi (MX)", setup, median(run, repeat))
 
 
-def table(rows: Sequence[Row]) -> str:
-    """The rows in Markdown, with the ratio to the loop written by hand."""
-    lines = [
-        "| problem | n | entries | who | set-up, s | values, ms | times by hand |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    hand = {(r.problem, r.size): r.values for r in rows if r.who == "by hand"}
-    for r in rows:
-        ratio = r.values / hand[r.problem, r.size]
-        lines.append(
-            f"| {r.problem} | {r.size:,} | {r.entries:,} | {r.who} | "
-            f"{r.setup:.2f} | {r.values:.4g} | {ratio:.2f} |"
-        )
-    return "\n".join(lines)
+OBSERVATIONS = 100_000
+CAMERAS, POINTS = 50, 20_000
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--repeat", type=int, default=41, help="timed calls of each row")
-    parser.add_argument("--small", action="store_true", help="the smallest sizes only")
-    options = parser.parse_args(arguments)
-    count = 1 if options.small else None
-    rows: list[Row] = []
+def seen_by(camera: Any, point: Any) -> Callable[[Any], Any]:
+    """Residuals of points seen by cameras (six numbers each), two for each observation, with a
+    rotation of small angles and one term of distortion."""
+
+    def residuals(x: Any) -> Any:
+        c = x[: 6 * CAMERAS].reshape(CAMERAS, 6)[camera]
+        p = x[6 * CAMERAS :].reshape(-1, 3)[point]
+        u = p[:, 0] - c[:, 2] * p[:, 1] + c[:, 1] * p[:, 2] + c[:, 3]
+        v = p[:, 1] + c[:, 2] * p[:, 0] - c[:, 0] * p[:, 2] + c[:, 4]
+        w = 1 + c[:, 5] * (u * u + v * v)
+        return np.stack([u * w, v * w], -1)
+
+    return residuals
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def seen_by_hand(
+    x: Any, camera: Any, point: Any, cameras: Any, out: Any
+) -> None:  # pragma: no cover
+    k = 0
+    for i in range(len(camera)):
+        c, p = 6 * camera[i], 6 * cameras + 3 * point[i]
+        a, b, g, f = x[c], x[c + 1], x[c + 2], x[c + 5]
+        px, py, pz = x[p], x[p + 1], x[p + 2]
+        u, v = px - g * py + b * pz + x[c + 3], py + g * px - a * pz + x[c + 4]
+        s = u * u + v * v
+        w, uu, uv, vv = 1 + f * s, 2 * f * u * u, 2 * f * u * v, 2 * f * v * v
+        for d, e, t in ((w + uu, uv, u), (uv, w + vv, v)):
+            out[k], out[k + 1], out[k + 2] = -e * pz, d * pz, e * px - d * py
+            out[k + 3], out[k + 4], out[k + 5] = d, e, t * s
+            out[k + 6], out[k + 7], out[k + 8] = d + g * e, e - g * d, b * d - a * e
+            k += 9
+
+
+def bundle_rows(count: int, repeat: int) -> Iterator[SparseRow]:
+    """The Jacobian of a bundle adjustment."""
+    rng = np.random.default_rng(0)
+    camera, point = rng.integers(0, CAMERAS, count), np.sort(rng.integers(0, POINTS, count))
+    x = rng.normal(size=6 * CAMERAS + 3 * POINTS)
+    start = perf_counter()
+    jacobian = sparse_jacobian(seen_by(camera, point))
+    out = np.empty(len(jacobian.structure(x)))
+    jacobian.values(x, out=out)
+    setup = perf_counter() - start
+    name = "bundle adjustment, J"
+    seen_by_hand(x, camera, point, CAMERAS, by_hand := np.empty(18 * count))
+    np.testing.assert_allclose(by_hand, out, rtol=1e-9, atol=1e-12)
+    hand = median(lambda: seen_by_hand(x, camera, point, CAMERAS, by_hand), repeat)
+    yield SparseRow(name, 2 * count, len(out), BY_HAND, 0.0, hand)
+    own = median(lambda: jacobian.values(x, out=out), repeat)
+    yield SparseRow(name, 2 * count, len(out), OWN, setup, own)
+
+
+def measure(
+    head: dict[str, Any], size: str, repeat: int, progress: Callable[[str], None]
+) -> SparseTimes:
+    """Time all problems; of small ones the smallest size only."""
+    count = 1 if size == "small" else None
+    rows: list[SparseRow] = []
     for grid in GRIDS[:count]:
-        rows.extend(brusselator_rows(grid, options.repeat))
+        rows.extend(brusselator_rows(grid, repeat))
+        progress(f"Brusselator, {grid} x {grid}")
     for n in LENGTHS[:count]:
-        rows.extend(chained_rows(n, options.repeat))
-    print(table(rows))
+        rows.extend(chained_rows(n, repeat))
+        progress(f"Luksan-Vlcek, {n:,}")
+    rows.extend(bundle_rows(OBSERVATIONS if count is None else 1_000, repeat))
+    progress("bundle adjustment")
+    return SparseTimes(head, rows)
 
 
-if __name__ == "__main__":
-    main()
+def problems(size: str) -> int:
+    """How many of them there are."""
+    return 3 if size == "small" else len(GRIDS) + len(LENGTHS) + 1

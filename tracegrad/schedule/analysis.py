@@ -8,6 +8,7 @@ from .._codegen import integers, lowering
 from ..ir.graph import Graph, Node, Var
 from ..sizes import same, same_shape
 from ..types import Int
+from .flat import in_parts, is_record
 
 COSTLY = 20
 """A value this expensive (in additions) is stored when it would be computed in two places."""
@@ -104,7 +105,7 @@ class Analysis:
                     and var.type.ndim > 0
                 ):
                     self.store(var)
-            if sum(self.members.get(var, {}).values()) > HUGE:
+            if sum(self.members.get(var, {}).values()) > HUGE and not in_parts(node):
                 self.store(var)
             if var.type.ndim == 0 and self.cost(var) > REPEATED:
                 self.store(var)
@@ -148,7 +149,7 @@ class Analysis:
         """How many readers take its elements to other places."""
         count = 0
         for r in self.uses.get(var, []):
-            if isinstance(r.op.lowering, MOVES):
+            if isinstance(r.op.lowering, MOVES) and not is_record(r):
                 count += self.moved(r.outputs[0]) if _same_elements(var, r.outputs[0]) else 1
         return count
 

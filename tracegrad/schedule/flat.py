@@ -91,6 +91,11 @@ def is_record(node: Node) -> bool:
     )
 
 
+def in_parts(node: Node) -> bool:
+    """Whether no element of the result is made of all that the operands are made of."""
+    return node.op is reshape_op or is_record(node)
+
+
 def _refined(inner: Shape, outer: Shape, steps: Sequence[Int]) -> tuple[Int, ...] | None:
     """The steps along the axes of an array before it was reshaped, where each axis of the result
     is made of whole ones of its own."""
@@ -143,4 +148,4 @@ def place(part: FlatPart, index: Sequence[Int]) -> Int:
     return number
 
 
-__all__ = ["RECORD", "FlatPart", "is_record", "parts_of", "place"]
+__all__ = ["RECORD", "FlatPart", "in_parts", "is_record", "parts_of", "place"]

@@ -283,7 +283,7 @@ class Writing:
                 parts.append(self.record(record, found))
                 end = record.stop
             parts += self.nothing((self.nnz - end,))
-            out = concatenate(parts, 0)
+            out = concatenate(parts, 0) if len(parts) > 1 else parts[0]
             rest = list(given)
             if fixed:
                 value, place, *rest = rest

@@ -1,0 +1,83 @@
+"""What is told of `bench --sparse`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .files import Section
+from .tables import Rows, milliseconds, seconds
+
+BY_HAND, OWN = "by hand", "tracegrad"
+AIM = 3.0
+"""How many times a loop by hand values may take."""
+SETUP = 3.0
+"""How many seconds the pattern and compiling may take."""
+
+
+class SparseRow(NamedTuple):
+    """Values of one derivative by one contestant, in seconds."""
+
+    problem: str
+    size: int
+    entries: int
+    who: str
+    setup: float
+    values: float
+
+
+@dataclass
+class SparseTimes(Section):
+    """What a run measured. `head` says with which version, machine and settings."""
+
+    head: dict[str, Any]
+    rows: Sequence[SparseRow]
+    remarks: list[str] = field(default_factory=list)
+    name: str = "sparse"
+
+    @property
+    def wrong(self) -> bool:
+        """Values are compared where they are timed, and a difference is an error."""
+        return False
+
+    def by_hand(self, row: SparseRow) -> float:
+        """The seconds of the loop by hand for the same values."""
+        found = [r for r in self.rows if r.who == BY_HAND and r[:2] == row[:2]]
+        return found[0].values
+
+    def tables(self) -> list[tuple[str, Rows]]:
+        """Titles, headings and rows."""
+        headings = ["problem", "n", "entries", "who", "set-up", "values", "times by hand"]
+        rows = [
+            [r.problem, f"{r.size:,}", f"{r.entries:,}", r.who]
+            + [seconds(r.setup) if r.who != BY_HAND else ""]
+            + [milliseconds(r.values), f"{r.values / self.by_hand(r):.2f}"]
+            for r in self.rows
+        ]
+        own = [r for r in self.rows if r.who == OWN]
+        worst = max((r.values / self.by_hand(r) for r in own), default=0.0)
+        slowest = max((r.setup for r in own), default=0.0)
+        aims = [
+            ["values over a loop by hand, at worst", f"{AIM}", f"{worst:.2f}", yes(worst <= AIM)],
+            ["set-up, s, at worst", f"{SETUP}", f"{slowest:.2f}", yes(slowest <= SETUP)],
+        ]
+        return [
+            ("Sparse derivatives, set-up in s, values in ms", (headings, rows)),
+            ("Aims of sparse derivatives", (["aim", "wanted", "measured", "met"], aims)),
+        ]
+
+    def write_json(self, path: Path) -> None:
+        """Everything, times in seconds."""
+        everything = {**self.head, "sparse": [r._asdict() for r in self.rows]}
+        path.write_text(json.dumps(everything, indent=2) + "\n", encoding="utf-8")
+
+
+def yes(met: bool) -> str:
+    """Whether an aim is met."""
+    return "yes" if met else "no"
+
+
+__all__ = ["BY_HAND", "OWN", "SparseRow", "SparseTimes"]
