@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..devices import driver
-from . import SIZES, WORKLOADS, Workload, machine, operations, programs, sparse
+from . import SIZES, WORKLOADS, Workload, machine, operations, programs
 from .contestant import CONTESTANTS, OURS, PEERS
 from .measure import usable_cores
 from .program_texts import texts
@@ -302,14 +302,16 @@ def time_programs(head: dict[str, Any], python: str | None, options: argparse.Na
 
 def time_sparse(head: dict[str, Any], python: str | None, options: argparse.Namespace) -> Section:
     """`--sparse`."""
+    sparse = import_module(".sparse", __package__)  # loads Numba
     with progress_bar() as bar:
         task = bar.add_task("preparing", total=sparse.problems(options.size))
-        return sparse.measure(
+        found: Section = sparse.measure(
             head,
             options.size,
             options.repeat,
             lambda name: bar.update(task, advance=1, description=f"{name} done"),
         )
+        return found
 
 
 def special(options: argparse.Namespace) -> Callable[..., Section] | None:
