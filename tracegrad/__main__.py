@@ -206,6 +206,17 @@ def kept() -> Rows:
     return [*rows, ("writable", "yes")]
 
 
+def engines() -> Rows:
+    """What sums over shards can be computed by."""
+    found = [("serial, threads, processes", "always there")]
+    for name, package in (("joblib", "joblib"), ("dask", "distributed"), ("mpi", "mpi4py")):
+        version = installed(package)
+        lacking = f"not installed: pip install 'tracegrad[{name}]'"
+        found.append((name, f"{package} {version}" if version else lacking))
+    by_value = installed("cloudpickle") or "not installed: functions travel by name only"
+    return [*found, ("cloudpickle", by_value)]
+
+
 def size(count: int) -> str:
     """Bytes for people."""
     return f"{count / 1e6:.1f} MB" if count >= 1e5 else f"{count / 1e3:.1f} kB"
@@ -218,6 +229,7 @@ SECTIONS: tuple[tuple[str, Callable[[], Rows]], ...] = (
     ("Linear algebra", linear_algebra),
     ("CUDA", cuda),
     ("Cache", kept),
+    ("Engines of tg.scale", engines),
 )
 
 

@@ -4,16 +4,22 @@ have (docs/scaling.md)."""
 from .. import checks
 from .choosing import close
 from .errors import EvaluationTimeoutError, ShardError, WorkerLostError
+from .mapping import map_over
+from .reports import Evaluation, Evaluations, report
 from .sources import read
 from .sums import Total, sum_over
 
 __all__ = [
+    "Evaluation",
     "EvaluationTimeoutError",
+    "Evaluations",
     "ShardError",
     "Total",
     "WorkerLostError",
     "close",
+    "map_over",
     "read",
+    "report",
     "sum_over",
 ]
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import atexit
 from typing import Any
 
-from .._codegen import locks
+from .._codegen import loading, locks
 from ..checks import describe
 from ..ir.lines import user_line
 from ..runtime.threads import usable
+from .engines.cluster import DaskWorkers
 from .engines.local import Serial, Threads
 from .engines.processes import Processes
+from .engines.ranks import MpiRanks
 
 BACKENDS = ("serial", "threads", "processes", "joblib", "dask", "mpi")
 _MADE: dict[Any, Any] = {}
@@ -39,6 +41,10 @@ def engine_for(who: str, backend: Any, client: Any, workers: Any) -> Any:
         )
     count = workers or usable()
     with _LOCK:
+        if backend == "dask" and client is None:
+            client = _dask_client(who)
+        if backend == "mpi" and client is None:
+            client = _library(who, "mpi4py.MPI", "mpi").COMM_WORLD
         key = backend, id(client) if client is not None else count
         found = _MADE.get(key)
         if found is None:
@@ -46,9 +52,35 @@ def engine_for(who: str, backend: Any, client: Any, workers: Any) -> Any:
         return found
 
 
+def _library(who: str, name: str, extra: str) -> Any:
+    try:
+        return loading.imported(name)
+    except ImportError as error:
+        raise ModuleNotFoundError(
+            f"{user_line()}: {who}: backend={extra!r} needs {name.partition('.')[0]}, which is not "
+            f"there: pip install 'tracegrad[{extra}]'",
+            name=error.name,
+        ) from error
+
+
+def _dask_client(who: str) -> Any:
+    distributed = _library(who, "distributed", "dask")
+    try:
+        return distributed.get_client()
+    except ValueError as error:
+        raise ValueError(
+            f"{user_line()}: {who}: there is no Dask client; make one, Client(cluster), and give "
+            "it as client="
+        ) from error
+
+
 def _made(backend: str, client: Any, count: int) -> Any:
     if backend == "serial":
         return Serial()
+    if backend == "dask":
+        return DaskWorkers(client)
+    if backend == "mpi":
+        return MpiRanks(client)
     return Threads(count) if backend == "threads" else Processes(count, backend)
 
 

@@ -27,7 +27,7 @@ from ..types import ArrayType
 from .errors import ShardError, WorkerLostError
 from .functions import Form, PerShard, spec_of
 from .pairwise import Pairwise
-from .reports import Evaluation
+from .reports import LOG, Evaluation
 from .sources import Opener
 from .worker import (
     Answer,
@@ -86,16 +86,13 @@ class ShardedFunction:
         room: int,
         limit: float | None,
         who: str,
-        watch: Callable[[Any], None] | None = None,
     ) -> None:
         self.function, self.engine, self.limit, self.who = function, engine, limit, who
         self.count = len(openers)
         self.openers, self.room = openers, room
-        self.watch = watch
         self.lock = locks.lock()
         self.types: list[tuple[bytes, Any]] | None = None
         self.kinds: dict[Any, FormTypes] = {}
-        self.log: list[Evaluation] = []
         self.steps: dict[Any, Any] = {}
         self.local = Knowledge(Setup((), function, (), "", 0))
         """The function here: traced for the types of results, and never run."""
@@ -112,6 +109,9 @@ class ShardedFunction:
             self.engine.end(self.id)
         else:
             self.placed = self.engine.begin(self.name, self.openers, self.room)
+            hold = getattr(self.engine, "hold", None)
+            if hold is not None:
+                self.placed, self.data = hold(self.placed)
         self.id = uuid.uuid4().hex
         self.known = set()
         function, placed = self.function, self.placed
@@ -275,7 +275,7 @@ class ShardedFunction:
 
     def _primes(self, key: Any) -> bytes:
         signatures, _ = self._signatures(key)
-        return pickle.dumps(signatures[:MOST_PRIMES]) if len(signatures) > 1 else b""
+        return pickle.dumps(signatures[:MOST_PRIMES])
 
     def _run(
         self,
@@ -300,6 +300,7 @@ class ShardedFunction:
                         kinds,
                         primes,
                         None if k in self.known else self.setup,
+                        None if self.data is None else self.data[first:last],
                     )
                 )
             answers = list(self.engine.run(tasks, self.limit))
@@ -334,10 +335,7 @@ class ShardedFunction:
             bytes_of(shared),
             sum(bytes_of(b.leaves) for a in found for b in a.blocks),
         )
-        self.log.append(seen)
-        del self.log[:-MOST_LOGGED]
-        if self.watch is not None:
-            self.watch(seen)
+        LOG.append(seen)
         return found
 
     def _error(self, found: Failed) -> Exception:
@@ -362,7 +360,6 @@ class ShardedFunction:
 
 MOST_PRIMES = 64
 """Of so many different sizes of shards workers are told before they begin."""
-MOST_LOGGED = 256
 
 
 def ranges(count: int, workers: int) -> list[tuple[int, int]]:

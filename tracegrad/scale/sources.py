@@ -149,6 +149,19 @@ def _library(name: str, path: Path, extra: str) -> Any:
         ) from error
 
 
+def column_of_frame(name: Any, values: Any) -> np.ndarray[Any, Any]:
+    """A column of a pandas DataFrame as an array."""
+    found = values.to_numpy()
+    if found.dtype.kind == "O" and hasattr(values, "isna") and bool(values.isna().any()):
+        raise ValueError(
+            f"column {name!r} ({values.dtype}) lacks values, and no number stands for a missing "
+            "one there: fill them before, or leave the column out"
+        )
+    if found.dtype.kind not in "biuf":
+        raise ValueError(f"column {name!r} holds {values.dtype}, not numbers: leave it out")
+    return np.ascontiguousarray(found)
+
+
 def openers_of(shards: Sequence[Any]) -> list[Opener]:
     """How each of these is opened."""
     return [_opener(x, k) for k, x in enumerate(shards)]
@@ -183,4 +196,4 @@ def as_arrays(shard: Any) -> Any:
     return unflatten(spec, [np.asarray(getattr(x, "_data", x)) for x in leaves])
 
 
-__all__ = ["Opener", "as_arrays", "openers_of", "read"]
+__all__ = ["Opener", "as_arrays", "column_of_frame", "openers_of", "read"]

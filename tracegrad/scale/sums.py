@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from ..checks import describe
@@ -13,10 +13,11 @@ from ..tensor import Tensor
 from ..transforms.tracing import leaf_type, plain
 from ..tree import flatten, unflatten
 from .choosing import engine_for
+from .collections import openers
 from .functions import PerShard, structure_of
 from .session import ShardedFunction, default_room
-from .sources import openers_of
 from .step import refuse_devices, step_of
+from .streams import StreamedFunction, is_stream
 
 REDUCTIONS = ("sum", "mean", "logsumexp", "stack", "concatenate")
 
@@ -96,7 +97,10 @@ def sum_over(
                 number, an array, or a tree of arrays, of the same shapes for every shard (with
                 reduce="concatenate" they may differ along axis 0)
     shards      a list; each is an array, a tree of arrays, a path (`tg.scale.read` says of what
-                files), or a function without arguments that opens one of these on the worker
+                files), or a function without arguments that opens one of these on the worker.
+                Or a Dask array, or a tuple or dict of some, or an xarray object with chunks: their
+                blocks of rows; delayed objects of Dask. Or an iterator of chunks, or a function
+                that begins one: two chunks are in memory at a time
     reduce      "sum"; "mean" over the shards; "logsumexp"; "stack" along a new axis 0, in the
                 order of the shards; "concatenate" along axis 0; or a function of the stacked tree
     backend     "serial" (the default), "threads", "processes", "joblib", "dask", "mpi"
@@ -141,17 +145,17 @@ def sum_over(
         )
     check_amount("sum_over", "keep", keep)
     check_amount("sum_over", "limit", limit)
-    if isinstance(shards, (str, bytes)) or not isinstance(shards, Sequence):
-        raise TypeError(
-            f"{user_line()}: sum_over: shards is {describe(shards)}; it must be a list of shards"
-        )
-    if not shards:
-        raise ValueError(f"{user_line()}: sum_over: there are no shards; a sum needs at least one")
+    if is_stream(shards):
+        if reduce != "sum" or backend not in (None, "serial"):
+            raise ValueError(
+                f"{user_line()}: sum_over: a stream of chunks is added up by the driver: "
+                "reduce='sum', backend='serial'; give a list of shards for the others"
+            )
+        return Total(StreamedFunction(per_shard, shards, limit, "sum_over"), reduce)
+    found = openers("sum_over", shards)
     engine = engine_for("sum_over", backend, client, workers)
     room = default_room(engine.workers()) if keep is None else int(keep)
-    return Total(
-        ShardedFunction(per_shard, openers_of(shards), engine, room, limit, "sum_over"), reduce
-    )
+    return Total(ShardedFunction(per_shard, found, engine, room, limit, "sum_over"), reduce)
 
 
 def check_amount(who: str, name: str, x: Any) -> None:

@@ -26,9 +26,11 @@ from .. import __version__
 from .._codegen import loading, locks
 from ..bridges.standing import compiled
 from ..compiled.jitted import Jitted
+from ..runtime.execute import executable_for
 from ..tensor import Tensor, raw
 from ..tree import flatten, unflatten
 from .functions import Form, PerShard, made, structure_of
+from .once import alone_on_host
 from .pairwise import Pairwise, PartialSum
 from .sources import Opener
 from .transport import received, sent
@@ -159,18 +161,24 @@ class Knowledge:
             return self.functions[form]
 
     def prime(self, form: Form, kinds: tuple[str, ...], primes: bytes) -> None:
-        """Trace for all sizes of shards in the order of the driver's list. Which sizes a compiled
-        function is made for depends on what it was called with first, and the last bits of a sum
-        may depend on that; so all workers see the same sizes in the same order."""
+        """Trace and compile for all sizes of shards in the order of the driver's list. Which sizes
+        a compiled function is made for depends on what it was called with first, and the last bits
+        of a sum may depend on that; so all workers see the same sizes in the same order. The first
+        worker of a machine compiles, the others find its kernels."""
         with self.lock:
             if not primes or (form, primes) in self.primed:
                 return
             self.primed.add((form, primes))
         function = self.compiled(form)
-        for shared, own, structure, shard in pickle.loads(primes):
-            tree = unflatten(flatten(pickle.loads(structure))[1], [example(t) for t in shard])
-            given = as_given([example(t) for t in shared], kinds)
-            function._entry((given, tuple([example(t) for t in own]), tree), {})
+        with alone_on_host():
+            for shared, own, structure, shard in pickle.loads(primes):
+                tree = unflatten(flatten(pickle.loads(structure))[1], [example(t) for t in shard])
+                given = as_given([example(t) for t in shared], kinds)
+                operands = given, tuple([example(t) for t in own]), tree
+                entry = function._entry(operands, {}).entry
+                made = executable_for(entry.graph, entry.given_up)
+                if made.in_parts is None:
+                    made.compiled(("C",) * len(entry.graph.inputs))
 
 
 def _resident(x: Any) -> int:
@@ -243,10 +251,15 @@ def _check_versions(setup: Setup) -> None:
         )
 
 
+def here() -> tuple[str, int]:
+    """This machine and process."""
+    return socket.gethostname(), os.getpid()
+
+
 def work(task: ShardTask) -> Answer:
     """Do a task."""
     start = time.time()
-    here = -1
+    at = -1
     label = ""
     loaded = None
     try:
@@ -264,20 +277,23 @@ def work(task: ShardTask) -> Answer:
             given = as_given(shared, task.kinds)
         own_of = received(task.own)
         for k, own in enumerate(own_of):
-            here = task.first + k
+            at = task.first + k
             began = time.perf_counter()
-            shard = loaded.shard(here) if task.data is None else task.data[k]
+            shard = (
+                loaded.shard(at)
+                if task.data is None
+                else loaded.openers[at].what.together(task.data[k])
+            )
             if task.form is None:
                 found.append(described(shard))
             else:
                 summed, gathered = function(given, tuple(own), shard)
-                if leaves := _arrays(summed):
-                    total.add(PartialSum(0, here, leaves))
-                found.append(_arrays(gathered))
+                if leaves := arrays_of(summed):
+                    total.add(PartialSum(0, at, leaves))
+                found.append(arrays_of(gathered))
             seconds.append(time.perf_counter() - began)
         timing = Timing(
-            socket.gethostname(),
-            os.getpid(),
+            *here(),
             start,
             time.time(),
             tuple(seconds),
@@ -288,9 +304,9 @@ def work(task: ShardTask) -> Answer:
         return done
     except Exception as error:
         with contextlib.suppress(Exception):
-            if loaded is not None and here >= 0:
-                label = loaded.openers[here].label
-        return failure(error, here, label)
+            if loaded is not None and at >= 0:
+                label = loaded.openers[at].label
+        return failure(error, at, label)
 
 
 def described(shard: Any) -> tuple[bytes, Types]:
@@ -308,7 +324,7 @@ def described(shard: Any) -> tuple[bytes, Types]:
     return structure_of(spec), tuple(types)
 
 
-def _arrays(tree: Any) -> list[np.ndarray[Any, Any]]:
+def arrays_of(tree: Any) -> list[np.ndarray[Any, Any]]:
     """The leaves as arrays; truths as numbers, so that their sum counts."""
     found = [np.asarray(raw(x)) for x in flatten(tree)[0]]
     return [x.astype(np.int64) if x.dtype == np.bool_ else x for x in found]
@@ -358,11 +374,13 @@ __all__ = [
     "ShardTask",
     "Timing",
     "VersionsDifferError",
+    "arrays_of",
     "as_given",
     "described",
     "example",
     "failure",
     "forget",
+    "here",
     "versions",
     "work",
 ]
