@@ -50,7 +50,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     # Run as a script: it has to set a variable before SciPy is imported.
-    "filename_pattern": r"/examples/(?!scipy_and_sklearn)\w+\.py$",
+    "filename_pattern": r"/examples/(?!scipy_and_sklearn|sharded_|hierarchical_model_mpi)\w+\.py$",
     "ignore_pattern": r"torch_autograd",
     "abort_on_example_error": True,
     "download_all_examples": False,

@@ -31,6 +31,7 @@ NAMESPACES = (
     "tracegrad.optim",
     "tracegrad.optim.lr_scheduler",
     "tracegrad.pytensor",
+    "tracegrad.scale",
     "tracegrad.scipy",
     "tracegrad.ndimage",
     "tracegrad.signal",
