@@ -1,0 +1,129 @@
+"""Evaluations over shards: what one costs on this machine, and what it would cost on many.
+
+    python -m tracegrad.bench.sharded
+
+prints measured overheads of the local engines, and a simulation of up to 10,000 workers with
+latencies and stragglers (docs/scaling.md).
+"""
+
+from __future__ import annotations
+
+import heapq
+import statistics
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..derivatives.reverse import value_and_grad
+from ..scale import close, sum_over
+
+
+class ClusterModel(NamedTuple):
+    """What a cluster is made of: seconds and bytes per second.
+
+    send, answer    what the driver spends on one worker's task and on its answer
+    latency         one way
+    bandwidth       of the driver's connection
+    straggling      of the logarithm of a worker's time, the standard deviation
+    fan             answers that one worker puts together before the driver sees them (1: none)
+    """
+
+    send: float = 60e-6
+    answer: float = 60e-6
+    latency: float = 200e-6
+    bandwidth: float = 1.25e9
+    straggling: float = 0.1
+    fan: int = 1
+
+
+def predicted(model: ClusterModel, workers: int, work: float, nbytes: int) -> float:
+    """The cost model: `work` is that of all shards on one worker, `nbytes` the parameters' size.
+
+    The driver sends to one worker after the other; then the slowest of them decides, or how long
+    it takes to take up all answers. With a tree of answers the driver has only
+    `workers / fan` of them, and each level adds a message.
+    """
+    wire = nbytes / model.bandwidth
+    slowest = np.exp(model.straggling * np.sqrt(2.0 * np.log(max(workers, 2))))
+    sending = workers * (model.send + wire)
+    levels = 0 if model.fan < 2 else int(np.ceil(np.log(workers) / np.log(model.fan)))
+    heads = workers if model.fan < 2 else min(workers, model.fan)
+    passing = levels * (model.latency + model.fan * (model.answer + wire))
+    taking = heads * (model.answer + wire)
+    computing = work / workers * slowest
+    return float(2.0 * model.latency + sending + max(computing + passing, taking))
+
+
+def simulated(
+    model: ClusterModel, workers: int, work: float, nbytes: int, rng: np.random.Generator
+) -> float:
+    """One evaluation, event by event."""
+    wire = nbytes / model.bandwidth
+    each = work / workers * np.exp(model.straggling * rng.normal(size=workers))
+    sent = (np.arange(workers) + 1.0) * (model.send + wire)
+    ready = list(sent + model.latency + each)
+    while model.fan > 1 and len(ready) > model.fan:
+        groups = [ready[k : k + model.fan] for k in range(0, len(ready), model.fan)]
+        ready = [model.latency + _taken(g, model.answer + wire) for g in groups]
+    # The driver sends first, and takes up then.
+    return _taken([t + model.latency for t in ready], model.answer + wire, float(sent[-1]))
+
+
+def _taken(arrivals: Sequence[float], each: float, now: float = 0.0) -> float:
+    """When the last of these was taken up by one that needs so long for each, from `now` on."""
+    queue = list(arrivals)
+    heapq.heapify(queue)
+    while queue:
+        now = max(now, heapq.heappop(queue)) + each
+    return now
+
+
+def table(work: float = 100.0, nbytes: int = 8000) -> str:
+    """Seconds of an evaluation by the number of workers, as a table."""
+    rng = np.random.default_rng(0)
+    lines = ["| workers | direct: simulated | model | by a tree of 32: simulated | model |"]
+    lines.append("|---|---|---|---|---|")
+    for workers in (1, 10, 100, 1000, 10_000):
+        cells = []
+        for fan in (1, 32):
+            model = ClusterModel(fan=fan)
+            found = [simulated(model, workers, work, nbytes, rng) for _ in range(5)]
+            cells += [statistics.median(found), predicted(model, workers, work, nbytes)]
+        lines.append(f"| {workers:,} | " + " | ".join(f"{c:.3g} s" for c in cells) + " |")
+    return "\n".join(lines)
+
+
+def overhead(backend: str, workers: int, size: int, calls: int = 200) -> float:
+    """Median seconds of a value and gradient of which the work is nothing, `size` parameters."""
+    shards = [np.ones(1)] * workers
+    total = sum_over(_nothing, shards, backend=backend, workers=workers)
+    call: Any = value_and_grad(total)
+    theta = np.zeros(size)
+    call(theta)
+    found = []
+    for _ in range(calls):
+        start = time.perf_counter()
+        call(theta)
+        found.append(time.perf_counter() - start)
+    return statistics.median(found)
+
+
+def _nothing(theta: Any, shard: Any) -> Any:
+    return theta[0] * shard[0]
+
+
+def main() -> None:
+    """Print both."""
+    print("| engine | workers | parameters | value and gradient of nothing |\n|---|---|---|---|")
+    for backend, workers in (("serial", 1), ("threads", 2), ("processes", 2), ("joblib", 2)):
+        for size in (10, 1000, 1_000_000):
+            seconds = overhead(backend, workers, size, 200 if size < 10_000 else 30)
+            print(f"| {backend} | {workers} | {size:,} | {1e3 * seconds:.2f} ms |", flush=True)
+    close()
+    print(f"\n100 s of work, 1,000 parameters:\n\n{table()}")
+
+
+if __name__ == "__main__":
+    main()
