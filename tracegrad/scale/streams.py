@@ -13,6 +13,7 @@ import numpy as np
 from ..checks import describe
 from ..errors import TracegradError
 from ..ir.lines import user_line
+from ..types import ArrayType
 from .engines.local import Serial
 from .functions import Form
 from .pairwise import Pairwise, PartialSum
@@ -92,7 +93,7 @@ class StreamedFunction(ShardedFunction):
     def evaluate(
         self, form: Form, arrays: Sequence[Any], own: int, rows: Any
     ) -> list[np.ndarray[Any, Any]]:
-        kind = self.kind(form, [_type(x) for x in arrays], own, rows)
+        kind = self.kind(form, [ArrayType(x.dtype, x.shape) for x in arrays], own, rows)
         if own or kind.gathered:
             raise TracegradError(
                 f"{self.who}: results of a stream's chunks are added up, and cannot be gathered: "
@@ -144,12 +145,6 @@ class StreamedFunction(ShardedFunction):
             )
         )
         return [np.array(x) for x in total.total()]
-
-
-def _type(x: Any) -> Any:
-    from ..types import ArrayType
-
-    return ArrayType(x.dtype, x.shape)
 
 
 __all__ = ["StreamedFunction", "is_stream"]
