@@ -52,7 +52,7 @@ def program(seed: int) -> Any:
 
 def test_random_nests() -> None:
     rng = np.random.default_rng(0)
-    for seed in range(150):
+    for seed in range(50):
         shape = [(4,), (6, 1), (2, 3), (3, 2, 2)][rng.integers(4)]
         x = rng.normal(size=shape).astype([np.float64, np.float32][rng.integers(2)])
         f = program(seed)
@@ -104,3 +104,41 @@ def test_nothing_is_divided() -> None:
     body = text.rpartition('"""')[2]
     assert body.count("for ") == 1, body
     assert not re.search(r"\bif\b(?! phase)| % |//", body), body
+
+
+def writes(seed: int) -> Any:
+    """A program that writes at places again and again, and reads some of what was there before."""
+
+    def run(x: Any, i: Any) -> Any:
+        rng = np.random.default_rng(seed)
+        arrays = [x * 1.5, np.stack([x, x + 1], -1).reshape(-1)[:6]]
+        old: list[Any] = []
+        for _ in range(rng.integers(2, 9)):
+            k = int(rng.integers(2))
+            a = arrays[k]
+            if rng.random() < 0.3:
+                old.append(a.copy() if rng.random() < 0.5 else a * 2)
+            values = [x[:3], a[i], arrays[1 - k][i] * 2, np.ones(3), a[::-1][:3] + 1]
+            value = values[rng.integers(len(values))]
+            if rng.random() < 0.5:
+                a[i] = value
+            elif rng.random() < 0.5:
+                a[i] += value
+            else:
+                a[(i + 1) % 6] = value
+            if rng.random() < 0.2:
+                arrays[k] = np.sin(a)
+        return (*arrays, *old)
+
+    return run
+
+
+def test_random_writes() -> None:
+    """Writes one after the other share a place, and nobody reads what is there no more."""
+    x, i = np.linspace(0.1, 0.9, 6), np.array([4, 0, 2])
+    for seed in range(40):
+        f = writes(seed)
+        entry, leaves = tg.jit(f)._alone_for((x, i), {}, False)
+        found = run_unjitted(optimize(entry.graph), [*leaves, *(entry.captured() or ())])
+        for a, b in zip(found, f(x, i), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12, err_msg=str(seed))
