@@ -12,7 +12,8 @@ Index = tuple[Int, ...]
 
 
 def is_one(size: Int) -> bool:
-    return isinstance(size, int) and size == 1
+    """Whether a size is 1: the number, or one for which the trace relied on that."""
+    return same(size, 1)
 
 
 def is_empty(shape: Shape) -> bool:
