@@ -36,6 +36,7 @@ INTEGRAL = {
     "left_shift",
     "right_shift",
     "random_bits",
+    "wofz",
 }
 """What takes no real floats."""
 REAL = (np.float64, np.float32)

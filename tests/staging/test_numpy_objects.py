@@ -74,11 +74,16 @@ def test_compiled() -> None:
     def all_of(x: Any) -> Any:
         return [f(x) for f in functions]
 
-    def total(x: Any) -> Any:
-        return sum(np.sum(np.sin(v)) for v in all_of(x))
-
     for found, f in zip(tg.jit(all_of)(X), functions, strict=True):
         np.testing.assert_allclose(found, f(X), rtol=1e-13)
+
+
+def test_gradients_compiled() -> None:
+    chosen = [FUNCTIONS[n] for n in ("vectorize", "along with a branch", "r_ as columns", "c_")]
+
+    def total(x: Any) -> Any:
+        return sum(np.sum(np.sin(f(x))) for f in chosen)
+
     np.testing.assert_allclose(tg.jit(tg.grad(total))(X), tg.grad(total)(X), rtol=1e-12)
 
 

@@ -11,7 +11,7 @@ import scipy
 
 from ...dtypes import inexact
 from ...ir.dispatch import bind
-from ...ir.op import Op
+from ...ir.op import Op, odd
 from ..define import as_array
 from ..elementwise.arithmetic import div, equal, greater, less, neg, sub, where
 from ..elementwise.comparison import floor
@@ -56,9 +56,15 @@ def wofz(z: Any) -> Any:
     return bind(wofz_op, [z])
 
 
-erfi_op: Op = scipys("erfi", ("x",), (lambda x: mul(exp(mul(x, x)), 2 / ROOT_PI),), "erf(ix) / i.")
+erfi_op: Op = scipys(
+    "erfi", ("x",), (lambda x: mul(exp(mul(x, x)), 2 / ROOT_PI),), "erf(ix) / i.", parity=odd
+)
 dawsn_op: Op = scipys(
-    "dawsn", ("x",), (lambda x, out: sub(1.0, mul(mul(x, out), 2.0)),), "Dawson's integral."
+    "dawsn",
+    ("x",),
+    (lambda x, out: sub(1.0, mul(mul(x, out), 2.0)),),
+    "Dawson's integral.",
+    parity=odd,
 )
 
 
