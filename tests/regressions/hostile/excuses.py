@@ -175,6 +175,11 @@ EXCUSES: dict[str, list[Excuse]] = {
             "precision|argument 1 = integers|argument 1 = complex numbers",
             "np.apply_along_axis",
         ),
+        Excuse(
+            "internal",
+            "argument 1 = complex numbers",
+            "np.apply_along_axis in grad",
+        ),
     ],
     "a state of the right kind that no schedule has": [
         Excuse(
