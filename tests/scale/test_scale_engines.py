@@ -163,6 +163,34 @@ def test_an_interrupt_leaves_the_engine_usable(processes: Any) -> None:
     assert bits(total_on(processes, logistic)) == bits(total_on(Serial(), logistic))
 
 
+WRONG: dict[str, tuple[Any, str]] = {
+    "no function": (lambda: tg.scale.sum_over(3, SHARDS), "per_shard is .* must be a function"),
+    "no shards": (lambda: tg.scale.sum_over(logistic, []), "there are no shards"),
+    "a text of shards": (lambda: tg.scale.sum_over(logistic, "x.npy"), "shards is .* a list"),
+    "a number of shards": (lambda: tg.scale.sum_over(logistic, 3), "shards is .* a list"),
+    "a shard of objects": (lambda: tg.scale.sum_over(logistic, [{1}]), "shard 0 holds"),
+    "reduce": (lambda: tg.scale.sum_over(logistic, SHARDS, reduce="max"), "reduce is 'max'"),
+    "backend": (lambda: tg.scale.sum_over(logistic, SHARDS, backend="spark"), "'processes'"),
+    "workers": (lambda: tg.scale.sum_over(logistic, SHARDS, workers=0), "workers is"),
+    "client": (lambda: tg.scale.sum_over(logistic, SHARDS, client=3), "client is"),
+    "keep": (lambda: tg.scale.sum_over(logistic, SHARDS, keep=-1), "keep is -1"),
+    "limit": (lambda: tg.scale.sum_over(logistic, SHARDS, limit="a"), "limit is"),
+    "no parameters": (lambda: tg.scale.sum_over(logistic, SHARDS)(), "with the parameters"),
+    "a text as parameter": (lambda: tg.scale.sum_over(logistic, SHARDS)("a"), "total"),
+    "map of no function": (lambda: tg.scale.map_over(3, SHARDS), "function is"),
+    "map of a number": (lambda: tg.scale.map_over(logistic, 3), "problems is"),
+    "batch": (lambda: tg.scale.map_over(logistic, SHARDS, batch=0), "batch is"),
+    "read of a number": (lambda: tg.scale.read(3), "path is"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_calls_say_what_is_wrong(case: str) -> None:
+    call, text = WRONG[case]
+    with pytest.raises((TypeError, ValueError), match=text):
+        call()
+
+
 # --- what is done once ----------------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ from ..checks import describe
 from ..ir.lines import user_line
 from ..ops import logsumexp
 from ..tensor import Tensor
-from ..transforms.tracing import leaf_type, plain
+from ..transforms.tracing import check_leaf, leaf_type, plain
 from ..tree import flatten, unflatten
 from .choosing import engine_for
 from .collections import openers
@@ -40,6 +40,8 @@ class Total:
                 f"{user_line()}: {session.who}: call it with the parameters: total(theta)"
             )
         leaves, spec = flatten(theta)
+        for x in leaves:
+            check_leaf(x, f"{session.who}: a parameter of the total is")
         refuse_devices(leaves)
         kinds = tuple(map(_kind_of, leaves))
         gather = {"sum": "", "mean": "", "concatenate": "concatenate"}.get(reduce, "stack")
