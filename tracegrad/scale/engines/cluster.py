@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,10 +31,15 @@ class DaskWorkers:
         self.client = client
         self.module: Any = loading.imported("distributed")
         self.addresses: list[str] = []
+        self.asked = 0.0
         self.count = 0
 
     def workers(self) -> int:
-        """As many as the cluster has now, in a fixed order."""
+        """As many as the cluster has, in a fixed order; asked for once a second, since that is a
+        round trip. A worker that is gone meanwhile is one whose tasks others do."""
+        if self.addresses and time.monotonic() - self.asked < 1.0:
+            return len(self.addresses)
+        self.asked = time.monotonic()
         self.addresses = sorted(self.client.scheduler_info(n_workers=-1)["workers"])
         if not self.addresses:
             self.client.wait_for_workers(1, timeout=60)
