@@ -97,6 +97,8 @@ class DaskWorkers:
             ) from error
         except (OSError, self.module.CancelledError) as error:
             if isinstance(error, EvaluationTimeoutError):
+                with contextlib.suppress(Exception):
+                    self.client.cancel(futures)
                 raise
             raise WorkerLostError(
                 f"the Dask cluster was lost in the middle of an evaluation: {error}"
