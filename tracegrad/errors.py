@@ -101,6 +101,9 @@ class UnsupportedFunctionError(_OfTracing, TypeError):
     True
     """
 
+    of_python = False
+    """Whether it may be made of a function of Python's, which staged code calls in its place."""
+
 
 class VerificationError(TracegradError, AssertionError):
     """A graph does not keep the rules of the IR; a defect of the library, not of the user's

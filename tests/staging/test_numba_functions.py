@@ -81,6 +81,68 @@ def of_other_functions(a: Any) -> Any:
     return best + escapes(0.3 * a[0, 0], 0.2 * a[1, 1])
 
 
+@numba.vectorize
+def soft_step(x: Any, y: Any) -> Any:
+    return math.tanh(x) * y if x > y else y * y
+
+
+@numba.vectorize(["float64(float64)", "float32(float32)"])
+def bump(x: Any) -> Any:
+    return math.exp(-x * x)
+
+
+@numba.njit
+def of_vectorized(a: Any) -> Any:
+    return np.sum(soft_step(a, 0.3) * bump(a[0]) + soft_step(a[:, :1], a))
+
+
+@numba.stencil
+def four_neighbours(a: Any) -> Any:
+    return 0.25 * (a[0, 1] + a[1, 0] + a[0, -1] + a[-1, 0])
+
+
+@numba.stencil(neighborhood=((-2, 0), (0, 1)), cval=1.5)
+def moving(a: Any, w: Any, factor: Any) -> Any:
+    total = 0.0
+    for i in range(-2, 1):
+        total += a[i, 0] * w[0, 1]
+    return total * factor
+
+
+@numba.stencil
+def upwind(a: Any) -> Any:
+    if a[0, 0] > 0:
+        return a[0, 0] - a[-1, 0]
+    return a[1, 0] * a[0, 0]
+
+
+@numba.njit
+def of_stencils(a: Any) -> Any:
+    b = four_neighbours(a)
+    return np.sum(b * b) + np.sum(moving(a, a * a, 2.0) * a) + np.sum(upwind(a) ** 2)
+
+
+@numba.njit
+def of_typed_lists(a: Any) -> Any:
+    found = numba.typed.List()
+    for row in a:
+        found.append(row[0] * row[1])
+    total = 0.0
+    for x in found:
+        total += x * x
+    return total * len(found)
+
+
+@numba.njit
+def at_all_places(a: Any) -> Any:
+    out = np.empty_like(a)
+    for place in np.ndindex(a.shape):
+        out[place] = a[place] ** 2
+    for place, x in np.ndenumerate(a):
+        out[place] += x * place[1]
+    return np.sum(out * a)
+
+
 FUNCTIONS: list[Callable[..., Any]] = [
     trace_of_tanh,
     sum_of_elements,
@@ -88,6 +150,10 @@ FUNCTIONS: list[Callable[..., Any]] = [
     in_parallel,
     logistic_steps,
     of_other_functions,
+    of_vectorized,
+    of_stencils,
+    of_typed_lists,
+    at_all_places,
 ]
 A = np.random.default_rng(3).normal(size=(4, 4))
 
@@ -98,3 +164,29 @@ def test_functions_of_numba(function: Any) -> None:
     np.testing.assert_allclose(tg.jit(function)(A), expected, rtol=1e-12)
     for gradient in (tg.grad(function), tg.jit(tg.grad(function))):
         np.testing.assert_allclose(gradient(A), slopes, rtol=2e-5, atol=2e-6)
+
+
+def test_vectorized_and_stencils_by_themselves() -> None:
+    """What is given to a transform itself; plain arrays are Numba's."""
+    for f in (four_neighbours, lambda a: soft_step(a, 0.2), bump):
+        np.testing.assert_allclose(tg.jit(f)(A), f(A), rtol=1e-14)
+        found = tg.grad(lambda a, f=f: np.sum(f(a) ** 2))(A)
+        np.testing.assert_allclose(
+            found, differences(lambda a, f=f: np.sum(f(a) ** 2), A), rtol=1e-5, atol=1e-7
+        )
+    for x in (A.astype(np.float32), np.arange(3)):
+        assert tg.jit(bump)(x).dtype == bump(x).dtype
+
+
+def test_stencil_smaller_than_its_neighbourhood() -> None:
+    a = np.ones((2, 5))
+    np.testing.assert_array_equal(tg.jit(four_neighbours)(a), four_neighbours(a))
+
+
+def test_stencil_at_computed_places_is_refused() -> None:
+    @numba.stencil(neighborhood=((-1, 1),))
+    def jumping(a: Any, k: Any) -> Any:
+        return a[k]
+
+    with pytest.raises(tg.ConcretizationError, match="integers that are known"):
+        tg.jit(lambda a, k: jumping(a, k))(np.ones(5), np.int64(1))

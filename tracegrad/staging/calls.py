@@ -22,7 +22,7 @@ from ..tensor import Boxed
 from .aliases import arrays_of, root_of
 from .constructors import boxed, made, with_lists, with_rows
 from .functions import is_dispatcher
-from .iterables import COUNTED, Backwards, by_number, counted, numbered, side_by_side
+from .iterables import COUNTED, Backwards, by_number, counted, everywhere, numbered, side_by_side
 from .lists import Grown
 from .numpy_objects import is_mapping, mapped
 from .places import any_in, followed, unknown
@@ -273,6 +273,9 @@ class CallHelpers:
         if function is builtins.reversed:
             part = by_number(args[0])
             return reversed(args[0]) if part is None else Backwards(part)
+        if function in (np.ndindex, np.ndenumerate) and not kwargs:
+            places = everywhere(function, args)
+            return function(*args) if places is None else places
         if function is builtins.print:
             return self.printed(line, args, kwargs)
         if function is builtins.sum and type(args[0]) is Grown:

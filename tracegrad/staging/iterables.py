@@ -12,7 +12,7 @@ from .. import ops
 from ..errors import ConcretizationError
 from ..ir.forms import form_of, smallest
 from ..ops.elementwise.arithmetic import number
-from ..sizes import SYMBOLIC, form, larger_of
+from ..sizes import SYMBOLIC, form, larger_of, numel
 from ..tensor import Boxed, inside
 from .lists import Grown
 from .places import traced
@@ -158,7 +158,30 @@ class Items:
         return iter(self.items)
 
 
-COUNTED = (Items, Counted, Rows, Numbers, Zipped, Backwards)
+class Everywhere:
+    """The places of an array, the last axis first, as `np.ndindex` gives them."""
+
+    def __init__(self, shape: Sequence[Any]) -> None:
+        self.shape = tuple(shape)
+
+    @property
+    def count(self) -> Any:
+        """The number of places."""
+        return numel(self.shape)
+
+    def item(self, k: Any) -> Any:
+        """The place of a number."""
+        found: list[Any] = []
+        for n in reversed(self.shape):
+            found.insert(0, k % n)
+            k = k // n
+        return tuple(found)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(np.ndindex(*map(operator.index, self.shape)))
+
+
+COUNTED = (Everywhere, Items, Counted, Rows, Numbers, Zipped, Backwards)
 
 
 def by_number(x: Any) -> Any:
@@ -193,6 +216,17 @@ def numbered(x: Any, start: Any, otherwise: Any) -> Any:
     return otherwise() if part is None else Zipped([Counted(start, start + part.count), part])
 
 
+def everywhere(function: Any, args: Sequence[Any]) -> Any:
+    """`np.ndindex(shape)` and `np.ndenumerate(array)`; None where NumPy's own does."""
+    if function is np.ndenumerate:
+        x = args[0]
+        if not isinstance(x, Boxed):
+            return None
+        return Zipped([Everywhere(x.shape), Rows(ops.reshape(x, (-1,)))])
+    shape = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
+    return Everywhere(shape)
+
+
 def weak_number(k: Any) -> Any:
     """A step's number as Python's."""
     return number(k) if isinstance(k, Boxed) else int(k)
@@ -203,6 +237,7 @@ __all__ = [
     "ConcretizationError",
     "by_number",
     "counted",
+    "everywhere",
     "numbered",
     "side_by_side",
     "weak_number",

@@ -19,6 +19,7 @@ from ..faces.operators import array_of, operand
 from ..ir.trace import user_line
 from ..ops.define import ndim_of, shape_of
 from ..types import broadcast_shapes, show
+from .numba_objects import Vectorized, by_python, is_of_numba, is_vectorized
 from .places import any_in, followed
 from .session import Session
 
@@ -28,16 +29,38 @@ Function = Callable[..., Any]
 
 def is_mapping(function: Any) -> bool:
     """Whether a call of it calls a function of the user's for each element or line."""
-    return function is np.apply_along_axis or type(function) is np.vectorize
+    return (
+        function is np.apply_along_axis
+        or type(function) is np.vectorize
+        or is_vectorized(function)
+        or is_of_numba(function)
+    )
 
 
 def mapped(session: Session, function: Any, args: Any, kwargs: Any) -> Any:
     """Such a call with traced values; None where there is none."""
+    if is_of_numba(function):
+        return by_python(session, function, args, kwargs)
     if not any_in((args, kwargs), followed, 8):
         return None
     if function is np.apply_along_axis:
         return _lines(session, *args, **kwargs)
+    if is_vectorized(function):
+        if kwargs:
+            return None
+        made = Vectorized(function, args)
+        if made.itypes is not None:
+            args = [
+                ops.convert(array_of(operand(x)), d) for x, d in zip(args, made.itypes, strict=True)
+            ]
+        return _elements(session, made, args, kwargs)
     return _elements(session, function, args, kwargs)
+
+
+def called(session: Session, function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Such a call, by Python where nothing is traced."""
+    found = mapped(session, function, args, kwargs)
+    return function(*args, **kwargs) if found is None else found
 
 
 def _lines(
@@ -168,4 +191,4 @@ def _part(item: Any, ndmin: int, trans: int) -> Any:
     return ops.transpose(x, (*order[:at], *order[more:], *order[at:more]))
 
 
-__all__ = ["JOINING", "is_mapping", "joined", "mapped"]
+__all__ = ["JOINING", "called", "is_mapping", "joined", "mapped"]

@@ -3,6 +3,7 @@ the user wrote there is rewritten, and it is run again."""
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import sys
@@ -107,6 +108,9 @@ class Session:
 
     def version(self, callable_: Any) -> Any:
         """What is called in the place of a function: itself where nothing is known of it."""
+        if type(callable_).__module__.startswith(("numba.np.ufunc", "numba.stencils")):
+            objects = loading.load(f"{__package__}.numpy_objects")
+            return functools.partial(objects.called, self, callable_)
         if not (self.staged or self.whole):
             return in_place_of(callable_, lambda f: f) if is_dispatcher(callable_) else callable_
         return in_place_of(callable_, self._made)
@@ -400,11 +404,21 @@ def stops(error: BaseException) -> bool:
     while e is not None and seen < 8:
         if isinstance(e, ConcretizationError):
             return True
-        if type(e).__module__.partition(".")[0] == "numba":
+        if type(e).__module__.partition(".")[0] == "numba" or _in_numba(e.__traceback__):
+            return True
+        if getattr(e, "of_python", False):
             return True
         e = e.__cause__ or e.__context__
         seen += 1
     return False
+
+
+def _in_numba(tb: TracebackType | None) -> bool:
+    """Whether Numba raised it."""
+    name = ""
+    while tb is not None:
+        name, tb = tb.tb_frame.f_globals.get("__name__", ""), tb.tb_next
+    return name.partition(".")[0] == "numba"
 
 
 def _without_source(error: BaseException) -> None:

@@ -68,12 +68,15 @@ def unknown(ufunc: Any, method: str) -> UnsupportedFunctionError:
     """The refusal of a ufunc without a counterpart."""
     if _home(ufunc):
         return unsupported(name_of(ufunc, method))
-    return UnsupportedFunctionError(
+    error = UnsupportedFunctionError(
         f"{user_line()}: {name_of(ufunc, method)} is neither NumPy's nor SciPy's (numba.vectorize "
         "and np.frompyfunc make such functions), so its derivative is not known "
         "and it cannot be traced. Write its formula with NumPy's functions; for running code, "
         "give it a derivative with tg.custom_vjp or tg.custom_jvp."
     )
+    # Where a rewritten function calls it, its Python function may be known.
+    error.of_python = method == "__call__"
+    return error
 
 
 def by_numpy(

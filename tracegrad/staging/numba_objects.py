@@ -1,0 +1,165 @@
+"""What Numba makes of functions besides compiled ones, where traced values are given:
+`numba.vectorize`, `numba.stencil`, `numba.typed.List`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..control import mapping
+from ..errors import ConcretizationError, TracegradError
+from ..faces.operators import array_of, operand
+from ..ir.trace import user_line
+from ..sizes import at_most
+from ..types import show
+from .lists import Grown
+from .places import any_in, followed
+from .session import Session
+
+Function = Callable[..., Any]
+
+
+def _is(x: Any, module: str, name: str) -> bool:
+    return type(x).__name__ == name and type(x).__module__.startswith(module)
+
+
+def is_vectorized(function: Any) -> bool:
+    """Whether `numba.vectorize` made it."""
+    return _is(function, "numba.np.ufunc", "DUFunc")
+
+
+def is_of_numba(function: Any) -> bool:
+    """Whether it is one of the things that this file knows."""
+    return _is(function, "numba.stencils", "StencilFunc") or (
+        isinstance(function, type)
+        and function.__module__ == "numba.typed.typedlist"
+        and function.__name__ == "List"
+    )
+
+
+def by_python(session: Session, function: Any, args: Any, kwargs: Any) -> Any:
+    """A call of one with traced values, or in a branch or loop on them; None of others."""
+    if isinstance(function, type):
+        return Grown(*args)
+    return _stencil(session, function, args, kwargs) if any_in(args, followed) else None
+
+
+class Vectorized:
+    """A `numba.vectorize` as `np.vectorize` is: its function, and the dtypes it was given."""
+
+    signature, excluded = None, frozenset[Any]()
+
+    def __init__(self, function: Any, args: Sequence[Any]) -> None:
+        self.pyfunc = function._dispatcher.py_func
+        self.otypes, self.itypes = "", None
+        if function.types:
+            given = [array_of(operand(x)).dtype for x in args]
+            found = function.ufunc.resolve_dtypes((*given, *[None] * function.nout))
+            self.itypes, out = found[: len(given)], found[len(given) :]
+            self.otypes = "".join(d.char for d in out)
+
+
+# --- stencils -------------------------------------------------------------------------------------
+
+
+class _Near:
+    """An array as the kernel of a stencil sees it: by places that are relative to an element."""
+
+    def __init__(self, read: Callable[[tuple[int, ...]], Any], ndim: int) -> None:
+        self.read, self.ndim = read, ndim
+
+    def __getitem__(self, key: Any) -> Any:
+        places = key if isinstance(key, tuple) else (key,)
+        if len(places) != self.ndim or not all(isinstance(k, (int, np.integer)) for k in places):
+            raise ConcretizationError(
+                f"{user_line()}: a stencil is read at integers that are known, one for each of "
+                f"the {self.ndim} axes"
+            )
+        return self.read(tuple(map(int, places)))
+
+
+def _stencil(session: Session, stencil: Any, args: Any, kwargs: Any) -> Any:
+    """A call of a `numba.stencil`: its kernel, applied to slices that are shifted against each
+    other; the border gets `cval`."""
+    options = stencil.options
+    if kwargs:
+        raise ConcretizationError(
+            f"{user_line()}: a stencil with out= cannot be differentiated; use its result"
+        )
+    kernel = session.version(stencil.kernel_ir.func_id.func)
+    names = stencil.kernel_ir.arg_names
+    plain = options.get("standard_indexing", ())
+    arrays = {
+        k: array_of(operand(x))
+        for k, (x, name) in enumerate(zip(args, names, strict=False))
+        if getattr(x, "ndim", 0) and name not in plain
+    }
+    first = arrays[0]
+    for x in arrays.values():
+        if x.ndim != first.ndim:
+            raise ValueError(
+                f"{user_line()}: a stencil's arrays have equally many axes, not shapes "
+                f"{show(tuple(first.shape))} and {show(tuple(x.shape))}"
+            )
+    met: dict[tuple[int, tuple[int, ...]], None] = {}
+
+    def run(read: Callable[[int, tuple[int, ...]], Any]) -> Any:
+        def near(k: int, at: tuple[int, ...]) -> Any:
+            met[k, at] = None
+            return read(k, at)
+
+        given = [
+            _Near(functools.partial(near, k), first.ndim) if k in arrays else x
+            for k, x in enumerate(args)
+        ]
+        return array_of(operand(kernel(*given)))
+
+    dtype = run(lambda k, at: ops.zeros((), arrays[k].dtype)).dtype
+    while True:
+        # A branch that is taken later may read at further places.
+        known = len(met)
+        found = _applied(run, arrays, list(met), options, dtype)
+        if len(met) == known:
+            return found
+
+
+def _applied(run: Any, arrays: Any, met: list[Any], options: Any, dtype: Any) -> Any:
+    """The kernel at all places where it reads inside of the arrays."""
+    shape = tuple(arrays[0].shape)
+    around = options.get("neighborhood") or [
+        (min(0, *[at[d] for _, at in met]), max(0, *[at[d] for _, at in met]))
+        for d in range(len(shape))
+    ]
+    value = options.get("cval", 0)
+    if any(at_most(n, hi - lo) for n, (lo, hi) in zip(shape, around, strict=True)):
+        return ops.full(shape, value, dtype)
+    inner = [slice(-lo, n - hi) for n, (lo, hi) in zip(shape, around, strict=True)]
+
+    def shifted(k: int, at: tuple[int, ...]) -> Any:
+        where = [slice(s.start + a, s.stop + a) for s, a in zip(inner, at, strict=True)]
+        return arrays[k][tuple(where)]
+
+    try:
+        found = run(shifted)
+    except (TracegradError, ValueError):
+        # A kernel with branches sees one element.
+        flat = tuple([ops.reshape(shifted(k, at), (-1,)) for k, at in met])
+
+        def one(values: Any) -> Any:
+            return run(
+                lambda k, at: (
+                    values[met.index((k, at))] if (k, at) in met else ops.zeros((), arrays[k].dtype)
+                )
+            )
+
+        found = ops.reshape(mapping.map(one, flat), tuple(s.stop - s.start for s in inner))
+    return ops.pad(
+        ops.convert(found, dtype), [(-lo, hi) for lo, hi in around], constant_values=value
+    )
+
+
+__all__ = ["Vectorized", "by_python", "is_of_numba", "is_vectorized"]
