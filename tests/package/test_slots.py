@@ -31,6 +31,7 @@ STATE = {
     "tracegrad.tape.engine.RUNNING": "the sweep that a thread is in",
     "tracegrad.tape.mode.MODE": "whether a thread records",
     "tracegrad.tape.saved.SAVING": "the hooks of saved tensors that are open",
+    "tracegrad.scale.reports.LOG": "the latest evaluations over shards",
     "tracegrad.sizes.owners.SIZES": "whose sizes a thread asks about",
 }
 """What changes while programs run."""
