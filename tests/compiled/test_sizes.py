@@ -49,6 +49,7 @@ FORMS: dict[str, Any] = {
     "abs": lambda x: x * abs(x.shape[0]),
     "invert": lambda x: x * ~x.shape[0],
     "gradient": tg.grad(lambda x: np.sum(x**2) / x.shape[0] / 2 + 1 / (x.shape[0] - 1) * np.sum(x)),
+    "range": lambda x: sum((x[k] for k in range(x.shape[0])), 0.0),
     "a size returned": lambda x: x.shape[0] / 2,
 }
 PINNING: dict[str, Any] = {
@@ -57,7 +58,6 @@ PINNING: dict[str, Any] = {
     "np.arange": lambda x: np.arange(x.shape[0]) / x.shape[0] * x,
     "list": lambda x: x + np.array([1.0] * x.shape[0]),
     "len": lambda x: x / len(x),
-    "range": lambda x: sum((x[k] for k in range(x.shape[0])), 0.0),
     "condition on a quotient": lambda x: x * (2.0 if x.shape[0] / 2 > 3.2 else 3.0),
 }
 BRANCHING: dict[str, Any] = {

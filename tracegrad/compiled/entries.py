@@ -18,7 +18,8 @@ from ..ir.lines import user_line
 from ..ir.recording import span
 from ..ops.sparse.pattern import is_fixed
 from ..sizes import Sizes
-from ..staging.session import places_of_staged, staged, written_out
+from ..staging.session import places_of_staged, staged
+from ..staging.stager import STAGER
 from ..surroundings.captures import STATEFUL, Surroundings
 from ..surroundings.growth import Outgrown, bound_of, grown
 from ..surroundings.outside import check_drawn, states, watching
@@ -78,7 +79,7 @@ def make_entry(
                 True,
                 device,
                 watch,
-                over=None if stage is False else written_out,
+                stager=None if stage is False else STAGER,
             )
         rewritten = places_of_staged()
         return found

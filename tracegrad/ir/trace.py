@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import get_ident
 from types import FrameType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -33,6 +33,16 @@ from .operands import plain_array
 
 class TextError(ConcretizationError):
     """The program made a text of a value that is not known while it is traced."""
+
+
+class Stager(Protocol):
+    """Who may have what is traced rewritten, and the trace started again."""
+
+    def grown(self, trace: Trace) -> int:
+        """The graph has grown; the number of nodes at which to ask next."""
+
+    def pinned(self, trace: Trace) -> None:
+        """The program needs a size as a number."""
 
 
 class Trace:
@@ -99,8 +109,8 @@ class Trace:
         """What was open around it: traces, levels of forward mode, sizes, modes."""
         self.forms = Forms()
         self.most = sys.maxsize
-        self.over: Callable[[Trace], int] | None = None
-        """Asked when there are more nodes than `most`, and gives the next such number."""
+        self.stager: Stager | None = None
+        """Asked when there are more nodes than `most`, and when a size is pinned."""
         self.device: Any = STATE.traces[-1].device if STATE.traces else None
         """Where the graph will run, as far as what it was given tells; None stands for the CPU or
         not known."""
@@ -142,6 +152,8 @@ class Trace:
         return self.sizes.decide(relation, difference)
 
     def pin(self, value: integers.Int) -> int:
+        if self.stager is not None:
+            self.stager.pinned(self)
         return self.sizes.pin(value)
 
     def shown(self) -> bool:
@@ -234,8 +246,8 @@ class Trace:
         if self.showing is not None and node.effects:
             self.showing.record()  # which comes before what this may print
         self.nodes.append(node)
-        if len(self.nodes) > self.most and self.over is not None:
-            self.most = self.over(self)
+        if len(self.nodes) > self.most and self.stager is not None:
+            self.most = self.stager.grown(self)
         return outputs
 
     def _assign(

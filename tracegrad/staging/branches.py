@@ -2,180 +2,44 @@
 
 from __future__ import annotations
 
-import copy
 import operator
-import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from .. import ops
 from ..control.branch import cond
-from ..dtypes import promote
 from ..errors import ShapeError
 from ..ir.dispatch import STATE
-from ..sizes import same_shape
-from ..tensor import Boxed
-from ..transforms.tracing import leaf_type
-from ..transforms.weak import kind_of
-from ..tree import unflatten
-from ..types import ArrayType
-from .aliases import root_of
-from .lists import Stacked
+from .agreement import (
+    Agreed,
+    Forms,
+    Side,
+    all_fit,
+    all_like,
+    forms_of,
+    sizes_differ,
+    with_numbers,
+)
 from .looks import Looks
-from .places import MISSING, BoxPlace, StagedPlace, VariablePlace, traced, unknown, variables
-from .regions import ENDED, Raised, Refused, Want, contents_of, is_static, parts, run
+from .places import (
+    MISSING,
+    BoxPlace,
+    StagedPlace,
+    VariablePlace,
+    traced,
+    unknown,
+    variables,
+)
+from .regions import ENDED, Raised, Refused, Want, run
 from .session import Session, current
 
 MOST = 64
-SIDES = ("where the condition does not hold", "where the condition holds")
 
 
 class _Replan(Exception):
     """The branches differ in what they leave; now it is known how."""
-
-
-class _Side:
-    """What a branch leaves in a place: the structure, and of each leaf its type, or itself where it
-    is no array."""
-
-    def __init__(self, session: Session, value: Any, ended: bool = False) -> None:
-        self.missing = value is MISSING
-        self.ended = ended
-        """Whether the branch ends with an exception, so that it does not matter what it leaves."""
-        self.value = value
-        leaves, self.spec = parts(() if self.missing else value)
-        self.leaves = leaves
-        self.kinds = [None if is_static(x) else leaf_type(x) for x in leaves]
-        trace = STATE.traces[-1] if STATE.traces else None
-        roots = [root_of(x) for x in leaves if getattr(x, "shape", ())]
-        self.outer = [
-            weakref.ref(r)
-            for root in roots
-            for r in (root, *session.sources(root))
-            if isinstance(r, np.ndarray)
-            or (isinstance(r, Boxed) and getattr(r._data, "trace", None) is not trace)
-        ]
-        """The arrays that were there before the branch."""
-
-
-class _Agreed:
-    """What both branches leave in a place."""
-
-    def __init__(self, name: str, sides: Sequence[_Side], line: str) -> None:
-        self.name, self.reason = name, ""
-        first = next(s for s in sides if not s.missing)
-        self.spec, self.same = first.spec, False
-        self.fixed_value: Any = MISSING
-        self.outer = [s.outer for s in sides]
-        """The arrays that were there before, which it may be on each side."""
-        self.fixed = [
-            x if k is None else None for x, k in zip(first.leaves, first.kinds, strict=True)
-        ]
-        self.kinds: list[ArrayType | None] = list(first.kinds)
-        for s in sides:
-            if s.missing or s is first:
-                continue
-            if s.value is first.value:
-                self.same, self.fixed_value = True, s.value
-                return
-            if s.spec != self.spec:
-                raise Refused(
-                    f"{line}: {name} is {_shown(sides[1])} {SIDES[1]} and {_shown(sides[0])} "
-                    f"{SIDES[0]}; a condition on traced values chooses between values of one form."
-                )
-            for k, (a, b) in enumerate(zip(self.kinds, s.kinds, strict=True)):
-                if a is None or b is None:
-                    if a is not b or not same_object(self.fixed[k], s.leaves[k]):
-                        raise Refused(
-                            f"{line}: {name} is {_shown(sides[1])} {SIDES[1]} and "
-                            f"{_shown(sides[0])} {SIDES[0]}, which a graph cannot choose."
-                        )
-                    continue
-                if not same_shape(a.shape, b.shape):
-                    raise Refused(
-                        f"{line}: {name} has the shape {_shape(sides[1].kinds[k])} {SIDES[1]} and "
-                        f"{_shape(sides[0].kinds[k])} {SIDES[0]}; make the shapes agree "
-                        "(np.broadcast_to)."
-                    )
-                self.kinds[k] = ArrayType(
-                    promote(kind_of(a), kind_of(b)), a.shape, a.weak and b.weak
-                )
-
-    def fits(self, side: _Side) -> bool:
-        """Whether a branch can return what it leaves in this form."""
-        if self.same or side.missing:
-            return True
-        return side.spec == self.spec and all(
-            (a is None) == (b is None) and (a is None or b is None or same_shape(a.shape, b.shape))
-            for a, b in zip(self.kinds, side.kinds, strict=True)
-        )
-
-    def like(self, other: _Agreed | None) -> bool:
-        """Whether it is the same form."""
-        return (
-            other is not None
-            and (self.same, self.spec) == (other.same, other.spec)
-            and (
-                self.same
-                or (self.kinds == other.kinds and all(map(same_object, self.fixed, other.fixed)))
-            )
-        )
-
-    def bare(self) -> _Agreed:
-        """The form alone, without what it was found at."""
-        found = copy.copy(self)
-        found.fixed_value, found.outer = MISSING, []
-        return found
-
-    def leaves(self, value: Any, contents: dict[int, Any]) -> list[Any]:
-        """The leaves of a branch's value as the branch returns them."""
-        if self.same:
-            return []
-        if value is MISSING:
-            return [nothing(k) for k in self.kinds if k is not None]
-        return [
-            x if k.weak or leaf_type(x).weak or x.dtype == k.dtype else ops.convert(x, k.dtype)
-            for x, k in zip(contents_of(parts(value)[0], contents), self.kinds, strict=True)
-            if k is not None
-        ]
-
-    def built(self, found: list[Any]) -> Any:
-        """The value from the results, of which it takes its own."""
-        leaves = [
-            f if k is None else found.pop(0) for k, f in zip(self.kinds, self.fixed, strict=True)
-        ]
-        return unflatten(self.spec, leaves)
-
-
-def nothing(kind: ArrayType) -> Any:
-    """A zero of a type, for what nobody reads."""
-    if kind.weak:
-        return {"f": 0.0, "c": 0j, "b": False}.get(kind.dtype.kind, 0)
-    return ops.zeros(kind.shape, kind.dtype)
-
-
-def same_object(a: Any, b: Any) -> bool:
-    """Whether two objects that are no arrays are as good as one."""
-    return a is b or (type(a) is type(b) and isinstance(a, (str, bytes)) and bool(a == b))
-
-
-def _shape(kind: ArrayType | None) -> Any:
-    return None if kind is None else tuple(kind.shape)
-
-
-def _shown(side: _Side) -> str:
-    if side.missing:
-        return "unbound"
-    if side.value is None:
-        return "None"
-    if isinstance(side.value, Stacked):
-        return f"longer by {side.value.added} items"
-    kinds = [k for k in side.kinds if k is not None]
-    if len(side.kinds) == 1 and kinds and side.spec.is_leaf():
-        return f"an array {kinds[0]}" if kinds[0].shape else f"a number {kinds[0]}"
-    return f"a {type(side.value).__name__} ({side.spec})"
 
 
 def flag_of(test: Any, line: str) -> Any:
@@ -203,20 +67,22 @@ def choose(
     looks = Looks(session, line, functions)
     choices: list[StagedPlace] = [*places, *looks.places(places)]
     flag = flag_of(test, line)
-    agreed: list[_Agreed | None] | None = None
-    result: _Agreed | None = None
+    agreed: list[Agreed | None] | None = None
+    result: Agreed | None = None
     if looks.plan is not None and looks.plan[0] == [p.name for p in choices]:
         _, agreed, result = looks.plan
     mark = len(session.merged)
+    numbers: set[Any] = set()
+    """The places in which sizes are numbers that the graph computes; None: the result."""
     for _ in range(MOST):
         # `cond` looks at the branch where the condition does not hold first.
-        sides: list[list[_Side]] = []
+        sides: list[list[Side]] = []
 
         def branch(
             call: Callable[[], Any],
-            sides: list[list[_Side]] = sides,
-            plan: list[_Agreed | None] | None = agreed,
-            whole: _Agreed | None = result,
+            sides: list[list[Side]] = sides,
+            plan: list[Agreed | None] | None = agreed,
+            whole: Agreed | None = result,
         ) -> Callable[[], Any]:
             def body() -> list[Any]:
                 nonlocal agreed, result
@@ -225,31 +91,44 @@ def choose(
                     line,
                     functions,
                     choices,
-                    [_start(p) for p in choices],
+                    [_start(p, p.key in numbers) for p in choices],
                     others,
                     call,
                 )
-                ended = value is ENDED
-                own = [
-                    _Side(session, MISSING if ended and not p.lasts else x, ended and not p.lasts)
+                found = [
+                    with_numbers(x) if p.key in numbers else x
                     for p, x in zip(choices, found, strict=True)
                 ]
-                own.append(_Side(session, MISSING if ended else value, ended))
+                value = with_numbers(value) if None in numbers else value
+                ended = value is ENDED
+                own = [
+                    Side(session, MISSING if ended and not p.lasts else x, ended and not p.lasts)
+                    for p, x in zip(choices, found, strict=True)
+                ]
+                own.append(Side(session, MISSING if ended else value, ended))
                 session.merged[mark:] = [m for m in session.merged[mark:] if not m.others]
                 found = [s.value for s in own[:-1]]
                 value = own[-1].value
                 sides.append(own)
                 form = None if plan is None else [*plan, whole]
                 if len(sides) == 1:
-                    if form is None or not _all_fit(form, own):
+                    if form is None or not all_fit(form, own):
                         if ended:
                             return []
                         # As long as nothing is known of the other branch: as if it did the same.
-                        form = _forms(choices, [own, own], line)
+                        form = forms_of(choices, [own, own], line)
                     return _returned(form, found, value, contents)
-                now = _forms(choices, sides, line)
+                different = {
+                    key
+                    for key, *pair in zip([*[p.key for p in choices], None], *sides, strict=True)
+                    if sizes_differ(*pair)
+                }
+                if different - numbers:
+                    numbers.update(different)
+                    raise _Replan
+                now = forms_of(choices, sides, line)
                 *agreed, result = now
-                if form is None or not _all_fit(form, sides[0]) or not _all_like(now, form):
+                if form is None or not all_fit(form, sides[0]) or not all_like(now, form):
                     raise _Replan
                 return _returned(now, found, value, contents)
 
@@ -299,24 +178,7 @@ def choose(
     return [whole]
 
 
-Forms: TypeAlias = list[_Agreed | None]
-
-
-def _forms(choices: Sequence[StagedPlace], sides: Sequence[Sequence[_Side]], line: str) -> Forms:
-    """What both branches leave, place by place, and what they give."""
-    places: list[StagedPlace | None] = [*choices, None]
-    return [_agree(p, pair, line) for p, pair in zip(places, zip(*sides, strict=True), strict=True)]
-
-
-def _all_fit(forms: Forms, sides: Sequence[_Side]) -> bool:
-    return all(s.missing if a is None else a.fits(s) for a, s in zip(forms, sides, strict=True))
-
-
-def _all_like(now: Forms, before: Forms) -> bool:
-    return all(b is None if a is None else a.like(b) for a, b in zip(now, before, strict=True))
-
-
-def _remember(session: Session, given: Sequence[tuple[_Agreed, Any]], line: str) -> None:
+def _remember(session: Session, given: Sequence[tuple[Agreed, Any]], line: str) -> None:
     """What the values may be: arrays that were there before, or on one side both the same."""
     for a, value in given:
         roots = [r() for side in a.outer for r in side]
@@ -330,8 +192,10 @@ def _remember(session: Session, given: Sequence[tuple[_Agreed, Any]], line: str)
         session.merge(value, [*[r for r in roots if r is not None], *partners], line)
 
 
-def _start(p: StagedPlace) -> Any:
-    return MISSING if isinstance(p, BoxPlace) else p.get()
+def _start(p: StagedPlace, numbers: bool) -> Any:
+    if isinstance(p, BoxPlace):
+        return MISSING
+    return with_numbers(p.get()) if numbers else p.get()
 
 
 def _returned(
@@ -341,22 +205,6 @@ def _returned(
     for a, v in zip(forms, [*found, value], strict=True):
         leaves += [] if a is None else a.leaves(v, contents)
     return leaves
-
-
-def _agree(p: StagedPlace | None, pair: Sequence[_Side], line: str) -> _Agreed | None:
-    if all(s.missing for s in pair):
-        return None
-    name = "the result" if p is None else p.name
-    made = _Agreed(readable(name), pair, line)
-    for k, s in enumerate(pair):
-        if s.missing and not s.ended:
-            made.reason = f"the branch at {line} leaves it unbound {SIDES[k]}"
-    return made
-
-
-def readable(name: str) -> str:
-    """A variable as the user knows it."""
-    return {"_tg_result": "what the function returns"}.get(name, name)
 
 
 def _unbound(session: Session, p: StagedPlace, line: str, reason: str) -> None:
@@ -489,5 +337,5 @@ def _nothing() -> None:
 
 
 __all__ = [
-    "Branches", "choose", "compare", "flag_of", "readable", "same_object",
+    "Branches", "choose", "compare", "flag_of",
 ]  # fmt: skip

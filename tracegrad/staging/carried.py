@@ -5,16 +5,18 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+import numpy as np
+
 from .. import ops
 from ..dtypes import promote
-from ..sizes import same_shape
+from ..sizes import Size, same_shape
 from ..tensor import Boxed
 from ..transforms.tracing import leaf_type
 from ..transforms.weak import kind_of
 from ..tree import unflatten
 from ..types import ArrayType
+from .agreement import readable, same_object, with_numbers
 from .aliases import Held
-from .branches import readable, same_object
 from .places import MISSING, BoxPlace, StagedPlace
 from .regions import Refused, contents_of, is_static, parts
 from .session import Session
@@ -66,7 +68,8 @@ class Carried:
             self.fixed = [None if isinstance(x, ArrayType) else x for x in leaves]
             self.bound, self.found = True, None
         for k, dtype in self.wanted.items():
-            x = self.leaves[k]
+            x = with_numbers(self.leaves[k])
+            self.fixed[k] = None
             self.leaves[k] = _weak(x, dtype) if leaf_type(x).weak else ops.convert(x, dtype)
         self.wanted = {}
 
@@ -125,9 +128,14 @@ class Carried:
             )
         result = []
         for k, x in enumerate(leaves):
+            x = with_numbers(x) if k in self.arrays else x
             if k in self.arrays and not is_static(x):
                 result.append(self._fitted(k, x))
             elif not same_object(x, self.leaves[k]):
+                if type(self.leaves[k]) is Size:
+                    # A number that begins with a size.
+                    self.wanted[k] = np.dtype(np.int64)
+                    continue
                 raise Refused(
                     f"{self.line}: {name} holds {x!r:.40} after a pass of this loop and "
                     f"{self.leaves[k]!r:.40} before it, which a graph cannot carry."

@@ -19,8 +19,8 @@ from ..tensor import inside
 from ..transforms.tracing import leaf_type
 from ..transforms.weak import kind_of
 from ..types import ArrayType
+from .agreement import nothing
 from .aliases import arrays_of, root_of
-from .branches import nothing
 from .carried import ChangedShape, Retry
 from .lists import Form, Grown, Seen, Stacked, taken_apart
 from .places import is_leaf

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..ir.dispatch import STATE
 from ..tensor import Boxed
+from .agreement import readable
 from .aliases import arrays_of, root_of
-from .branches import readable
 from .carried import Carried, Retry
 from .growing import Appended, Growing, GrownPlace
 from .looks import Looks

@@ -9,7 +9,6 @@ import os
 import sys
 import threading
 import weakref
-from collections import Counter
 from collections.abc import Callable
 from types import CodeType, FrameType, FunctionType, MappingProxyType, TracebackType
 from typing import Any, TypeVar
@@ -19,7 +18,7 @@ import numpy as np
 from .._codegen import loading
 from ..errors import ConcretizationError
 from ..ir.lines import FOREIGN, INSTALLED
-from ..ir.trace import TextError, Trace
+from ..ir.trace import TextError
 from .functions import (
     MADE,
     Version,
@@ -37,7 +36,7 @@ LOG = logging.getLogger("tracegrad")
 T = TypeVar("T")
 MOST = 200
 """Attempts at most; each learns of a function or of a place more."""
-_PARTS = frozenset(("<module>", "<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>"))
+PARTS = frozenset(("<module>", "<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>"))
 
 
 class Restart(BaseException):
@@ -189,11 +188,11 @@ class Session:
         for code in new:
             if code not in usable:
                 reason = version_of(code).reason
-                note = f"{_place(code)} was not staged: {reason}."
+                note = f"{place_of(code)} was not staged: {reason}."
                 if note not in getattr(error, "__notes__", ()):
                     error.add_note(note)
         for code in usable:
-            LOG.info("%s is staged: %s", _place(code), error)
+            LOG.info("%s is staged: %s", place_of(code), error)
         if not usable:
             _without_source(error)
             _out_of_reach(error, self)
@@ -208,7 +207,7 @@ class Session:
         found: dict[CodeType, None] = {}
         while tb is not None:
             code = tb.tb_frame.f_code
-            if self.is_users(code) and code not in MADE and code.co_name not in _PARTS:
+            if self.is_users(code) and code not in MADE and code.co_name not in PARTS:
                 found[code] = None
             tb = tb.tb_next
         return list(found)
@@ -233,46 +232,7 @@ def current() -> Session | None:
 def places_of_staged() -> tuple[str, ...]:
     """The functions that are rewritten in the call that is going on, and where they stand."""
     session = _OPEN.session
-    return () if session is None else tuple(sorted(map(_place, session.staged)))
-
-
-class Limit:
-    """Where a loop of known count is written out no longer."""
-
-    nodes = 200
-    """From so many operations on it is asked"""
-    steps = 12
-    """whether one line was met so often, in a `for`."""
-
-
-def written_out(trace: Trace) -> int:
-    """Whether a trace grows by loops that are written out: then what does is staged, and
-    the trace starts again. Else the number of operations at which to ask next."""
-    session, count = _OPEN.session, len(trace.nodes)
-    if session is None or count < Limit.nodes:
-        return Limit.nodes
-    often = Counter(n.where for n in trace.nodes)
-    frame: FrameType | None = sys._getframe(1)
-    users: list[CodeType] = []
-    found = False
-    while frame is not None and frame is not trace.opened:
-        code = frame.f_code
-        if session.is_users(code) and code not in MADE and code.co_name not in _PARTS:
-            users.append(code)
-            line = f"{os.path.basename(code.co_filename)}:{frame.f_lineno}"
-            if code not in session.staged and often[line] >= Limit.steps:
-                version = version_of(code)
-                found = found or (version.code is not None and version.loops_at(frame.f_lineno))
-        frame = frame.f_back
-    if not found:
-        return 2 * count
-    if type(session.staged) is frozenset:
-        session.open()
-    for code in users:
-        if version_of(code).code is not None:
-            LOG.info("%s is staged: a loop in it is long", _place(code))
-            session.staged.add(code)
-    raise Restart
+    return () if session is None else tuple(sorted(map(place_of, session.staged)))
 
 
 LEARNT: list[Session] = []
@@ -428,7 +388,7 @@ def _without_source(error: BaseException) -> None:
         code = tb.tb_frame.f_code
         # Texts of the library's own are run in no module.
         if code.co_filename in ("<string>", "<stdin>") and "__name__" in tb.tb_frame.f_globals:
-            error.add_note(f"{_place(code)} was not staged: its source is not to be had.")
+            error.add_note(f"{place_of(code)} was not staged: its source is not to be had.")
         tb = tb.tb_next
 
 
@@ -439,20 +399,20 @@ def _out_of_reach(error: BaseException, session: Session) -> None:
         code = tb.tb_frame.f_code
         if code in session.staged and version_of(code).code is not None:
             error.add_note(
-                f"{_place(code)} is called by Python or a library (as an operator, a property, a "
+                f"{place_of(code)} is called by Python or a library (as an operator, a property, a "
                 "callback in an object), not by rewritten code. Call it by name where it is used."
             )
             return
         name = code.co_filename
         if name.startswith(INSTALLED) and not name.startswith(FOREIGN):
             error.add_note(
-                f"{_place(code)} was not staged: it belongs to an installed library. Apply tg.jit "
-                "to that function itself, and it is."
+                f"{place_of(code)} was not staged: it belongs to an installed library. Apply "
+                "tg.jit to that function itself, and it is."
             )
         tb = tb.tb_next
 
 
-def _place(code: CodeType) -> str:
+def place_of(code: CodeType) -> str:
     return f"{code.co_name} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
 
 
@@ -470,12 +430,13 @@ def helpers_of(version: Version) -> Any:
 
 __all__ = [
     "LEARNT",
+    "PARTS",
     "Restart",
     "Session",
     "current",
     "entered",
+    "place_of",
     "places_of_staged",
     "staged",
     "stops",
-    "written_out",
 ]

@@ -17,7 +17,7 @@ from ..ir.dispatch import STATE, bind, current
 from ..ir.graph import Graph, Var
 from ..ir.graph import Node as GraphNode
 from ..ir.operands import plain_array
-from ..ir.trace import Trace, user_line
+from ..ir.trace import Stager, Trace, user_line
 from ..ops.elementwise.elementary import identity_op
 from ..ops.random import draws
 from ..ops.totals.statistics import no_grad_op
@@ -96,7 +96,7 @@ def trace_function(
     device: Device | None = None,
     watch: Any = None,
     repeated: str = "",
-    over: Callable[[Trace], int] | None = None,
+    stager: Stager | None = None,
 ) -> Traced:
     """Trace `function(*args, **kwargs)` where `spec` is the structure of (args, kwargs) and `types`
     its leaves.
@@ -106,16 +106,16 @@ def trace_function(
     carry it out (`changing`); else it is an error. `device` is where the arguments lie, if that is
     no host. `watch` looks at the Python state around the function (surroundings/state.py); what has
     to be stored of it at each call are further outputs. What is traced once and runs as often as it
-    may, as a loop's body does, must not change any: `repeated` says what to do. `over` is asked
-    whether the graph may grow as it does.
+    may, as a loop's body does, must not change any: `repeated` says what to do. `stager` is asked
+    whether the graph may grow as it does, and sizes become numbers.
     """
     trace = Trace(
         name or getattr(function, "__name__", "function").replace("<lambda>", "lambda_"), sizes
     )
     if device is not None:
         trace.choose_device(device)
-    if over is not None:
-        trace.over, trace.most = over, 0
+    if stager is not None:
+        trace.stager, trace.most = stager, 0
     standing = standing or [NOWHERE] * len(types)
     born = next_number()
     outer = (

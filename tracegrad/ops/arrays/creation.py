@@ -230,6 +230,12 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> An
             if whole
             else np.result_type(*[0 if isinstance(v, SYMBOLIC) else v for v in (start, stop, step)])
         )
+    if any(isinstance(v, SYMBOLIC) for v in (start, stop, step)) and all(
+        isinstance(v, INTEGRAL) or float(v).is_integer() for v in (start, stop, step)
+    ):
+        # `np.arange(1.0, n)`: whole numbers, whatever their dtype.
+        start, stop, step = (v if isinstance(v, INTEGRAL) else int(v) for v in (start, stop, step))
+        whole = True
     if whole:
         step = int(step)
         if step == 0:

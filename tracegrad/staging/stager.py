@@ -1,0 +1,91 @@
+"""When a function that is traced as it is gets staged although nothing stops it: its loops would be
+written out too far, or for one size only."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections import Counter
+from types import CodeType, FrameType
+
+from ..ir.trace import Trace
+from .functions import MADE, version_of
+from .session import PARTS, Restart, current, place_of
+
+LOG = logging.getLogger("tracegrad")
+
+
+class Limit:
+    """Where a loop of known count is written out no longer."""
+
+    nodes = 200
+    """From so many operations on it is asked"""
+    steps = 12
+    """whether one line was met so often, in a `for`."""
+
+
+def written_out(trace: Trace) -> int:
+    """Whether a trace grows by loops that are written out: then what does is staged, and
+    the trace starts again. Else the number of operations at which to ask next."""
+    session, count = current(), len(trace.nodes)
+    if session is None or count < Limit.nodes:
+        return Limit.nodes
+    often = Counter(n.where for n in trace.nodes)
+    frame: FrameType | None = sys._getframe(1)
+    users: list[CodeType] = []
+    found = False
+    while frame is not None and frame is not trace.opened:
+        code = frame.f_code
+        if session.is_users(code) and code not in MADE and code.co_name not in PARTS:
+            users.append(code)
+            line = f"{os.path.basename(code.co_filename)}:{frame.f_lineno}"
+            if code not in session.staged and often[line] >= Limit.steps:
+                version = version_of(code)
+                found = found or (version.code is not None and version.loops_at(frame.f_lineno))
+        frame = frame.f_back
+    if not found:
+        return 2 * count
+    if type(session.staged) is frozenset:
+        session.open()
+    for code in users:
+        if version_of(code).code is not None:
+            LOG.info("%s is staged: a loop in it is long", place_of(code))
+            session.staged.add(code)
+    raise Restart
+
+
+def pinned(trace: Trace) -> None:
+    """Where a function of the user's that has loops needs a size as a number, it may be for a loop
+    of so many steps: then it is staged, and the trace starts again."""
+    session = current()
+    if session is None:
+        return
+    frame: FrameType | None = sys._getframe(1)
+    users: list[CodeType] = []
+    while frame is not None and frame is not trace.opened:
+        code = frame.f_code
+        if session.is_users(code) and code not in MADE and code.co_name not in PARTS:
+            users.append(code)
+        frame = frame.f_back
+    if not users or users[0] in session.staged:
+        return
+    version = version_of(users[0])
+    if version.code is None or not version.loops:
+        return
+    if type(session.staged) is frozenset:
+        session.open()
+    LOG.info("%s is staged: it has loops, and needs a size as a number", place_of(users[0]))
+    session.staged |= {c for c in users if version_of(c).code is not None}
+    raise Restart
+
+
+class _Stager:
+    grown = staticmethod(written_out)
+    pinned = staticmethod(pinned)
+
+
+STAGER = _Stager()
+
+
+__all__ = ["STAGER", "Limit"]
