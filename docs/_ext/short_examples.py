@@ -395,6 +395,8 @@ each(
     "EvaluationTimeoutError ShardError WorkerLostError",
     "issubclass(tg.scale.{}, tg.TracegradError)",
 )
+of("tracegrad.scale", "Evaluation  tg.scale.Evaluation._fields[:2]")
+of("tracegrad.scale", "Evaluations  tg.scale.Evaluations()")
 of("tracegrad.scale", "Total  total = tg.scale.sum_over(lambda p, x: np.sum(p * x), [1.0, 2.0])")
 ELSEWHERE = ("tracegrad.cuda.", "tracegrad.jax.", "tracegrad.pytensor.")
 """What needs a GPU or another library: the examples stand on the pages about those."""

@@ -33,10 +33,10 @@ half_turn (the angle of a real number)."""
 WITH_A_GRAPH = {"call", "custom_function", "custom_jvp", "custom_vjp", "implicit"}
 """They stand above the op table, since their parameter is a function of the user's: see
 test_operations_with_a_graph."""
-NOT_BY_THE_NUMBERS = {"once_differentiable", "overwritten", "check", "show"}
+NOT_BY_THE_NUMBERS = {"once_differentiable", "overwritten", "check", "show", "host"}
 """The first refuses second derivatives (test_once_differentiable); the second stands for a write
 that was not recorded: its rule follows the history of the value before, whatever the new numbers
-depend on; the last two have no result."""
+depend on; then two have no result, and steps of Python are tested in tests/scale."""
 DIFFERENTIABLE = {op.name for op in ALL_OPS if op.vjp is not None}
 
 

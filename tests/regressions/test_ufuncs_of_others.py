@@ -33,10 +33,9 @@ def mv(a: Any, b: Any) -> Any:
     return a - b
 
 
+NUMBAS = {"numba.vectorize": (gamma, 1), "numba.vectorize typed": (sigmoid, 1),
+          "numba.vectorize binary": (mv, 2)}  # fmt: skip
 OTHERS: dict[str, tuple[Any, int]] = {
-    "numba.vectorize": (gamma, 1),
-    "numba.vectorize typed": (sigmoid, 1),
-    "numba.vectorize binary": (mv, 2),
     "np.frompyfunc": (np.frompyfunc(lambda b: b * b, 1, 1), 1),
     "np.frompyfunc binary": (np.frompyfunc(operator.add, 2, 1), 2),
 }
@@ -62,6 +61,14 @@ def test_ufuncs_of_others_are_refused_by_name(name: str) -> None:
     for mode in modes():
         with pytest.raises(UnsupportedFunctionError, match=text):
             mode(lambda v: np.sum(ufunc(*[v] * count)))
+
+
+@pytest.mark.parametrize("name", NUMBAS)
+def test_vectorized_by_numba_where_a_function_is_not_rewritten(name: str) -> None:
+    """Staged code calls their Python functions (tests/staging/test_numba_functions.py)."""
+    ufunc, count = NUMBAS[name]
+    with pytest.raises(UnsupportedFunctionError, match="numba.vectorize"):
+        tg.jit(lambda v: np.sum(ufunc(*[v] * count)), stage=False)(np.array([0.3, 0.8]))
 
 
 def test_ufuncs_of_others_where_nothing_is_lost() -> None:

@@ -386,8 +386,7 @@ def _without_source(error: BaseException) -> None:
     tb = error.__traceback__
     while tb is not None:
         code = tb.tb_frame.f_code
-        # Texts of the library's own are run in no module.
-        if code.co_filename in ("<string>", "<stdin>") and "__name__" in tb.tb_frame.f_globals:
+        if code.co_filename in ("<string>", "<stdin>"):
             error.add_note(f"{place_of(code)} was not staged: its source is not to be had.")
         tb = tb.tb_next
 

@@ -53,18 +53,14 @@ BOX: dict[str, Any] = {
 
 def _maker() -> Callable[[type, Any], Any]:
     space: dict[str, Any] = {"new": object.__new__}
-    exec(
-        "\n".join(
-            [
-                "def fresh(face, data):",
-                "    box = new(face)",
-                "    box._data = data",
-                *_blank("box", BOX),
-                "    return box",
-            ]
-        ),
-        space,
-    )
+    lines = [
+        "def fresh(face, data):",
+        "    box = new(face)",
+        "    box._data = data",
+        *_blank("box", BOX),
+        "    return box",
+    ]
+    exec(compile("\n".join(lines), __file__, "exec"), space)
     made: Callable[[type, Any], Any] = space["fresh"]
     return made
 

@@ -142,10 +142,8 @@ def filler(slots: dict[str, Any]) -> Callable[[Any], None]:
     """A function that gives an object these slots, written out: loops over slots cost more than all
     else in a constructor."""
     space: dict[str, Any] = {f"value_{name}": value for name, value in slots.items()}
-    exec(
-        "\n".join(["def fill(self):", *[f"    self.{name} = value_{name}" for name in slots]]),
-        space,
-    )
+    text = "\n".join(["def fill(self):", *[f"    self.{name} = value_{name}" for name in slots]])
+    exec(compile(text, __file__, "exec"), space)
     function: Callable[[Any], None] = space["fill"]
     return function
 

@@ -13,13 +13,12 @@ from ...dtypes import inexact
 from ...ir.dispatch import bind
 from ...ir.op import Op, odd
 from ..define import as_array
-from ..elementwise.arithmetic import div, equal, greater, less, neg, sub, where
+from ..elementwise.arithmetic import div, equal, less, neg, sub, where
 from ..elementwise.comparison import floor
 from ..elementwise.derived import add, convert, mul
-from ..elementwise.elementary import absolute, exp, expm1, log, sqrt
+from ..elementwise.elementary import absolute, exp, expm1, log
 from ..elementwise.pointwise import pointwise
-from ..elementwise.special import erf, lgamma
-from .bessel import ive, jv, kv, yv
+from ..elementwise.special import erf
 from .family import scipys
 from .incomplete import betainc, betaincc, gammainc, gammaincc
 
@@ -134,52 +133,6 @@ def exprel(x: Any) -> Any:
     return where(near, series, whole)
 
 
-def hyp0f1(v: Any, z: Any) -> Any:
-    """The confluent hypergeometric limit function 0F1(v; z) of real numbers with v > 0 (NaN
-    elsewhere), by its series and by Bessel functions; no derivative by v.
-
-    >>> import tracegrad as tg
-    >>> round(float(tg.special.hyp0f1(1.0, 1.0)), 6)
-    2.279585
-    """
-    v, z = as_array(v), as_array(z)
-    fine = greater(v, 0)
-    v = where(fine, v, 1.0)
-    near = less(absolute(z), 1.0)
-    small = where(near, z, 0.0)
-    series: Any = 1.0
-    for k in range(16, 0, -1):
-        series = add(div(mul(small, series), mul(add(v, k - 1.0), float(k))), 1.0)
-    up = greater(z, 0)
-    above, below = where(near, 1.0, where(up, z, 1.0)), where(near, 1.0, where(up, 1.0, neg(z)))
-    order, share = sub(v, 1.0), mul(sub(1.0, v), 0.5)
-    root = mul(sqrt(above), 2.0)
-    rising = mul(exp(add(add(lgamma(v), mul(share, log(above))), root)), ive(order, root))
-    root = mul(sqrt(below), 2.0)
-    waving = mul(exp(add(lgamma(v), mul(share, log(below)))), jv(order, root))
-    return where(fine, where(near, series, where(up, rising, waving)), math.nan)
-
-
-def kn(n: Any, x: Any) -> Any:
-    """`kv` of whole orders.
-
-    >>> import tracegrad as tg
-    >>> round(float(tg.special.kn(1, 1.0)), 6)
-    0.601907
-    """
-    return kv(n, x)
-
-
-def yn(n: Any, x: Any) -> Any:
-    """`yv` of whole orders.
-
-    >>> import tracegrad as tg
-    >>> round(float(tg.special.yn(0, 1.0)), 6)
-    0.088257
-    """
-    return yv(n, x)
-
-
 def chdtr(v: Any, x: Any) -> Any:
     """Distribution function of chi squared with v degrees of freedom; no derivative by v.
 
@@ -266,6 +219,6 @@ def fdtrc(dfn: Any, dfd: Any, x: Any) -> Any:
 
 OPS = (wofz_op, erfi_op, dawsn_op, spence_op)
 __all__ = [
-    "chdtr", "chdtrc", "dawsn", "erfi", "exprel", "fdtr", "fdtrc", "gdtr", "gdtrc", "hyp0f1", "kn",
-    "pdtr", "pdtrc", "spence", "wofz", "yn",
+    "chdtr", "chdtrc", "dawsn", "erfi", "exprel", "fdtr", "fdtrc", "gdtr", "gdtrc",
+    "pdtr", "pdtrc", "spence", "wofz",
 ]  # fmt: skip
