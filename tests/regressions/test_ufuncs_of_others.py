@@ -67,7 +67,7 @@ def test_ufuncs_of_others_are_refused_by_name(name: str) -> None:
 def test_vectorized_by_numba_where_a_function_is_not_rewritten(name: str) -> None:
     """Staged code calls their Python functions (tests/staging/test_numba_functions.py)."""
     ufunc, count = NUMBAS[name]
-    with pytest.raises(UnsupportedFunctionError, match="numba.vectorize"):
+    with pytest.raises(UnsupportedFunctionError, match=r"numba\.vectorize"):
         tg.jit(lambda v: np.sum(ufunc(*[v] * count)), stage=False)(np.array([0.3, 0.8]))
 
 
