@@ -62,8 +62,11 @@ def as_tuple(x: Any) -> tuple[Any, ...]:
     return tuple(x) if isinstance(x, (tuple, list)) else (x,)
 
 
-def assert_same(found: Any, expected: Any, tolerance: float = 1e-10, dtypes: bool = True) -> None:
-    """Equal values (NaN equals NaN), shapes and dtypes, for trees that are tuples."""
+def assert_same(
+    found: Any, expected: Any, tolerance: float = 1e-10, dtypes: bool = True, floor: float = 0.0
+) -> None:
+    """Equal values (NaN equals NaN), shapes and dtypes, for trees that are tuples. `floor` is the
+    rounding of what may have cancelled."""
     found, expected = as_tuple(found), as_tuple(expected)
     assert len(found) == len(expected)
     for f, e in zip(found, expected, strict=True):
@@ -75,7 +78,11 @@ def assert_same(found: Any, expected: Any, tolerance: float = 1e-10, dtypes: boo
         finite = np.abs(e[np.isfinite(e)]) if e.dtype.kind in "fc" else np.zeros(0)
         size = float(finite.max()) if finite.size else 1.0
         np.testing.assert_allclose(
-            f, e, rtol=tolerance * scale, atol=tolerance * scale * max(size, 1e-300), equal_nan=True
+            f,
+            e,
+            rtol=tolerance * scale,
+            atol=scale * max(tolerance * size, floor),
+            equal_nan=True,
         )
 
 
