@@ -81,7 +81,7 @@ def assert_same(
             f,
             e,
             rtol=tolerance * scale,
-            atol=scale * max(tolerance * size, floor),
+            atol=scale * max(tolerance * max(size, 1e-300), floor),
             equal_nan=True,
         )
 
