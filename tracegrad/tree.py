@@ -23,14 +23,14 @@ _later: dict[str, Callable[[str], None]] = {}
 """What makes nodes of another library's classes."""
 
 
-def flatten(tree: Any) -> tuple[list[Any], Any]:
+def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], Any]:
     """The leaves, and the structure that `unflatten` needs. Dataclasses become nodes when they are
-    first seen.
+    first seen. `is_leaf` says what else than leaves stays whole.
 
     Views among the leaves are brought up to date with what was written into their bases: whoever
     takes a tree apart reads the data, the history and the tangents of its leaves.
     """
-    leaves, spec = optree.tree_flatten(tree, namespace=_NAMESPACE)
+    leaves, spec = optree.tree_flatten(tree, is_leaf, namespace=_NAMESPACE)
     if _seen.issuperset(map(type, leaves)):
         for x in leaves:
             if type(x) in _boxes and x._base is not None:
@@ -45,7 +45,7 @@ def flatten(tree: Any) -> tuple[list[Any], Any]:
             _register(cls)
         for prefix in [p for p in _later if cls.__module__.startswith(p)]:
             _later.pop(prefix)(cls.__module__)
-    return flatten(tree) if new else (leaves, spec)
+    return flatten(tree, is_leaf) if new else (leaves, spec)
 
 
 def unflatten(spec: Any, leaves: Sequence[Any]) -> Any:

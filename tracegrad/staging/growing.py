@@ -22,7 +22,7 @@ from ..types import ArrayType
 from .agreement import nothing
 from .aliases import arrays_of, root_of
 from .carried import ChangedShape, Retry
-from .lists import Form, Grown, Seen, Stacked, taken_apart
+from .lists import Form, Grown, Seen, Stacked, lists_in, taken_apart
 from .places import is_leaf
 from .regions import Refused, change, is_born
 from .session import Session, current
@@ -263,6 +263,13 @@ def appended(owner: Grown, item: Any) -> bool:
     form, leaves = _parts(item, line, owner.name)
     for x in leaves:
         _own(session, x, owner.name, line)
+    for inner in lists_in(item):
+        if not is_born(session, inner):
+            raise Refused(
+                f"{line}: a list that was there before is appended to {owner.name}, which would "
+                f"show what becomes of it later. Append a copy: {owner.name}.append(list(a))"
+            )
+        session.merged.append(AppendedList(inner))
     assert now.seen is not None
     before = now.seen.form or now.form
     now.seen.form = form if before is None else _wider(before, form, line, owner.name)
@@ -274,6 +281,35 @@ def appended(owner: Grown, item: Any) -> bool:
         ]
     owner.stacked = Stacked(now.form, arrays, now.base, now.added + 1, now.seen)
     return True
+
+
+class AppendedList:
+    """A list that is an item of one that grows: it must stay as it was."""
+
+    others: tuple[Any, ...] = ()
+
+    def __init__(self, items: list[Any]) -> None:
+        self.items = items
+        self.before = self._now()
+
+    def value(self) -> Any:
+        """No array."""
+
+    def concerns(self, root: Any, held: Any) -> bool:
+        """No array is meant."""
+        return False
+
+    def _now(self) -> tuple[Any, list[Any]]:
+        return getattr(self.items, "stacked", None), list(list.__iter__(self.items))
+
+    def changed(self) -> bool:
+        """Whether it is another one now."""
+        (stacked, items), (then, were) = self._now(), self.before
+        return (
+            stacked is not then
+            or len(items) != len(were)
+            or any(a is not b for a, b in zip(items, were, strict=True))
+        )
 
 
 def _put(array: Any, at: Any, x: Any) -> Any:

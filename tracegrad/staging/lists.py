@@ -142,7 +142,19 @@ def taken_apart(item: Any) -> tuple[list[Any], Any]:
         kind = tuple if type(item) is tuple else list
         return [x for leaves, _ in found for x in leaves], (kind, *[s for _, s in found])
     leaves, spec = flatten(item)
+    if not spec.is_leaf():
+        # Dicts and objects are known by their identity.
+        return [item], ("tree", spec)
     return leaves, ("tree", spec)
+
+
+def lists_in(item: Any) -> list[list[Any]]:
+    """The lists in an item that others may know, and change."""
+    if type(item) not in (tuple, list, Grown) or (type(item) is Grown and item.frozen):
+        return []
+    own = [] if type(item) is tuple else [item]
+    inner = list.__iter__(item) if isinstance(item, list) else iter(item)
+    return [*own, *[x for part in inner for x in lists_in(part)]]
 
 
 def together(spec: Any, leaves: Iterator[Any]) -> Any:
@@ -152,9 +164,14 @@ def together(spec: Any, leaves: Iterator[Any]) -> Any:
     if spec[0] == "rows":
         arrays = [next(leaves) for _ in spec[2]]
         found = Grown()
-        found.stacked = Stacked(Form(spec[1], spec[2]), arrays, spec[3])
+        found.stacked, found.frozen = Stacked(Form(spec[1], spec[2]), arrays, spec[3]), True
         return found
-    return spec[0]([together(s, leaves) for s in spec[1:]])
+    parts = [together(s, leaves) for s in spec[1:]]
+    if spec[0] is tuple:
+        return tuple(parts)
+    found = Grown(parts)
+    found.frozen = True
+    return found
 
 
 def _joined(spec: Any, arrays: Iterator[Any], depth: int) -> Any:
@@ -178,6 +195,9 @@ class Grown(list[Any]):
     it looks like; after that `stacked` has the items, and the list's own are its first ones."""
 
     name = "a list"
+    frozen = False
+    """Whether it is an item of a list that a loop filled: made when it is read, so that a change
+    would be seen by nobody."""
     stacked: Stacked | None = None
 
     def ready(self) -> Stacked | None:
@@ -228,13 +248,18 @@ class Grown(list[Any]):
         return [self.item(k) for k in range(operator.index(self.length()))]
 
     def plain(self) -> None:
-        """Have the items, one by one, as any list has them."""
+        """Before it is changed: have the items, one by one, as any list has them."""
+        if self.frozen:
+            raise ConcretizationError(
+                f"{user_line()}: this list is an item of one that a loop on traced values filled, "
+                "and cannot be changed any more. Change a copy: list(a), or use an array."
+            )
         if self.stacked is not None:
             items, self.stacked = self.written_out(), None
             list.__init__(self, items)
 
     def append(self, item: Any) -> None:
-        if not loading.load(f"{__package__}.growing").appended(self, item):
+        if self.frozen or not loading.load(f"{__package__}.growing").appended(self, item):
             self.plain()
             list.append(self, item)
 

@@ -13,11 +13,22 @@ from ..tensor import Boxed
 from .agreement import readable
 from .aliases import arrays_of, root_of
 from .carried import Carried, Retry
-from .growing import Appended, Growing, GrownPlace
+from .growing import Appended, AppendedList, Growing, GrownPlace
+from .lists import Grown
 from .looks import Looks
 from .places import MISSING, BoxPlace, StagedPlace, VariablePlace
 from .regions import ENDED, Refused, Want, parts, run
 from .session import Restart, Session
+
+
+def _lists_of(value: Any) -> list[Any]:
+    """The lists in the value of a variable."""
+    if not isinstance(value, (tuple, list, dict)):
+        return []
+    inner: Any = value.values() if isinstance(value, dict) else value
+    if isinstance(value, Grown):
+        inner = list.__iter__(value)
+    return [value, *[x for v in inner for x in _lists_of(v)]]
 
 
 class Changing(Exception):
@@ -169,6 +180,14 @@ class StagedLoop:
     ) -> None:
         """After a pass: what it appended to lists, and under which names it goes on. The next pass
         must not write into it."""
+        lists = [m for m in self.session.merged[mark:] if isinstance(m, AppendedList)]
+        goes_on = [x for value in found for x in _lists_of(value)]
+        for m in lists:
+            if m.changed() or any(m.items is x for x in goes_on):
+                raise Refused(
+                    f"{self.line}: a list is appended to another one, and changed or known by a "
+                    "variable after that. Append a copy: a.append(list(row))"
+                )
         roots = [m.value() for m in self.session.merged[mark:] if isinstance(m, Appended)]
         appended = {id(r) for r in roots if r is not None}
         appended |= {id(c.seen.anchor) for c in self.carried if isinstance(c, Growing)}

@@ -11,6 +11,7 @@ from ..ir.dispatch import STATE
 from ..tensor import Boxed, inside
 from ..tree import flatten
 from .aliases import arrays_of, root_of
+from .lists import Grown
 from .places import MISSING, Around, BoxPlace, StagedPlace, VariablePlace, is_leaf
 from .session import Session
 
@@ -140,8 +141,14 @@ def _now(x: Boxed) -> Any:
 
 
 def parts(value: Any) -> tuple[list[Any], Any]:
-    """The leaves of a value and its structure."""
-    return flatten(value)
+    """The leaves of a value and its structure. A list that may grow is one thing, which other names
+    know too."""
+    return flatten(value, is_grown)
+
+
+def is_grown(x: Any) -> bool:
+    """Whether it is such a list."""
+    return type(x) is Grown and not x.frozen
 
 
 def contents_of(leaves: Sequence[Any], contents: dict[int, Any]) -> list[Any]:

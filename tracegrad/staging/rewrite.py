@@ -425,7 +425,7 @@ class _Rewriter(Displays):
         function = self.visit(e.func)
         # A list that a call is given alone has no name under which it could be changed.
         args: list[ast.expr] = [
-            self._list(a) if isinstance(a, ast.List) else self.visit(a)
+            self._list(a) if isinstance(a, ast.List) and name != "append" else self.visit(a)
             for a in self.all_of_it(e.func, e.args)
         ]
         keywords = [self.visit(k) for k in e.keywords]
