@@ -73,6 +73,8 @@ class SparseDerivative:
         self._kept: dict[Any, _Kept] = {}
         self._quick: Callable[[tuple[Any, ...], Any], bool] | None = None
         """The values for arguments like those of the last call."""
+        self._handed: SparseStructure | None = None
+        """The structure that the user took last."""
         self.__name__ = f"{who}_{getattr(like or function, '__name__', 'function')}"
         self.__wrapped__ = like or function
         self.__doc__ = getattr(like or function, "__doc__", None)
@@ -91,14 +93,18 @@ class SparseDerivative:
         """The `rows` and `columns` of the entries, in the order of `values`: those of all results
         and all arguments one behind the other, in C order."""
         kept, _ = self._find(args, kwargs)
-        kept.handed = True
+        return self._hand(kept)
+
+    def _hand(self, kept: _Kept) -> SparseStructure:
+        kept.handed, self._handed = True, kept.plan.structure
         return kept.plan.structure
 
     def values(self, *args: Any, out: np.ndarray | None = None, **kwargs: Any) -> np.ndarray:
         """The values in the order of `structure`, into `out` where that is given.
 
         Raises TracegradError where the entries are no more those that `structure` gave for such
-        arguments, and ValueError where `out` is no contiguous vector for them.
+        arguments, or where it was taken for arguments with other entries alone, and ValueError
+        where `out` is no vector for them.
         """
         if out is not None and not kwargs and self._quick is not None and self._quick(args, out):
             return out
@@ -152,8 +158,7 @@ class SparseDerivative:
         leaves of such arguments that can be traced; what the function reads around it stays as it
         is now."""
         kept, inputs = self._find(args, {})
-        kept.handed = True
-        return kept.plan.structure, kept.plan.traceable(inputs, len(flatten(args)[0]))
+        return self._hand(kept), kept.plan.traceable(inputs, len(flatten(args)[0]))
 
     # --- signatures -------------------------------------------------------------------------------
 
@@ -167,23 +172,33 @@ class SparseDerivative:
                 leaves[k] = self._plain(x)
         key = (spec, *[(x.shape, x.dtype) if hasattr(x, "dtype") else type(x) for x in leaves])
         kept = self._kept.get(key)
-        if kept is not None:
-            inputs = kept.inputs(leaves)
-            if inputs is not None:
-                return kept, inputs
-        made, inputs = self._make(args, kwargs, leaves, spec, kept)
-        if kept is not None and kept.handed:
-            old, new = kept.plan.structure, made.plan.structure
-            same = np.array_equal(old.rows, new.rows) and np.array_equal(old.columns, new.columns)
+        inputs = None if kept is None else kept.inputs(leaves)
+        made = kept
+        if made is None or inputs is None:
+            made, inputs = self._make(args, kwargs, leaves, spec, kept)
+        if not made.handed:
+            was = kept.plan.structure if kept is not None and kept.handed else None
+            same = (was or self._handed or made.plan.structure).same(made.plan.structure)
             if not same and asked:
-                raise TracegradError(
-                    f"values: the entries of {self!r} changed since its structure was taken "
-                    f"({len(old)} then, {len(new)} now): something that the function reads around "
-                    "it changed. Call structure again."
-                )
-            made.handed = same
+                raise self._changed(was, made.plan.structure)
+            made.handed = same and (was is not None or self._handed is not None)
         self._kept[key] = made
         return made, inputs
+
+    def _changed(self, was: SparseStructure | None, now: SparseStructure) -> TracegradError:
+        """Values are asked for that are not those of the entries that the user knows."""
+        if was is not None:
+            return TracegradError(
+                f"values: the entries of {self!r} changed since its structure was taken "
+                f"({len(was)} then, {len(now)} now): something that the function reads around "
+                "it changed. Call structure again."
+            )
+        assert self._handed is not None
+        return TracegradError(
+            f"values: the structure of {self!r} was taken for a matrix of shape "
+            f"{self._handed.shape} with {len(self._handed)} entries; for these arguments its shape "
+            f"is {now.shape}, with {len(now)} entries. Call structure with these arguments first."
+        )
 
     def _plain(self, x: Boxed) -> Any:
         data = x.detach()._data if hasattr(x, "detach") else x._data

@@ -36,6 +36,14 @@ class SparseStructure:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def same(self, other: SparseStructure) -> bool:
+        """Whether values of one may stand at the places of the other."""
+        return self is other or (
+            self.shape == other.shape
+            and np.array_equal(self.rows, other.rows)
+            and np.array_equal(self.columns, other.columns)
+        )
+
     @functools.cached_property
     def starts(self) -> np.ndarray:
         """Where each row (column) begins."""
