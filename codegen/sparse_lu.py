@@ -103,6 +103,38 @@ def solve(
     return fine
 
 
+def solve_banded(
+    data: Array,
+    b: Array,
+    index: tuple[Array, Array, Array],
+    x: Array,
+    transposed: bool,
+    lower: int,
+    upper: int,
+) -> bool:
+    """The same for matrices with so many diagonals below and above the main one, by LAPACK, with
+    nothing kept."""
+    indptr, columns, places = index
+    rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    if transposed:
+        rows, columns, lower, upper = columns, rows, upper, lower
+    fine = True
+    for entries, right, out in zip(data, b, x, strict=True):
+        if not out.size:
+            continue
+        bands = np.zeros((lower + upper + 1, len(out)), data.dtype)
+        values = entries[places] if len(places) else entries
+        np.add.at(bands, (rows - columns + upper, columns), values)
+        try:
+            out[...] = imported("scipy.linalg").solve_banded(
+                (lower, upper), bands, right, check_finite=False
+            )
+        except np.linalg.LinAlgError:
+            out[...] = np.nan
+            fine = False
+    return fine
+
+
 # --- for compiled code ----------------------------------------------------------------------------
 
 _CALLED: dict[str, Any] = {}
@@ -150,4 +182,4 @@ def _entry(dtype: np.dtype[Any], of_indices: np.dtype[Any]) -> Any:
     return called
 
 
-__all__ = ["address", "factored", "solve"]
+__all__ = ["address", "factored", "solve", "solve_banded"]

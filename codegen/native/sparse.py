@@ -14,11 +14,11 @@ import numpy as np
 from .. import sparse_lu
 from .bridge import implements, scalar_type
 from .factorizations import record
-from .foreign import routine
+from .foreign import fill, lapack, routine
 from .support import index
 from .symbols import PYTHON
 
-__all__ = ["sparse_entries", "sparse_product", "sparse_solve"]
+__all__ = ["banded_solve", "sparse_entries", "sparse_product", "sparse_solve"]
 
 
 def _part(count: int, part: int, parts: int) -> slice:
@@ -286,5 +286,72 @@ def _type_solve(
         )  # fmt: skip
         if failed != 0:
             record(status, code, failed)
+
+    return body
+
+
+def banded_solve(
+    data: Any,
+    b: Any,
+    indptr: Any,
+    indices: Any,
+    places: Any,
+    t_indptr: Any,
+    t_indices: Any,
+    t_places: Any,
+    x: Any,
+    transposed: bool,
+    lower: int,
+    upper: int,
+    status: Any = None,
+    code: int = 0,
+) -> None:
+    """The same for matrices with so many diagonals below and above the main one, through LAPACK."""
+    index = indptr, indices, places
+    if not sparse_lu.solve_banded(data, b, index, x, transposed, lower, upper):
+        record(status, code, 1)
+
+
+@implements(banded_solve, inline=False)
+def _type_banded(
+    data: Any, b: Any, indptr: Any, indices: Any, places: Any, t_indptr: Any, t_indices: Any,
+    t_places: Any, x: Any, transposed: Any, lower: Any, upper: Any, status: Any = None,
+    code: Any = 0,
+) -> Any:  # fmt: skip
+    called = lapack(data.dtype, "gbsv", "iiiiaiaaio")
+    number = scalar_type(data.dtype)
+
+    def body(
+        data: Any, b: Any, indptr: Any, indices: Any, places: Any, t_indptr: Any, t_indices: Any,
+        t_places: Any, x: Any, transposed: bool, lower: int, upper: int, status: Any = None,
+        code: int = 0,
+    ) -> None:  # fmt: skip
+        count, n, k = b.shape
+        if n == 0 or k == 0:
+            return
+        below, above = (upper, lower) if transposed else (lower, upper)
+        height = 2 * below + above + 1
+        bands, right = np.empty((n, height), number), np.empty((k, n), number)
+        pivots = np.empty(n, np.int32)
+        for s in range(count):
+            fill(bands, number(0))
+            for i in range(n):
+                for p in range(indptr[i], indptr[i + 1]):
+                    j = indices[p]
+                    value = data[s, places[p]] if places.size != 0 else data[s, p]
+                    # Column by column, with room above for what exchanged rows bring.
+                    if transposed:
+                        bands[i, below + above + j - i] += value
+                    else:
+                        bands[j, below + above + i - j] += value
+            for i in range(n):
+                for c in range(k):
+                    right[c, i] = b[s, i, c]
+            failed = called(n, below, above, k, bands, 0, height, pivots, 0, right, 0, n)
+            if failed != 0:
+                record(status, code, failed)
+            for i in range(n):
+                for c in range(k):
+                    x[s, i, c] = number(np.nan) if failed != 0 else right[c, i]
 
     return body

@@ -27,6 +27,20 @@ def square(data: Any) -> Any:
     return tg.sparse.array((data, (ROWS, COLUMNS)), (3, 3)) + sp.eye_array(3) * 5
 
 
+FAR = sp.random_array((120, 120), density=0.05, rng=0) + 5 * sp.eye_array(120)
+"""No order makes few diagonals of it."""
+
+
+def general(data: Any, b: Any) -> Any:
+    corner = tg.sparse.array((data, (ROWS, COLUMNS)), (120, 120))
+    return tg.sparse.solve(corner + FAR, np.concatenate([b, np.ones(117)]))[:4]
+
+
+def plain_general(data: Any, b: Any) -> Any:
+    corner = sp.coo_array((data, (ROWS, COLUMNS)), shape=(120, 120))
+    return sla.spsolve((corner + FAR).tocsc(), np.concatenate([b, np.ones(117)]))[:4]
+
+
 def plain(data: Any) -> Any:
     return sp.csr_array((data, INDICES, INDPTR), shape=(4, 5))
 
@@ -48,9 +62,10 @@ CASES = off_device(
          lambda d, x: plain(d) @ x),
     Case("sparse scaled", lambda d, w: (by_rows(d) * w).toarray(), normal((6,), (4, 1)),
          lambda d, w: (plain(d) * w).toarray()),
-    Case("sparse_solve", lambda d, b: tg.sparse.solve(square(d), b), normal((7,), (3,)),
-         lambda d, b: sla.spsolve(plain_square(d), b), ops=("sparse_solve",),
+    Case("sparse_solve", general, normal((7,), (3,)), plain_general, ops=("sparse_solve",)),
+    Case("banded_solve", lambda d, b: tg.sparse.solve(square(d), b), normal((7,), (3,)),
+         lambda d, b: sla.spsolve(plain_square(d), b), ops=("banded_solve",),
          errors=(((np.ones(7), np.ones(4)), ShapeError, "as A has 3 rows"),)),
-    Case("sparse_solve transposed", lambda d, b: tg.sparse.solve(square(d).T, b),
+    Case("banded_solve transposed", lambda d, b: tg.sparse.solve(square(d).T, b),
          normal((7,), (3, 2)), lambda d, b: np.linalg.solve(plain_square(d).toarray().T, b)),
 )  # fmt: skip

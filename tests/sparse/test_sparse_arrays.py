@@ -15,7 +15,7 @@ import scipy.sparse.linalg as sla
 import tracegrad as tg
 from tracegrad.errors import ConcretizationError, ShapeError, UnsupportedFunctionError
 from tracegrad.ops.sparse.operand import SparseArray
-from tracegrad.ops.sparse.pattern import layout_of
+from tracegrad.ops.sparse.pattern import Pattern, layout_of
 
 M, N = 6, 4
 RNG = np.random.default_rng(3)
@@ -210,6 +210,13 @@ def test_transforms(jitted: bool) -> None:
         np.testing.assert_allclose(g, e, rtol=1e-9, atol=1e-9)
 
 
+@pytest.fixture
+def _no_bands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All systems go the general way, through SuperLU."""
+    monkeypatch.setattr(Pattern, "band", property(lambda self: None))
+
+
+@pytest.mark.usefixtures("_no_bands")
 @pytest.mark.parametrize("dtype", ["float32", "complex64", "complex128"])
 def test_dtypes(dtype: str) -> None:
     kind = np.dtype(dtype)
@@ -263,6 +270,7 @@ def test_patterns_that_change() -> None:
     agree()
 
 
+@pytest.mark.usefixtures("_no_bands")
 def test_factorizations_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """One for a solution, its adjoint and its tangents; another one when a value changes."""
     made: list[Any] = []

@@ -150,6 +150,7 @@ def make_entry(
         for _, v in around.facts
         if isinstance(v, np.ndarray) and id(v) in captured
     }
+    deciding = frozenset([captured[id(x)] for x in traced.deciding if id(x) in captured])
     constants = [
         x
         for x, place in zip(traced.captures, places, strict=True)
@@ -178,13 +179,18 @@ def make_entry(
         {
             k: content(v) or b""
             for k, v in known.items()
-            if constants or literal or v.dtype.kind in "biu" or v.nbytes <= SMALL
+            if constants
+            or literal
+            or v.dtype.kind in "biu"
+            or v.nbytes <= SMALL
+            or k in deciding
         },
         any(
             isinstance(x, np.ndarray) and np.may_share_memory(x, v)
             for x in constants
             for v in known.values()
         ),
+        deciding=deciding,
         mode=MODE.enabled,
         standing=tuple(standing_of(x) for x in traced.captures),
         changes=changes,

@@ -37,6 +37,8 @@ class Entry:
     """Whether a constant is a view of one of them."""
     harmless: dict[int, int] = field(default_factory=dict)
     """How often a change of such an array left the graph as it was; see `trust`."""
+    deciding: frozenset[int] = frozenset()
+    """Which captured arrays decided the graph by their elements, and are compared for good."""
     executable: Executable | None = None
     mode: bool | None = None
     """The grad mode while tracing, which decides what happens to Tensors that the function makes;
@@ -159,13 +161,14 @@ class Entry:
         and masks, which often decide sizes and positions, several changes may give the same graph
         by chance.
         """
-        for k in changed:
+        for k in set(changed) - self.deciding:
             self.harmless[k] = self.harmless.get(k, 0) + 1
             if self.harmless[k] >= (1 if self.traced.captures[k].dtype.kind in "fc" else 4):
                 self.contents.pop(k, None)
 
     def same_graph(self, other: Entry) -> bool:
-        """Whether a second trace gave the same operations on the same constants."""
+        """Whether a second trace gave the same operations on the same constants, and results of
+        the same structure (of sparse arrays, with entries at the same places)."""
 
         def constants(entry: Entry) -> list[Any]:
             return [
@@ -174,4 +177,8 @@ class Entry:
                 if place is None
             ]
 
-        return str(self.graph) == str(other.graph) and constants(self) == constants(other)
+        return (
+            str(self.graph) == str(other.graph)
+            and constants(self) == constants(other)
+            and self.traced.out_spec == other.traced.out_spec
+        )

@@ -15,10 +15,12 @@ from ..compiled.jitted import Jitted, jit
 from ..derivatives.reverse import Inputs, grad
 from ..dtypes import is_differentiable
 from ..errors import DTypeError, ShapeError, TracegradError
+from ..ir.graph import Graph
 from ..ops import sum as total
 from ..tensor import Boxed
 from ..tree import flatten, unflatten
 from .index_sets import DEFAULT_LIMIT
+from .inside import blocks_inside, is_inside, matrix_inside, traced
 from .methods import METHODS, make_plan
 from .patterns import Sparsity
 from .plan import SparsePlan, SparseStructure, Wish
@@ -83,9 +85,14 @@ class SparseDerivative:
         return f"<{self.who} of {getattr(self.__wrapped__, '__name__', self.__wrapped__)}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The matrix at these arguments, a sparse array of SciPy's in the chosen format. Trees of
+        """The matrix at these arguments, a sparse array of SciPy's in the chosen format; inside of
+        traced or differentiated functions one of `tg.sparse`, whose values are traced. Trees of
         results and arguments give trees of blocks, results outside."""
+        if is_inside(flatten((args, kwargs))[0]):
+            return self._inside(args, kwargs, True)
         kept, inputs = self._find(args, kwargs)
+        if is_inside(inputs):
+            return self._inside(args, kwargs, True)
         values = kept.plan.values(inputs)
         return self._blocks(kept, kept.plan.structure.matrix(values, self.format))
 
@@ -108,7 +115,18 @@ class SparseDerivative:
         """
         if out is not None and not kwargs and self._quick is not None and self._quick(args, out):
             return out
-        kept, inputs = self._find(args, kwargs, asked=True)
+        inside = is_inside(flatten((args, kwargs))[0])
+        if not inside:
+            kept, inputs = self._find(args, kwargs, asked=True)
+            inside = is_inside(inputs)
+        if inside:
+            if out is not None:
+                raise TracegradError(
+                    f"{self.who}: values(out=) is for memory of your own; in a traced or "
+                    "differentiated function values(x) gives a new vector"
+                )
+            traced_values: np.ndarray = self._inside(args, kwargs, False)
+            return traced_values
         plan = kept.plan
         if out is None:
             return plan.values(inputs)
@@ -160,6 +178,20 @@ class SparseDerivative:
         kept, inputs = self._find(args, {})
         return self._hand(kept), kept.plan.traceable(inputs, len(flatten(args)[0]))
 
+    def _inside(self, args: tuple[Any, ...], kwargs: dict[str, Any], blocks: bool) -> Any:
+        """The matrix as values of the open trace, or of the tape."""
+        given = Inputs(args, self.argnums, self.who)
+        wanted = _numbers_of_leaves(args, given)
+        body, operands = traced(self.function, args, kwargs, self.who)
+        graph = body.graph
+        _check_results(graph, self.who)
+        captured = len(operands) - len(body.captures)
+        matrix = matrix_inside(graph, wanted, operands, captured, self.wish)
+        data, structure = matrix.data(operands), matrix.plan.structure
+        if not blocks:
+            return data
+        return blocks_inside(structure, data, self.format, graph, wanted, body.out_spec, given.tree)
+
     # --- signatures -------------------------------------------------------------------------------
 
     def _find(
@@ -204,8 +236,9 @@ class SparseDerivative:
         data = x.detach()._data if hasattr(x, "detach") else x._data
         if not isinstance(data, (np.ndarray, np.generic)):
             raise TracegradError(
-                f"{self.who}: an argument is a traced value, or lies on a device. The matrix is "
-                "made outside of compiled functions; inside, take products (tg.jvp, tg.vjp)."
+                f"{self.who}: an argument is a traced value, or lies on a device. In compiled "
+                "functions there are J(x) and J.values(x); structure, pattern and njit are asked "
+                "for with plain arrays of these sizes."
             )
         return data
 
@@ -221,8 +254,7 @@ class SparseDerivative:
         if not given.originals:
             raise ValueError(f"{self.who}: the arguments to differentiate hold no arrays")
         args, kwargs = unflatten(spec, leaves)
-        starts = np.cumsum([0, *[len(flatten(a)[0]) for a in args]])
-        wanted = [k for n in given.numbers for k in range(starts[n], starts[n + 1])]
+        wanted = _numbers_of_leaves(args, given)
         entry, found = self.function._alone_for(args, kwargs, False)
         captured = entry.captured()
         if captured is None or entry.outdated(captured):
@@ -235,11 +267,7 @@ class SparseDerivative:
                 "numbers or changes what is around it; return new values instead"
             )
         inputs = [*found, *(captured or traced.captures)]
-        kept_in = [a for a in entry.graph.outputs if is_differentiable(a.type.dtype)]
-        if not kept_in and entry.graph.outputs:
-            raise DTypeError(
-                f"{self.who}: the function returns no floating-point or complex numbers"
-            )
+        _check_results(entry.graph, self.who)
         plan = make_plan(entry.graph, wanted, inputs, len(leaves), self.wish)
         return _Kept(entry, plan, wanted, given), inputs
 
@@ -260,6 +288,17 @@ class SparseDerivative:
             blocks = [_as(part[:, c:d], self.format) for c, d in itertools.pairwise(rights)]
             rows.append(kept.tree([shown(block) for block in blocks]))
         return unflatten(traced.out_spec, rows)
+
+
+def _numbers_of_leaves(args: tuple[Any, ...], given: Inputs) -> list[int]:
+    """Which leaves of the arguments are those to differentiate by."""
+    starts = np.cumsum([0, *[len(flatten(a)[0]) for a in args]])
+    return [k for n in given.numbers for k in range(starts[n], starts[n + 1])]
+
+
+def _check_results(graph: Graph, who: str) -> None:
+    if graph.outputs and not any(is_differentiable(a.type.dtype) for a in graph.outputs):
+        raise DTypeError(f"{who}: the function returns no floating-point or complex numbers")
 
 
 def _as(matrix: Any, format: str) -> Any:

@@ -44,6 +44,11 @@ class SparseStructure:
             and np.array_equal(self.columns, other.columns)
         )
 
+    @property
+    def minor(self) -> np.ndarray:
+        """The column (row) of each entry."""
+        return self.rows if self.order == "csc" else self.columns
+
     @functools.cached_property
     def starts(self) -> np.ndarray:
         """Where each row (column) begins."""
@@ -55,10 +60,8 @@ class SparseStructure:
         """The sparse array with these values; its arrays are its own."""
         if format == "coo":
             return sp.coo_array((values, (self.rows.copy(), self.columns.copy())), self.shape)
-        by_columns = format == "csc"
-        kind = sp.csc_array if by_columns else sp.csr_array
-        minor = self.rows if by_columns else self.columns
-        made = kind((values, minor.copy(), self.starts.copy()), shape=self.shape)
+        kind = sp.csc_array if format == "csc" else sp.csr_array
+        made = kind((values, self.minor.copy(), self.starts.copy()), shape=self.shape)
         made.has_canonical_format = True
         return made
 

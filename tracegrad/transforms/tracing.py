@@ -66,6 +66,8 @@ class Traced:
     on the CPU."""
     swept: bool = False
     """Whether a backward pass ran inside, which calls the hooks of what it reaches."""
+    deciding: tuple[Any, ...] = ()
+    """Captured arrays whose elements decided what was recorded."""
 
 
 class Change(NamedTuple):
@@ -229,6 +231,7 @@ def trace_function(
         reads,
         trace.device,
         trace.swept,
+        tuple(trace.deciding),
     )
 
 

@@ -24,6 +24,7 @@ from ..define import ndim_of, shape_of
 from ..elementwise.arithmetic import neg
 from ..elementwise.derived import add, conj
 from ..matrices.stacks import SINGULAR, routine
+from ..places.indexing import getitem
 from .pattern import Pattern
 
 INDICES = ("indptr", "indices", "places", "t_indptr", "t_indices", "t_places")
@@ -273,7 +274,7 @@ def entries(y: Any, x: Any, index: Values, count: Int) -> Any:
 # --- systems --------------------------------------------------------------------------------------
 
 
-def _solve_infer(data: Any, b: Any, *index: Any, transposed: bool) -> Types:
+def _solve_infer(data: Any, b: Any, *index: Any, transposed: bool, **of: int) -> Types:
     _check_index("sparse_solve", data.type.dtype, index)
     rows, columns = _sizes(index)
     kind, right = data.type, b.type
@@ -301,11 +302,17 @@ def _solve_evaluate(data: Any, b: Any, *index: Any, transposed: bool) -> Any:
 
 
 def _solve_vjp(
-    cts: Values, inputs: Values, outs: Values, wanted: Sequence[bool], *, transposed: bool
+    cts: Values,
+    inputs: Values,
+    outs: Values,
+    wanted: Sequence[bool],
+    *,
+    transposed: bool,
+    **of: int,
 ) -> list[Any]:
     data, index = inputs[0], inputs[2:]
     # conj(A.T) w = ct, by the factors of A itself.
-    ct_b = conj(solve_stack(data, conj(cts[0]), index, not transposed))
+    ct_b = conj(solve_stack(data, conj(cts[0]), index, not transposed, **of))
     of_data = None
     if wanted[0]:
         x = conj(outs[0])
@@ -314,16 +321,18 @@ def _solve_vjp(
     return [of_data, ct_b if wanted[1] else None, *[None] * 6]
 
 
-def _solve_jvp(tangents: Values, inputs: Values, outs: Values, *, transposed: bool) -> list[Any]:
+def _solve_jvp(
+    tangents: Values, inputs: Values, outs: Values, *, transposed: bool, **of: int
+) -> list[Any]:
     index, right = inputs[2:], tangents[1]
     if tangents[0] is not None:
         change = neg(product(tangents[0], outs[0], _turned(index) if transposed else index))
         right = change if right is None else add(right, change)
-    return [solve_stack(inputs[0], right, index, transposed)]
+    return [solve_stack(inputs[0], right, index, transposed, **of)]
 
 
 def _solve_batch(
-    values: Values, axes: Sequence[int | None], size: Int, *, transposed: bool
+    values: Values, axes: Sequence[int | None], size: Int, *, transposed: bool, **of: int
 ) -> tuple[list[Any], list[int]]:
     _unbatched(axes)
     index = values[2:]
@@ -331,12 +340,12 @@ def _solve_batch(
         # One matrix for all: more right-hand sides.
         right = moveaxis(values[1], axes[1] or 0, 2)
         b, n, _, k = shape_of(right)
-        out = solve_stack(values[0], reshape(right, (b, n, size * k)), index, transposed)
+        out = solve_stack(values[0], reshape(right, (b, n, size * k)), index, transposed, **of)
         return [reshape(out, (b, n, size, k))], [2]
     data, b = _stacked(values[0], axes[0], size, 3), _stacked(values[1], axes[1], size, 4)
     inside = shape_of(data)[1]
     data, b = (reshape(v, (size * inside, *shape_of(v)[2:])) for v in (data, b))
-    out = solve_stack(data, b, index, transposed)
+    out = solve_stack(data, b, index, transposed, **of)
     return [reshape(out, (size, inside, *shape_of(out)[1:]))], [0]
 
 
@@ -354,17 +363,56 @@ solve_op: Op = op(
 )
 
 
-def solve_stack(data: Any, b: Any, index: Values, transposed: bool = False) -> Any:
-    """x with `A @ x = b` (or `A.T @ x = b`) for stacks of data (s, count) and (s, n, k)."""
-    return bind(solve_op, [data, b, *index], {"transposed": transposed})
+def _banded_evaluate(
+    data: Any, b: Any, *index: Any, transposed: bool, lower: int, upper: int
+) -> Any:
+    out = np.empty(b.shape, b.dtype)
+    if not sparse_lu.solve_banded(data, b, index[:3], out, transposed, lower, upper):
+        raise np.linalg.LinAlgError(SINGULAR)
+    return out
+
+
+banded_op: Op = op(
+    "banded_solve",
+    ("data", "b", *INDICES),
+    evaluate=_banded_evaluate,
+    infer=_solve_infer,
+    vjp=_solve_vjp,
+    types_only=("b",),
+    jvp=_solve_jvp,
+    batch=_solve_batch,
+    lowering=routine("banded_solve", "transposed", "lower", "upper", failure=SINGULAR),
+    doc="The same for matrices with so many diagonals below and above the main one, by LAPACK.",
+)
+
+
+def solve_stack(data: Any, b: Any, index: Values, transposed: bool = False, **band: int) -> Any:
+    """x with `A @ x = b` (or `A.T @ x = b`) for stacks of data (s, count) and (s, n, k); `band`:
+    how many diagonals there are, where these are few."""
+    chosen = banded_op if band else solve_op
+    return bind(chosen, [data, b, *index], {"transposed": transposed, **band})
 
 
 def solve(data: Any, b: Any, pattern: Pattern, transposed: bool = False) -> Any:
     """The solution for one matrix and a vector or a matrix of right-hand sides, of one dtype."""
-    shape = shape_of(b)
+    shape, band = shape_of(b), pattern.band
+    if band is None:
+        right = reshape(b, (1, shape[0], 1 if len(shape) == 1 else shape[1]))
+        out = solve_stack(reshape(data, (1, -1)), right, pattern.operands, transposed)
+        return reshape(out, shape)
+    if band.order is not None:
+        b = getitem(b, band.order)
     right = reshape(b, (1, shape[0], 1 if len(shape) == 1 else shape[1]))
-    out = solve_stack(reshape(data, (1, -1)), right, pattern.operands, transposed)
-    return reshape(out, shape)
+    params = {"transposed": transposed, "lower": band.lower, "upper": band.upper}
+    operands = [reshape(data, (1, -1)), right, *band.pattern.operands]
+    out = reshape(bind(banded_op, operands, params), shape)
+    return out if band.order is None else getitem(out, _inverse(band.order))
 
 
-OPS = (product_op, entries_op, solve_op)
+def _inverse(order: Any) -> Any:
+    found = np.empty_like(order)
+    found[order] = np.arange(len(order), dtype=order.dtype)
+    return found
+
+
+OPS = (product_op, entries_op, solve_op, banded_op)
