@@ -179,11 +179,7 @@ def make_entry(
         {
             k: content(v) or b""
             for k, v in known.items()
-            if constants
-            or literal
-            or v.dtype.kind in "biu"
-            or v.nbytes <= SMALL
-            or k in deciding
+            if constants or literal or v.dtype.kind in "biu" or v.nbytes <= SMALL or k in deciding
         },
         any(
             isinstance(x, np.ndarray) and np.may_share_memory(x, v)

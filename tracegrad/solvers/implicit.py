@@ -36,6 +36,7 @@ from ..tensor import Boxed
 from ..transforms.tracing import leaf_type
 from ..tree import flatten, unflatten
 from .krylov import METHODS, Product
+from .matrices import SparseMatrix
 from .vectors import Closed, Layout, over_vectors, traced
 
 DENSE = 500
@@ -44,10 +45,10 @@ DENSE = 500
 
 def chosen(method: str, n: Any, symmetric: bool = False) -> str:
     """The method of linear systems with n unknowns that a user's choice stands for."""
-    if method not in ("auto", "dense", "iterative", *METHODS):
+    if method not in ("auto", "dense", "sparse", "iterative", *METHODS):
         raise ValueError(
             f'{user_line()}: there is no linear solver {method!r}; choose "auto", "dense", '
-            f'"iterative", {", ".join(map(repr, sorted(METHODS)))}'
+            f'"sparse", "iterative", {", ".join(map(repr, sorted(METHODS)))}'
         )
     if method == "auto":
         method = "dense" if n <= DENSE else "iterative"
@@ -90,6 +91,9 @@ def solved(
 def along(function: Callable[[Any], Any], method: str) -> Callable[[Any, Any], Any]:
     """From z and b to v with dF/dz v = b, no derivative intended. The matrix is a graph made once,
     not at every z."""
+    if method == "sparse" and isinstance(function, Closed) and function.matrix is not None:
+        known, captures = function.matrix, function.captures
+        return lambda z, b: known.solve([z, *captures], b)
     if (
         method == "dense"
         and isinstance(function, Closed)
@@ -116,10 +120,12 @@ def linear(
     it."""
     if method == "dense" or leaf_type(b).shape[0] == 1:
         return solved(product, b, method)
-    layout = Layout(b, "linear_solve: b")
+    layout = Layout(b, "linear_solve: b", method == "sparse")
     given = over_vectors(
         traced(product, layout, "linear_solve: the product"), layout, list, "product"
-    )
+    ).with_matrix(method)
+    if given.matrix is not None:
+        return given.matrix.solve([b, *given.captures], b)
     v = solved(given.constant(), stop_gradient(b), method, tol, max_steps)
     graph = closed(
         "equations",
@@ -136,7 +142,8 @@ def implicit(z: Any, equations: Closed, method: str) -> Any:
         return z
     inputs = [stop_gradient(z), *equations.captures]
     same = closed("solution", lambda *v: [v[0]], list(map(strong, inputs)), equations.graph)
-    return bind(implicit_op, inputs, {"graph": same, "rule": Rule(equations.graph, method)})[0]
+    rule = Rule(equations.graph, method, equations.with_matrix(method).matrix)
+    return bind(implicit_op, inputs, {"graph": same, "rule": rule})[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +152,8 @@ class Rule:
 
     equations: Graph
     method: str
+    matrix: SparseMatrix | None = None
+    """That of the equations by the unknowns, where it is sparse."""
     op: ClassVar[Op] = implicit_op
 
     def __repr__(self) -> str:
@@ -184,6 +193,8 @@ class Rule:
         def along(v: Any) -> Any:
             return jvp(lambda y: self._of(y, parameters), (z,), (v,))[1]
 
+        if self.matrix is not None:
+            return [ops.neg(self.matrix.solve([z, *parameters], change))]
         return [ops.neg(linear(along, change, self.method))]
 
     def vjp(self, cts: Any, inputs: Any, outs: Any, wanted: Any) -> list[Any]:
@@ -197,8 +208,11 @@ class Rule:
         ]
         if cts[0] is None or not moving:
             return [zeros(strong(x)) if w else None for x, w in zip(inputs, wanted, strict=True)]
-        pull = vjp(lambda y: self._of(y, parameters), z)[1]
-        multipliers = ops.neg(linear(lambda u: pull(u)[0], cts[0], self.method))
+        if self.matrix is not None:
+            multipliers = ops.neg(self.matrix.solve([z, *parameters], cts[0], True))
+        else:
+            pull = vjp(lambda y: self._of(y, parameters), z)[1]
+            multipliers = ops.neg(linear(lambda u: pull(u)[0], cts[0], self.method))
         function, primals = self._along(z, parameters, moving)
         found = dict(zip(moving, vjp(function, *primals)[1](multipliers), strict=True))
         return [
@@ -225,8 +239,9 @@ def linear_solve(
     b           an array of any shape or a tree of them, floating-point or complex
     method      "cg" (conjugate gradients, for symmetric definite functions), "bicgstab" (for any),
                 "gmres" (for any; slow where 30 products are not enough), or "dense", which makes
-                the matrix from as many products as there are unknowns; "auto" is "dense" up to 500
-                of them, "bicgstab" beyond
+                the matrix from as many products as there are unknowns; "sparse", which finds where
+                its entries are (as `tg.sparse_jacobian` does) and factorizes it; "auto" is "dense"
+                up to 500 unknowns, "bicgstab" beyond
     tol         how small the residual gets, as a fraction of b (eps ** 0.75 by default: 2e-12 in
                 float64, 6e-6 in float32), or as small as rounding lets it become; a method that
                 does not come so far ends in a RuntimeError
@@ -244,7 +259,7 @@ def linear_solve(
     >>> laplace(x).round(9) + 0.0
     array([1., 0., 0., 0.])
     """
-    layout = Layout(b, "linear_solve: b")
+    layout = Layout(b, "linear_solve: b", method == "sparse")
     if layout.size == 0:
         return layout.result(layout.pack(layout.leaves))
 

@@ -17,7 +17,7 @@ from ..ir.evaluate import evaluate
 from ..ir.trace import user_line
 from ..sizes import seen
 from ..transforms.tracing import leaf_type
-from .implicit import chosen
+from .implicit import along, chosen
 from .iteration import Step, either, largest, solution
 from .krylov import dot, norm
 from .vectors import Closed, Layout, over_vectors, traced
@@ -51,7 +51,8 @@ def minimize(
     tol             the iteration ends where no element of the gradient is larger and the last step
                     was short: see `root`
     linear_solver   how systems with the Hessian are solved for derivatives: "auto" is "dense" up to
-                    500 unknowns, "cg" beyond
+                    500 unknowns, "cg" beyond; "sparse" finds where its entries are and factorizes
+                    it, and "newton" takes its directions from that, too, wherever they go down
 
     Every step makes f smaller, so x is a minimum unless the search began at another place of zero
     gradient. `max_steps`, `info`, and what is said of derivatives: see `root`; the equations are
@@ -72,7 +73,7 @@ def minimize(
         raise ValueError(
             f'{user_line()}: minimize: there is no method {method!r}; choose "newton" or "bfgs"'
         )
-    layout = Layout(x0, "minimize: x0")
+    layout = Layout(x0, "minimize: x0", linear_solver == "sparse")
 
     value = over_vectors(
         traced(lambda x: f(x, *args), layout, "minimize: f"), layout, _one_number, "value"
@@ -82,15 +83,20 @@ def minimize(
         return list(value_and_grad(lambda y: evaluate(value.graph, [y, *captures])[0])(z))
 
     graph = closed("gradient", both, [v.type for v in value.graph.inputs], value.graph)
-    equations = Closed(graph.replace(outputs=graph.outputs[1:]), value.captures)
-    function = Closed(graph, value.captures).constant()
-    begin = newton if method == "newton" else bfgs
     linear = chosen(linear_solver, layout.size, symmetric=True)
+    equations = Closed(graph.replace(outputs=graph.outputs[1:]), value.captures)
+    equations = equations.with_matrix(linear)
+    function = Closed(graph, value.captures).constant()
+    hessian = along(equations.constant(), linear) if linear == "sparse" else None
     return solution(
         "minimize",
         layout,
         equations,
-        lambda z, limit: begin(function.all, z, limit),
+        lambda z, limit: (
+            newton(function.all, z, limit, hessian)
+            if method == "newton"
+            else bfgs(function.all, z, limit)
+        ),
         linear,
         tol,
         max_steps,
@@ -140,9 +146,11 @@ def _searched(function: Function, state: Any, direction: Any, tol: float) -> tup
     return after, better, close | rounding | (after[3] == 0)
 
 
-def newton(function: Function, z: Any, tol: float) -> tuple[Any, Any, Step]:
+def newton(
+    function: Function, z: Any, tol: float, hessian: Callable[[Any, Any], Any] | None = None
+) -> tuple[Any, Any, Step]:
     """The first state (z, value, gradient, its largest element), whether it is the last, and the
-    step."""
+    step. `hessian(z, b)` solves systems with the Hessian, where that is done directly."""
     eps = float(np.finfo(z.dtype).eps)
     n = leaf_type(z).shape[0]
     most = 2 * n + 10 if isinstance(n, int) else 1000
@@ -171,6 +179,14 @@ def newton(function: Function, z: Any, tol: float) -> tuple[Any, Any, Step]:
             return d_after, r_after, r_after + (after / rr) * p, after, k + 1, usable
 
         start = ops.zeros_like(z), -g, -g, gg, np.int64(0), np.True_
+        if hessian is not None:
+            direct = hessian(z, -g)
+            # Where it goes down there is nothing left to improve.
+            down = dot(g, direct) < 0
+            start = (
+                ops.where(down, direct, start[0]), *start[1:3],
+                ops.where(down, ops.zeros_like(gg), gg), *start[4:],
+            )  # fmt: skip
         direction = while_loop(lambda s: s[5] & (s[3] > goal) & (s[4] < most), improve, start)[0]
         after, _, ended = _searched(function, state, direction, tol)
         return after, ended

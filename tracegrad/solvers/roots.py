@@ -88,9 +88,11 @@ def root(
     max_steps       a RuntimeError after so many steps, in compiled code too; a singular matrix on
                     the way is a LinAlgError
     linear_solver   how linear systems with the matrix df/dx are solved, here and in derivatives:
-                    "dense" makes the matrix; "bicgstab", "gmres" and "cg" (for symmetric definite
-                    matrices) need products with it only; "auto" is "dense" up to 500 unknowns, and
-                    "bicgstab" beyond
+                    "dense" makes the matrix; "sparse" finds where its entries are, as
+                    `tg.sparse_jacobian` does, and factorizes it (with few diagonals by LAPACK, else
+                    by SuperLU); "bicgstab", "gmres" and "cg" (for symmetric definite matrices) need
+                    products with it only; "auto" is "dense" up to 500 unknowns, and "bicgstab"
+                    beyond
     info            also return `(converged, steps, residual)`; then not to converge is no error
 
     A step is halved until it makes the residuals smaller. In a compiled function all of this is one
@@ -106,12 +108,14 @@ def root(
     >>> round(float(kepler(0.3, 1.0)), 8), round(float(tg.grad(kepler)(0.3, 1.0)), 8)
     (1.28809131, 1.04800831)
     """
-    layout = Layout(x0, "root: x0")
+    layout = Layout(x0, "root: x0", linear_solver == "sparse")
     given = traced(lambda x: f(x, *args), layout, "root: f")
     equations = over_vectors(
         given, layout, lambda found: [count_equations(found, layout, "root: f")]
     )
-    method, function = chosen(linear_solver, layout.size), equations.constant()
+    method = chosen(linear_solver, layout.size)
+    equations = equations.with_matrix(method)
+    function = equations.constant()
     return solution(
         "root",
         layout,
@@ -159,7 +163,7 @@ def fixed_point(
             f'{user_line()}: fixed_point: there is no method {method!r}; choose "iteration", '
             '"anderson" or "newton"'
         )
-    layout = Layout(x0, "fixed_point: x0")
+    layout = Layout(x0, "fixed_point: x0", linear_solver == "sparse")
 
     def residuals(x: Any) -> list[Any]:
         # What f gets it may write into.
@@ -180,7 +184,9 @@ def fixed_point(
     equations = over_vectors(
         traced(residuals, layout, "fixed_point: f"), layout, lambda found: [layout.pack(found)]
     )
-    linear, function = chosen(linear_solver, layout.size), equations.constant()
+    linear = chosen(linear_solver, layout.size)
+    equations = equations.with_matrix(linear)
+    function = equations.constant()
 
     def begin(z: Any, limit: float) -> Any:
         if method == "newton":

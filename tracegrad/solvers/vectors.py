@@ -4,7 +4,7 @@ closed graphs over vectors."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,17 +18,19 @@ from ..ir.evaluate import evaluate
 from ..ir.graph import Graph
 from ..ir.trace import user_line
 from ..sizes import form, numel, same, seen_shape
+from ..sparse.inside import pinned_type
 from ..tensor import Boxed, Tensor
 from ..transforms.tracing import check_leaf, leaf_type, plain
 from ..tree import flatten, unflatten
 from ..types import ArrayType
+from .matrices import SparseMatrix
 
 
 class Layout:
     """How a tree lies in a vector of real numbers: leaf after leaf, of complex numbers the real
-    parts and then the imaginary ones."""
+    parts and then the imaginary ones. With `sizes_known` all sizes are numbers."""
 
-    def __init__(self, tree: Any, who: str) -> None:
+    def __init__(self, tree: Any, who: str, sizes_known: bool = False) -> None:
         self.tree, self.who = tree, who
         self.leaves, self.spec = flatten(tree)
         if not self.leaves:
@@ -37,6 +39,8 @@ class Layout:
         for x in self.leaves:
             check_leaf(x, f"{user_line()}: {who} holds")
             kind = leaf_type(x)
+            if sizes_known:
+                kind = pinned_type(kind)
             if kind.dtype.kind not in "fc" and not kind.weak:
                 raise DTypeError(
                     f"{user_line()}: {who} must hold floating-point numbers, not {kind.dtype}; "
@@ -106,6 +110,14 @@ class Closed:
 
     graph: Graph
     captures: list[Any]
+    matrix: SparseMatrix | None = None
+    """Of the first result by the vector, where it is wanted."""
+
+    def with_matrix(self, method: str) -> Closed:
+        """The same with its matrix where the method of linear systems needs it."""
+        if method != "sparse" or self.matrix is not None:
+            return self
+        return replace(self, matrix=SparseMatrix.of(self.graph, self.captures))
 
     def __call__(self, vector: Any) -> Any:
         """The first result."""
@@ -119,6 +131,7 @@ class Closed:
         return Closed(
             self.graph,
             [plain(stop_gradient(c)) if isinstance(c, Boxed) else c for c in self.captures],
+            self.matrix,
         )
 
 
