@@ -25,9 +25,10 @@ class SparseMatrix:
     pattern: Pattern
 
     @staticmethod
-    def of(equations: Graph, captures: Sequence[Any]) -> SparseMatrix:
-        """The matrix by the first input; plain arrays among the captures say where entries are."""
-        values = matrix_inside(equations, [0], [None, *captures], 1, Wish())
+    def of(equations: Graph, captures: Sequence[Any], given: int = 1) -> SparseMatrix:
+        """The matrix by the first of the inputs that are `given`; plain arrays among the captures
+        say where entries are."""
+        values = matrix_inside(equations, [0], [None] * given + [*captures], given, Wish())
         return SparseMatrix(values, format_of(values.plan.structure, "csr").pattern)
 
     def data(self, operands: Sequence[Any]) -> Any:

@@ -16,6 +16,9 @@ from ..errors import DTypeError, ShapeError
 from ..sizes import numel, seen_shape
 from ..transforms.tracing import leaf_type
 from ..tree import flatten, unflatten
+from .rosenbrock import DENSE, rates
+from .rosenbrock import attempt as stiff_step
+from .vectors import Layout
 
 # Dormand and Prince 1980: a step of order 5 and an estimate of its error of order 4. The last stage
 # is the first of the next step.
@@ -54,6 +57,7 @@ def odeint(
     rtol: float = 1e-6,
     atol: float = 1e-9,
     max_steps: int = 100_000,
+    linear_solver: str = "auto",
 ) -> Any:
     """The solution of dy/dt = f(y, t, *args) with y(t[0]) = y0 at the times `t`, stacked along a
     new first axis.
@@ -62,11 +66,18 @@ def odeint(
     y0          a tree of floating-point arrays
     t           increasing times, of shape (n,)
     method      "dopri5": steps of order 5 as long as the tolerances allow, with a solution of order
-                4 inside of each for the times asked for; "rk4": one step of the classical method of
+                4 inside of each for the times asked for; "rodas": steps of order 4 for stiff
+                equations, whose length accuracy alone decides (an L-stable Rosenbrock method;
+                Hairer and Wanner, "Solving Ordinary Differential Equations II", section VI.4), with
+                a solution of order 3 inside of each; "rk4": one step of the classical method of
                 order 4 from each time to the next
-    rtol, atol  the error that a step of dopri5 may have: the root mean square of error / (atol +
-                rtol * |y|) is at most 1
-    max_steps   a RuntimeError where dopri5 needs more steps from one time to the next
+    rtol, atol  the error that a step may have, except of rk4: the root mean square of error /
+                (atol + rtol * |y|) is at most 1
+    max_steps   a RuntimeError where more steps are needed from one time to the next
+    linear_solver  of rodas, which solves six systems a step with the matrix of f by y: "dense";
+                "sparse", which finds where its entries are, as `tg.sparse_jacobian` does (few
+                diagonals go to LAPACK, in what order of the unknowns they may be found, others to
+                SuperLU); "auto" is "dense" up to 100 unknowns and where most entries are there
 
     In a compiled function the steps are one loop. Derivatives of every mode and order, with respect
     to y0, t, args and what `f` reads around it, are those of the steps taken: exact for the numbers
@@ -117,9 +128,13 @@ def odeint(
     if method == "rk4":
         rest = _classical(slope, state, t)
     elif method == "dopri5":
-        rest = _adapted(slope, state, t, rtol, atol, max_steps)
+        rest = _adapted(_explicit(slope), slope, state, t, (rtol, atol, max_steps, 5))
+    elif method == "rodas":
+        rest = _stiff(slope, state, t, (rtol, atol, max_steps, 4), linear_solver)
     else:
-        raise ValueError(f'odeint: there is no method {method!r}; choose "dopri5" or "rk4"')
+        raise ValueError(
+            f'odeint: there is no method {method!r}; choose "dopri5", "rodas" or "rk4"'
+        )
     return unflatten(
         spec,
         [ops.concatenate([ops.expand_dims(x, 0), r]) for x, r in zip(state, rest, strict=True)],
@@ -127,6 +142,11 @@ def odeint(
 
 
 Slope = Callable[[Sequence[Any], Any], list[Any]]
+Attempted = tuple[list[Any], list[Any], list[list[Any]], list[Any]]
+"""The values after a step, the estimates of their errors, the powers of the fraction of the step,
+from the first on, of the solution inside, and what the next step may know."""
+Attempt = Callable[[list[Any], Any, Any, list[Any]], Attempted]
+"""One step from values, their time, its size and what is known there."""
 
 
 def _moved(
@@ -157,9 +177,49 @@ def _classical(slope: Slope, y0: list[Any], t: Any) -> list[Any]:
     return list(scan(step, y0, (t[:-1], t[1:]))[1])
 
 
-def _adapted(
-    slope: Slope, y0: list[Any], t: Any, rtol: float, atol: float, max_steps: int
+def _explicit(slope: Slope) -> Attempt:
+    def attempt(y: list[Any], start: Any, h: Any, first: list[Any]) -> Attempted:
+        slopes = [first]
+        for node, weights in zip(NODES[1:], STAGES[1:], strict=True):
+            after = _moved(y, h, weights, slopes)
+            slopes.append(slope(after, start + node * h))
+        nothing = [ops.zeros_like(x) for x in y]
+        inside = [_moved(nothing, h, [row[p] for row in INSIDE], slopes) for p in range(4)]
+        return after, _moved(nothing, h, ERROR, slopes), inside, slopes[-1]
+
+    return attempt
+
+
+def _stiff(
+    slope: Slope, y0: list[Any], t: Any, how: tuple[float, float, int, int], linear_solver: str
 ) -> list[Any]:
+    layout = Layout(y0, "odeint: y0")
+    if linear_solver == "sparse" or (linear_solver == "auto" and layout.size > DENSE):
+        layout = Layout(y0, "odeint: y0", True)
+    given = rates(slope, layout, t, linear_solver)
+
+    def attempt(y: list[Any], start: Any, h: Any, first: list[Any]) -> Attempted:
+        after, error, inside = stiff_step(given, y[0], start, h)
+        return [after], [error], [[p] for p in inside], first
+
+    def of_vector(y: Sequence[Any], at: Any) -> list[Any]:
+        return [given.at(y[0], at)]
+
+    rest = _adapted(attempt, of_vector, [layout.pack(y0)], t, how, layout.unpack)
+    return [ops.convert(x, leaf_type(old).dtype) for x, old in zip(rest, y0, strict=True)]
+
+
+def _adapted(
+    attempt: Attempt,
+    slope: Slope,
+    y0: list[Any],
+    t: Any,
+    how: tuple[float, float, int, int],
+    result: Callable[[Any], list[Any]] | None = None,
+) -> list[Any]:
+    """Steps as long as tolerances allow (`how`: rtol, atol, the most steps, the order) by attempts;
+    `result` is what is wanted of the only value of the state."""
+    rtol, atol, max_steps, order = how
     count = sum(numel(seen_shape(x.shape)) for x in map(leaf_type, y0))
 
     def size(values: Sequence[Any], *scales: Sequence[Any]) -> Any:
@@ -178,22 +238,16 @@ def _adapted(
     guess = ops.where((d0 < 1e-5) | (d1 < 1e-5), 1e-6, 0.01 * d0 / ops.where(d1 < 1e-5, 1.0, d1))
     h0 = stop_gradient(ops.minimum(guess, ops.maximum(t[-1] - t[0], 1e-300)))
     nothing = [[ops.zeros_like(x) for x in y0] for _ in range(4)]
+    if result is not None:
+        first = []
 
     def reach(carry: Any, target: Any) -> Any:
         def step(state: Any) -> Any:
-            start, h, y, k1, *_ = state
-            slopes = [k1]
-            for node, weights in zip(NODES[1:], STAGES[1:], strict=True):
-                after = _moved(y, h, weights, slopes)
-                slopes.append(slope(after, start + node * h))
-            error = _moved([ops.zeros_like(x) for x in y], h, ERROR, slopes)
+            start, h, y, known, *_ = state
+            after, error, powers, next_known = attempt(y, start, h, known)
             ratio = stop_gradient(size(error, y, after))
             good = ratio <= 1.0
-            factor = ops.clip(SAFETY * ops.maximum(ratio, 1e-10) ** -0.2, SHRINK, GROW)
-            powers = [
-                _moved([ops.zeros_like(x) for x in y], h, [row[p] for row in INSIDE], slopes)
-                for p in range(4)
-            ]
+            factor = ops.clip(SAFETY * ops.maximum(ratio, 1e-10) ** (-1 / order), SHRINK, GROW)
 
             def either(new: Sequence[Any], old: Sequence[Any]) -> list[Any]:
                 return [ops.where(good, a, b) for a, b in zip(new, old, strict=True)]
@@ -203,7 +257,7 @@ def _adapted(
                 ops.where(good, start + h, start),
                 stop_gradient(h * ops.where(ops.isfinite(ratio), factor, SHRINK)),
                 either(after, y),
-                either(slopes[-1], k1),
+                either(next_known, known),
                 ops.where(good, start, state[4]),
                 ops.where(good, h, state[5]),
                 either(y, state[6]),
@@ -217,7 +271,7 @@ def _adapted(
             x + fraction * (a + fraction * (b + fraction * (c + fraction * d)))
             for x, a, b, c, d in zip(before, *powers, strict=True)
         ]
-        return carry, y
+        return carry, y if result is None else result(y[0])
 
     begin = (t[0], h0, y0, first, t[0], ops.ones_like(h0), y0, nothing)
     return list(scan(reach, begin, t[1:])[1])
