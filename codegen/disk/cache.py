@@ -13,7 +13,8 @@ import hashlib
 import platform
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -115,21 +116,41 @@ def fetch(
 ) -> Any:
     """`load(entry)` of what the disk has, or else what `build()` makes, which gives the entry to
     keep beside it (None: nothing)."""
+    found = _loaded(root, key, load)
+    if found is not None:
+        return found[0]
+    with _alone(root, key):
+        # Processes that begin together do not all compile the same.
+        found = _loaded(root, key, load)
+        if found is not None:
+            return found[0]
+        made, entry = build()
+        COUNTERS.compiled += 1
+        if entry is not None:
+            _keep(root, key, entry)
+        return made
+
+
+def _loaded(root: Path, key: str, load: Callable[[DiskEntry], Any]) -> tuple[Any] | None:
     kept = _kept(root, key)
-    if kept is not None:
-        try:
-            loaded = load(kept)
-        except Exception:
-            # Whatever an unreadable entry raises, building it again is the answer.
-            pass
-        else:
-            COUNTERS.loaded += 1
-            return loaded
-    made, entry = build()
-    COUNTERS.compiled += 1
-    if entry is not None:
-        _keep(root, key, entry)
-    return made
+    if kept is None:
+        return None
+    try:
+        loaded = load(kept)
+    except Exception:
+        # Whatever an unreadable entry raises, building it again is the answer.
+        return None
+    COUNTERS.loaded += 1
+    return (loaded,)
+
+
+@contextmanager
+def _alone(root: Path, key: str) -> Iterator[None]:
+    """A block for which one process at a time has this key, where the disk can say so."""
+    with ExitStack() as stack:
+        with suppress(OSError):
+            stack.enter_context(stack.enter_context(opened(root, make=True)).alone(key))
+        yield
 
 
 def _kept(root: Path, key: str) -> DiskEntry | None:

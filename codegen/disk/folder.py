@@ -26,6 +26,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    LOCKING = False
+else:
+    LOCKING = True
+
 POSIX = hasattr(os, "geteuid")
 OPEN = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | OPEN
@@ -36,6 +43,8 @@ LARGEST = 1 << 30
 LINKS = 40
 """Symbolic links on the way to a folder, as many as Linux follows."""
 UNFINISHED = "building-"
+PATIENCE = 120.0
+"""Seconds after which somebody else who makes a file is taken for hanging."""
 ABANDONED = 3600.0
 """Seconds after which nobody is still writing a file, or uses a folder of an older format."""
 OLDER = re.compile(r"k[0-9a-f]{40}|(building|damaged)-\w+")
@@ -233,6 +242,33 @@ class Folder:
     def _unlink(self, name: str) -> None:
         with suppress(OSError):
             os.unlink(self._at(name), dir_fd=self.descriptor)
+
+    @contextmanager
+    def alone(self, name: str) -> Iterator[None]:
+        """A block for which one process at a time has this name; the name of a process that ends is
+        free. After `PATIENCE` seconds nobody is waited for any more."""
+        if not LOCKING:
+            yield
+            return
+        file = UNFINISHED + name
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | OPEN
+        descriptor = os.open(self._at(file), flags, 0o600, dir_fd=self.descriptor)
+        try:
+            end = time.monotonic() + PATIENCE
+            while time.monotonic() < end:
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except OSError as error:
+                    if error.errno not in (errno.EAGAIN, errno.EACCES):
+                        break  # a file system without locks
+                    time.sleep(0.01)
+                else:
+                    break
+            yield
+        finally:
+            # Who waits for it has it open; who comes later finds what was made.
+            self._unlink(file)
+            os.close(descriptor)
 
     def sizes(self, suffix: str) -> dict[str, int]:
         """The files whose names end so, and their bytes."""

@@ -130,7 +130,7 @@ def test_workers_that_are_killed(processes: Any, request: Any) -> None:
     assert bits(total) == expected
     right = 0
     for _ in range(moments):
-        pids = [p for pool in processes.pools if pool is not None for p in pool._processes]
+        pids = processes.pids()
         victim = rng.choice(pids) if pids else None
 
         def kill(victim: Any = victim) -> None:

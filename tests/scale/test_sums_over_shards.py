@@ -35,7 +35,7 @@ class Shuffled(Serial):
     def workers(self) -> int:
         return self.count
 
-    def run(self, tasks: Sequence[Any], limit: Any) -> Any:
+    def run(self, tasks: Sequence[Any], limit: Any, running: Any) -> Any:
         answers: list[Any] = [None] * len(tasks)
         for k in self.rng.permutation(len(tasks)):
             answers[k] = work(tasks[k])

@@ -29,7 +29,7 @@ def measured(times: dict[str, float], name: str) -> Iterator[None]:
         return
     before = _fallbacks()
     CLOCK.start(times)
-    shown = Progress(name, CLOCK.open, times) if _wanted() else None
+    shown = Progress(name, CLOCK.open, times) if wanted() else None
     begun = time.perf_counter()
     try:
         yield
@@ -48,7 +48,7 @@ def _fallbacks() -> list[str]:
     return [] if module is None else list(module.FALLBACKS)
 
 
-def _wanted() -> bool:
+def wanted() -> bool:
     """Whether there is somebody to show something to; TRACEGRAD_PROGRESS=0 or 1 decides it."""
     chosen = os.environ.get(VARIABLE, "")
     if chosen:
@@ -110,4 +110,13 @@ def fallbacks_of(times: dict[str, float]) -> tuple[str, ...]:
     return tuple([k.removeprefix(FALLBACK) for k in times if k.startswith(FALLBACK)])
 
 
-__all__ = ["PATIENCE", "TOTAL", "VARIABLE", "Progress", "fallbacks_of", "measured", "stages_of"]
+__all__ = [
+    "PATIENCE",
+    "TOTAL",
+    "VARIABLE",
+    "Progress",
+    "fallbacks_of",
+    "measured",
+    "stages_of",
+    "wanted",
+]

@@ -1,8 +1,8 @@
 """`host(rule)`: a step that Python does on arrays, with derivatives that are such steps again.
 
 Eagerly it is a node of the tape. A compiled function that has one runs in parts: native code up to
-it, the step, native code behind it (`runtime/parts.py`). Loops and branches of native code cannot
-have one.
+it, the step, native code behind it (`runtime/parts.py`). A loop or a branch with such a step inside
+is itself a step that Python does.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .._codegen import lowering
-from ..errors import TracegradError
-from ..ir.graph import Graph
+from ..ir.graph import Graph, Node
 from ..ir.op import Rest, Types, op
 from ..types import ArrayType
 
@@ -63,18 +62,17 @@ def _batch(values: Any, axes: Any, size: Any, *, rule: HostRule) -> Any:
     return rule.batch(values, axes, size)
 
 
-def check_steps(graph: Graph, inside: bool = False) -> None:
-    """A TracegradError where a body or a branch has such a step, which native code would have to
-    call."""
-    for n in graph.nodes:
-        if inside and n.op is host_op:
-            raise TracegradError(
-                f"{n.where}: {n.params['rule']} is computed by Python, on other workers, so it "
-                "cannot stand in a loop or branch of a compiled function. Write the loop around "
-                "the compiled function, or leave `jit` away from the function that has the loop."
-            )
-        for g in n.subgraphs():
-            check_steps(g, inside or not n.op.inlined)
+def by_python(node: Node) -> bool:
+    """Whether a node is such a step, or holds one."""
+    return node.op is host_op or any(map(has_steps, node.subgraphs()))
+
+
+def has_steps(graph: Graph) -> bool:
+    """Whether such a step is in a graph, or in one that it holds."""
+    found = graph.derived.get("has_steps")
+    if found is None:
+        found = graph.derived["has_steps"] = any(map(by_python, graph.nodes))
+    return bool(found)
 
 
 host_op = op(
@@ -93,4 +91,4 @@ host_op = op(
 )
 
 OPS = (host_op,)
-__all__ = ["HostRule", "check_steps", "host_op"]
+__all__ = ["HostRule", "by_python", "has_steps", "host_op"]

@@ -8,6 +8,7 @@ batch of a thousand Newton iterations would be some million calls of NumPy.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -45,15 +46,18 @@ def work(graph: Graph) -> float:
 
 
 def _work_of(node: Node) -> float:
+    if node.op.lowering is lowering.HOST:
+        # What Python does is no part of native code, whatever work is around it.
+        return -math.inf
     inner = [work(g) for g in node.subgraphs()]
     if not inner:
         return (
             NODE + sum(v.type.size for v in node.outputs if isinstance(v.type.size, int)) / ELEMENTS
         )
     if node.op.lowering is lowering.SWITCH:
-        return NODE + max(inner)
+        return NODE + (max(inner) if min(inner) > 0 else -math.inf)
     length = node.params.get("length", UNKNOWN if node.op.lowering is lowering.WHILE else 1)
-    return (length if isinstance(length, int) else UNKNOWN) * (NODE + sum(inner))
+    return (length if isinstance(length, int) and length else UNKNOWN) * (NODE + sum(inner))
 
 
 def worth(cost: float, inputs: Sequence[Any]) -> bool:

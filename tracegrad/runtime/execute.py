@@ -12,7 +12,6 @@ import numpy as np
 from .. import config
 from .._codegen import inplace, integers, kernel, loading, locks
 from ..control.check import error_of
-from ..control.host import check_steps
 from ..control.show import Prints, check_prints, shown_by
 from ..errors import TracegradError
 from ..ir.graph import Graph, Var
@@ -168,7 +167,6 @@ class Executable:
             self.graph, self.shown = shown_by(optimize(graph))
         self.given_up = given_up
         self.dtypes = [t.dtype for t in graph.input_types]
-        check_steps(self.graph)
         parts = parts_of(self.graph)
         self.in_parts = InParts(self.graph, parts, Executable) if parts else None
         """Where Python does a step of it."""
@@ -202,7 +200,7 @@ class Executable:
             for x, d in zip(values, self.dtypes, strict=True)
         ]
         if self.in_parts is not None:
-            return self._show(self.in_parts(arrays))
+            return self._show(self.in_parts(arrays, self.sizes(arrays)))
         arrays = [a if a.flags.aligned else a.copy() for a in arrays]
         compiled = self.compiled(tuple(map(layout_of, arrays)))
         return compiled.run(arrays, self.sizes(arrays), into)

@@ -3,6 +3,7 @@ have (docs/scaling.md)."""
 
 from .. import checks
 from .choosing import close
+from .engines.ranks import mpi_driver
 from .errors import EvaluationTimeoutError, ShardError, WorkerLostError
 from .mapping import map_over
 from .reports import Evaluation, Evaluations, report
@@ -18,6 +19,7 @@ __all__ = [
     "WorkerLostError",
     "close",
     "map_over",
+    "mpi_driver",
     "read",
     "report",
     "sum_over",

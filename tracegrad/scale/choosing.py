@@ -12,7 +12,7 @@ from ..runtime.threads import usable
 from .engines.cluster import DaskWorkers
 from .engines.local import Serial, Threads
 from .engines.processes import Processes
-from .engines.ranks import MpiRanks
+from .engines.ranks import MpiDriver, MpiRanks
 
 BACKENDS = ("serial", "threads", "processes", "joblib", "dask", "mpi")
 _MADE: dict[Any, Any] = {}
@@ -39,6 +39,9 @@ def engine_for(who: str, backend: Any, client: Any, workers: Any) -> Any:
             f"{user_line()}: {who}: client goes with backend='dask' (a distributed.Client) or "
             f"'mpi' (a communicator), not with {backend!r}"
         )
+    if isinstance(client, MpiDriver):
+        client.workers()
+        return client
     count = workers or usable()
     with _LOCK:
         if backend == "dask" and client is None:
@@ -85,13 +88,15 @@ def _made(backend: str, client: Any, count: int) -> Any:
 
 
 def _of_client(who: str, client: Any) -> str:
+    if isinstance(client, MpiDriver):
+        return "mpi"
     for cls in type(client).__mro__:
         module = cls.__module__.partition(".")[0]
         if module in ("distributed", "mpi4py"):
             return "dask" if module == "distributed" else "mpi"
     raise TypeError(
-        f"{user_line()}: {who}: client is {describe(client)}; it must be a distributed.Client or "
-        "an MPI communicator"
+        f"{user_line()}: {who}: client is {describe(client)}; it must be a distributed.Client, "
+        "an MPI communicator, or what mpi_driver gives"
     )
 
 

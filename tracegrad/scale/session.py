@@ -9,6 +9,7 @@ import os
 import pickle
 import time
 import uuid
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -27,6 +28,7 @@ from ..types import ArrayType
 from .errors import ShardError, WorkerLostError
 from .functions import Form, PerShard, spec_of
 from .pairwise import Pairwise
+from .progress import Running, shown
 from .reports import LOG, Evaluation
 from .sources import Opener
 from .worker import (
@@ -49,20 +51,30 @@ class Engine(Protocol):
     name: str
     local: bool
     """Whether workers are threads of this process: nothing is pickled."""
+    alone: Any
+    """A context manager that is held from the sending of operands until the results have been put
+    together: where both lie in memory that is written to again."""
 
     def workers(self) -> int:
         """How many workers there are now."""
 
-    def begin(self, session: str, openers: Sequence[Opener], room: int) -> Sequence[Opener]:
-        """The shards of a new session as they are sent."""
+    def begin(
+        self, openers: Sequence[Opener]
+    ) -> tuple[Sequence[Opener], Sequence[Any] | None, Any]:
+        """The shards of a new `sum_over` as they are sent; where the engine has the shards
+        themselves on its workers, what stands for them; what is to be held on to meanwhile."""
 
-    def run(self, tasks: Sequence[ShardTask], limit: float | None) -> Sequence[Answer]:
+    def run(
+        self, tasks: Sequence[ShardTask], limit: float | None, running: Running
+    ) -> Sequence[Answer]:
         """Do tasks, number k on worker k, and give the answers in their order; a
         `WorkerLostError`, `EvaluationTimeoutError` or KeyboardInterrupt where that cannot be, and
-        nothing is left under way that a later call could mistake for its own."""
+        nothing is left under way that a later call could mistake for its own. `running` is told how
+        far it is."""
 
     def end(self, session: str) -> None:
-        """Forget a session."""
+        """Let workers forget a session, at the next occasion: this may be called at any moment,
+        by Python's collector too."""
 
 
 class FormTypes(NamedTuple):
@@ -97,22 +109,20 @@ class ShardedFunction:
         self.local = Knowledge(Setup((), function, (), "", 0))
         """The function here: traced for the types of results, and never run."""
         self.entries: dict[Any, tuple[Any, list[np.ndarray[Any, Any]]]] = {}
-        self.id = ""
+        self.seen: dict[Form, dict[str, Any]] = {}
+        """The signatures that a form was evaluated for, in their order."""
+        self.primes: dict[Form, bytes] = {}
         self.known: set[int] = set()
         """The workers that have been told of this session."""
-        self.data: Sequence[Any] | None = None
-        self.placed: Sequence[Opener] = ()
+        self.placed, self.data, self.held = engine.begin(openers)
         self._begin()
 
     def _begin(self) -> None:
-        if self.id:
-            self.engine.end(self.id)
-        else:
-            self.placed = self.engine.begin(self.name, self.openers, self.room)
-            hold = getattr(self.engine, "hold", None)
-            if hold is not None:
-                self.placed, self.data = hold(self.placed)
+        """A session anew, with the function as it is now."""
         self.id = uuid.uuid4().hex
+        self.end = weakref.finalize(self, self.engine.end, self.id)
+        """Let the workers forget it."""
+        self.end.atexit = False
         self.known = set()
         function, placed = self.function, self.placed
         if not self.engine.local:
@@ -123,10 +133,6 @@ class ShardedFunction:
     def name(self) -> str:
         """What the user's function is called."""
         return getattr(self.function, "__name__", type(self.function).__name__)
-
-    def end(self) -> None:
-        """Let the workers forget it."""
-        self.engine.end(self.id)
 
     # --- types ------------------------------------------------------------------------------------
 
@@ -146,10 +152,11 @@ class ShardedFunction:
         """What a form gives for operands of these types, of which the last `own` belong to shards,
         `rows` each."""
         key = form, tuple(operands), own, rows
-        found = self.kinds.get(key)
-        if found is None or not self._holds(key):
-            found = self.kinds[key] = self._traced(key)
-        return found
+        with self.lock:
+            found = self.kinds.get(key)
+            if found is None or not self._holds(key):
+                found = self.kinds[key] = self._traced(key)
+            return found
 
     def _signatures(self, key: Any) -> tuple[list[Any], list[int]]:
         """The different types that shards are called with, in the order of the shards; of each
@@ -188,6 +195,11 @@ class ShardedFunction:
                 self._check(entry)
                 outs.append(_results(entry, values))
         self.entries[key] = entry, [_copy(x) for x in entry.captured() or ()]
+        seen = self.seen.setdefault(form, {})
+        for signature in signatures[:MOST_PRIMES]:
+            if len(seen) < MOST_PRIMES:
+                seen.setdefault(repr(signature), signature)
+        self.primes[form] = pickle.dumps(list(seen.values()))
         structure, (summed, gathered) = outs[0][0], outs[0][1:]
         for k, (_, other, theirs) in enumerate(outs):
             if other != summed or [t.shape[1:] for t in theirs] != [t.shape[1:] for t in gathered]:
@@ -233,8 +245,10 @@ class ShardedFunction:
         if not same:
             # The function is sent again, as it is now.
             self.kinds.clear()
+            self.seen.clear()
             self.local = Knowledge(Setup((), self.function, (), "", 0))
             if not self.engine.local:
+                self.end()
                 self._begin()
         return same
 
@@ -245,24 +259,28 @@ class ShardedFunction:
     ) -> list[np.ndarray[Any, Any]]:
         """The results of a form: the summed ones, then the gathered ones whole."""
         n = len(arrays) - own
-        types = [ArrayType(x.dtype, x.shape) for x in arrays]
-        kind = self.kind(form, types, own, rows)
-        primes = self._primes((form, tuple(types), own, rows))
-        parts: list[tuple[Any, ...]] = [()] * self.count
-        if own:
-            split = [np.split(x, np.cumsum(r)[:-1]) for x, r in zip(arrays[n:], rows, strict=True)]
-            parts = list(zip(*split, strict=True))
-        answers = self._run(form, list(arrays[:n]), parts, kinds_of(form), primes)
-        total = Pairwise()
-        gathered: list[Sequence[Any]] = []
-        for answer in answers:
-            for block in answer.blocks:
-                total.add(block)
-            gathered += answer.gathered
-        summed = list(total.total()) if total.blocks else []
-        whole = [np.concatenate(parts) for parts in zip(*gathered, strict=True)]
-        self._check_results(kind, [*summed, *whole])
-        return [x if x.flags.owndata else x.copy() for x in map(np.asarray, [*summed, *whole])]
+        # What tracing evaluates has to be done with before the engine is taken.
+        kind = self.kind(form, [ArrayType(x.dtype, x.shape) for x in arrays], own, rows)
+        with self.lock, self.engine.alone:
+            parts: list[tuple[Any, ...]] = [()] * self.count
+            if own:
+                split = [
+                    np.split(x, np.cumsum(r)[:-1]) for x, r in zip(arrays[n:], rows, strict=True)
+                ]
+                parts = list(zip(*split, strict=True))
+            shared = list(arrays[:n])
+            answers = self._run(form, shared, parts, kinds_of(form), self.primes[form])
+            total = Pairwise()
+            gathered: list[Sequence[Any]] = []
+            for answer in answers:
+                for block in answer.blocks:
+                    total.add(block)
+                gathered += answer.gathered
+            summed = list(total.total()) if total.blocks else []
+            whole = [np.concatenate(parts) for parts in zip(*gathered, strict=True)]
+            self._check_results(kind, [*summed, *whole])
+            # One that no sum was taken of lies where the worker writes its next one.
+            return [x if x.flags.owndata else x.copy() for x in map(np.asarray, [*summed, *whole])]
 
     def _check_results(self, kind: FormTypes, found: Sequence[Any]) -> None:
         expected = (*kind.summed, *kind.gathered)
@@ -273,10 +291,6 @@ class ShardedFunction:
                 "is what it reads around it the same there?"
             )
 
-    def _primes(self, key: Any) -> bytes:
-        signatures, _ = self._signatures(key)
-        return pickle.dumps(signatures[:MOST_PRIMES])
-
     def _run(
         self,
         form: Form | None,
@@ -286,7 +300,7 @@ class ShardedFunction:
         primes: bytes,
     ) -> list[Done]:
         began = time.time()
-        with self.lock:
+        with self.lock, self.engine.alone, shown(self.name, self.count) as running:
             bounds = ranges(self.count, self.engine.workers())
             tasks = []
             for k, (first, last) in enumerate(bounds):
@@ -301,16 +315,17 @@ class ShardedFunction:
                         primes,
                         None if k in self.known else self.setup,
                         None if self.data is None else self.data[first:last],
+                        told=running.one if self.engine.local else None,
                     )
                 )
-            answers = list(self.engine.run(tasks, self.limit))
+            answers = list(self.engine.run(tasks, self.limit, running))
             again = [k for k, a in enumerate(answers) if isinstance(a, Missing)]
             if again:
                 told = [
                     t._replace(setup=self.setup if k in again else None)
                     for k, t in enumerate(tasks)
                 ]
-                answers = list(self.engine.run(told, self.limit))
+                answers = list(self.engine.run(told, self.limit, running))
             found = []
             for answer in sorted(answers, key=lambda a: not isinstance(a, Failed)):
                 if isinstance(answer, Failed):

@@ -17,6 +17,7 @@ from ..types import ArrayType
 from .engines.local import Serial
 from .functions import Form
 from .pairwise import Pairwise, PartialSum
+from .progress import shown
 from .reports import LOG, Evaluation
 from .session import ShardedFunction, bytes_of, kinds_of
 from .sources import as_arrays
@@ -104,7 +105,11 @@ class StreamedFunction(ShardedFunction):
         expected = [(t.dtype, t.shape) for t in kind.summed]
         total, number, seconds, began = Pairwise(), 0, [], time.time()
         end = None if self.limit is None else time.monotonic() + self.limit
-        with self.lock, ThreadPoolExecutor(1, "tracegrad-stream") as loader:
+        with (
+            self.lock,
+            shown(self.name, None) as running,
+            ThreadPoolExecutor(1, "tracegrad-stream") as loader,
+        ):
             stream = self._stream()
             try:
                 coming = loader.submit(next, stream, _END)
@@ -121,6 +126,7 @@ class StreamedFunction(ShardedFunction):
                         )
                     total.add(PartialSum(0, number, leaves))
                     number += 1
+                    running.one()
                     seconds.append(time.perf_counter() - start)
                     if end is not None and time.monotonic() > end:
                         raise TimeoutError(f"the limit of {self.limit} s is over")

@@ -67,6 +67,12 @@ class Total:
             return unflatten(spec, [logsumexp(x, axis=0) for x in leaves])
         return reduce(found) if callable(reduce) else found
 
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            f"{self!r} has workers of its own and does not travel to other processes: make it "
+            "there, or sum over it here"
+        )
+
     def close(self) -> None:
         """Let the workers forget its shards."""
         self._session.end()

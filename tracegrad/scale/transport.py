@@ -121,6 +121,9 @@ class Shelf:
         self.folder, self.name = folder, name
         self.path = ""
         self.memory: mmap.mmap | None = None
+        self.made: list[str] = []
+        self.close = weakref.finalize(self, _unlink, self.made, os.getpid())
+        self.close.atexit = False
 
     def place(self, arrays: Sequence[np.ndarray[Any, Any]]) -> list[Shelved]:
         """Write arrays, in place of what was there."""
@@ -131,12 +134,11 @@ class Shelf:
         if self.memory is None or len(self.memory) < size:
             # A file of another name: whoever maps the former one still reads what it was.
             room = max(size, 1 << 16, 0 if self.memory is None else 2 * len(self.memory))
-            former = self.path
-            self.path = self.folder.file(f"{self.name}-{room}", room)
-            self.memory = _mapped(self.path, write=True)
-            if former:
-                with contextlib.suppress(OSError):
-                    os.unlink(former)
+            path = self.folder.file(f"{self.name}-{room}", room)
+            self.memory = _mapped(path, write=True)
+            _unlink(self.made, os.getpid())
+            self.path = path
+            self.made.append(path)
         found = []
         for x, offset in zip(arrays, offsets, strict=True):
             target = np.ndarray(x.shape, x.dtype, self.memory, offset)
@@ -165,6 +167,13 @@ class Shelf:
         )
 
 
+def _unlink(made: list[str], owner: int) -> None:
+    """Remove files; whoever has them mapped still reads them."""
+    while made and os.getpid() == owner:
+        with contextlib.suppress(OSError):
+            os.unlink(made.pop())
+
+
 def _mapped(path: str, write: bool = False) -> mmap.mmap:
     descriptor = os.open(path, os.O_RDWR if write else os.O_RDONLY)
     try:
@@ -176,6 +185,13 @@ def _mapped(path: str, write: bool = False) -> mmap.mmap:
 
 _MAPS: dict[str, mmap.mmap] = {}
 MOST = 64
+"""So many files are kept mapped."""
+
+
+def let_go() -> None:
+    """Forget files that are no more."""
+    for path in [p for p in _MAPS if not os.path.exists(p)]:
+        _MAPS.pop(path, None)
 
 
 def opened(stored: Shelved) -> np.ndarray[Any, Any]:
@@ -204,7 +220,10 @@ def sent(tree: Any, room: Any) -> Any:
     shelf = _OWN.get(room)
     if shelf is None:
         shelf = _OWN[room] = Shelf(DriversFolder(room), "results")  # type: ignore[arg-type]
-    return shelf.lay(tree)
+    try:
+        return shelf.lay(tree)
+    except OSError:
+        return tree  # no room: it goes the way of small ones
 
 
 class DriversFolder:
@@ -223,4 +242,14 @@ class DriversFolder:
         return path
 
 
-__all__ = ["LARGE", "Shelf", "ShelfFolder", "ShelfPlace", "Shelved", "opened", "received", "sent"]
+__all__ = [
+    "LARGE",
+    "Shelf",
+    "ShelfFolder",
+    "ShelfPlace",
+    "Shelved",
+    "let_go",
+    "opened",
+    "received",
+    "sent",
+]

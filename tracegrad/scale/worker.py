@@ -30,10 +30,9 @@ from ..runtime.execute import executable_for
 from ..tensor import Tensor, raw
 from ..tree import flatten, unflatten
 from .functions import Form, PerShard, made, structure_of
-from .once import alone_on_host
 from .pairwise import Pairwise, PartialSum
 from .sources import Opener
-from .transport import received, sent
+from .transport import let_go, received, sent
 
 Types = tuple[Any, ...]
 """Of arrays: (dtype, shape) each."""
@@ -68,6 +67,12 @@ class ShardTask(NamedTuple):
     """The shards themselves, where the engine has them on the worker."""
     room: Any = None
     """Where large results may be laid down."""
+    until: float | None = None
+    """The time (`time.monotonic`) after which no further shard is begun."""
+    ended: tuple[str, ...] = ()
+    """Sessions that are no more."""
+    told: Callable[[], None] | None = None
+    """Called after each shard."""
 
 
 class Timing(NamedTuple):
@@ -110,7 +115,11 @@ class Missing(NamedTuple):
     session: str
 
 
-Answer = Done | Failed | Missing
+class Late(NamedTuple):
+    """The time was over."""
+
+
+Answer = Done | Failed | Missing | Late
 
 
 def versions() -> tuple[tuple[str, str], ...]:
@@ -133,7 +142,7 @@ class Knowledge:
         self.kept: dict[int, Any] = {}
         self.functions: dict[Form, Jitted[..., Any]] = {}
         self.primed: set[tuple[Form, bytes]] = set()
-        self.lock = locks.lock()
+        self.lock, self.priming = locks.lock(), locks.lock()
         self.opened = 0
 
     def shard(self, number: int) -> Any:
@@ -163,14 +172,14 @@ class Knowledge:
     def prime(self, form: Form, kinds: tuple[str, ...], primes: bytes) -> None:
         """Trace and compile for all sizes of shards in the order of the driver's list. Which sizes
         a compiled function is made for depends on what it was called with first, and the last bits
-        of a sum may depend on that; so all workers see the same sizes in the same order. The first
-        worker of a machine compiles, the others find its kernels."""
-        with self.lock:
-            if not primes or (form, primes) in self.primed:
-                return
-            self.primed.add((form, primes))
+        of a sum may depend on that; so all workers see the same sizes in the same order."""
+        if not primes or (form, primes) in self.primed:
+            return
         function = self.compiled(form)
-        with alone_on_host():
+        with self.priming:
+            # Another thread may have done it meanwhile, and must have done all of it.
+            if (form, primes) in self.primed:
+                return
             for shared, own, structure, shard in pickle.loads(primes):
                 tree = unflatten(flatten(pickle.loads(structure))[1], [example(t) for t in shard])
                 given = as_given([example(t) for t in shared], kinds)
@@ -179,6 +188,7 @@ class Knowledge:
                 made = executable_for(entry.graph, entry.given_up)
                 if made.in_parts is None:
                     made.compiled(("C",) * len(entry.graph.inputs))
+            self.primed.add((form, primes))
 
 
 def _resident(x: Any) -> int:
@@ -223,14 +233,16 @@ def _session(task: ShardTask) -> Knowledge | None:
             while len(SESSIONS) > MOST:
                 SESSIONS.popitem(last=False)
         elif found is not None:
-            SESSIONS.move_to_end(task.session)
+            with contextlib.suppress(KeyError):
+                SESSIONS.move_to_end(task.session)
         return found
 
 
 def forget(session: str) -> None:
     """Let go of what is kept for a session."""
-    with _LOCK:
-        SESSIONS.pop(session, None)
+    # Without the lock: Python's collector calls this, in whatever thread holds what.
+    SESSIONS.pop(session, None)
+    let_go()
 
 
 class VersionsDifferError(RuntimeError):
@@ -262,6 +274,8 @@ def work(task: ShardTask) -> Answer:
     at = -1
     label = ""
     loaded = None
+    for session in task.ended:
+        forget(session)
     try:
         loaded = _session(task)
         if loaded is None:
@@ -278,6 +292,8 @@ def work(task: ShardTask) -> Answer:
         own_of = received(task.own)
         for k, own in enumerate(own_of):
             at = task.first + k
+            if task.until is not None and time.monotonic() > task.until:
+                return Late()
             began = time.perf_counter()
             shard = (
                 loaded.shard(at)
@@ -292,6 +308,8 @@ def work(task: ShardTask) -> Answer:
                     total.add(PartialSum(0, at, leaves))
                 found.append(arrays_of(gathered))
             seconds.append(time.perf_counter() - began)
+            if task.told is not None:
+                task.told()
         timing = Timing(
             *here(),
             start,
@@ -369,6 +387,7 @@ __all__ = [
     "Done",
     "Failed",
     "Knowledge",
+    "Late",
     "Missing",
     "Setup",
     "ShardTask",

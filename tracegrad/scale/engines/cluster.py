@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import time
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..._codegen import loading
@@ -12,8 +14,9 @@ from ...tree import flatten
 from ..collections import DaskBlock, HeldBlock
 from ..errors import EvaluationTimeoutError, WorkerLostError
 from ..functions import structure_of
+from ..progress import Running
 from ..sources import Opener
-from ..worker import Answer, ShardTask, forget, work
+from ..worker import Answer, ShardTask, work
 from .local import late
 
 SCATTERED = 1 << 20
@@ -26,13 +29,15 @@ class DaskWorkers:
 
     name = "dask"
     local = False
+    alone = contextlib.nullcontext()
 
     def __init__(self, client: Any) -> None:
+        self.ended: deque[str] = deque(maxlen=64)
         self.client = client
         self.module: Any = loading.imported("distributed")
         self.addresses: list[str] = []
         self.asked = 0.0
-        self.count = 0
+        self.numbers = itertools.count()
 
     def workers(self) -> int:
         """As many as the cluster has, in a fixed order; asked for once a second, since that is a
@@ -40,20 +45,18 @@ class DaskWorkers:
         if self.addresses and time.monotonic() - self.asked < 1.0:
             return len(self.addresses)
         self.asked = time.monotonic()
-        self.addresses = sorted(self.client.scheduler_info(n_workers=-1)["workers"])
-        if not self.addresses:
-            self.client.wait_for_workers(1, timeout=60)
+        with self._reached():
             self.addresses = sorted(self.client.scheduler_info(n_workers=-1)["workers"])
+            if not self.addresses:
+                self.client.wait_for_workers(1, timeout=60)
+                self.addresses = sorted(self.client.scheduler_info(n_workers=-1)["workers"])
         return len(self.addresses)
 
-    def begin(self, session: str, openers: Sequence[Opener], room: int) -> Sequence[Opener]:
-        return openers
-
-    def hold(self, openers: Sequence[Opener]) -> tuple[Sequence[Opener], list[Any] | None]:
+    def begin(self, openers: Sequence[Opener]) -> tuple[Sequence[Opener], list[Any] | None, None]:
         """Blocks of Dask's collections as futures, which the cluster keeps (and computes again
-        where they are lost); nothing of what else opens shards."""
+        where they are lost); what else opens shards is sent as it is."""
         if not all(isinstance(o.what, DaskBlock) for o in openers):
-            return openers, None
+            return openers, None, None
         count = self.workers()
         data, placed = [], []
         for k, o in enumerate(openers):
@@ -61,60 +64,110 @@ class DaskWorkers:
             address = self.addresses[k * count // len(openers)]
             data.append(self.client.compute(leaves, workers=[address], allow_other_workers=True))
             placed.append(o._replace(how="held", what=HeldBlock(structure_of(spec))))
-        return placed, data
+        return placed, data, None
 
-    def run(self, tasks: Sequence[ShardTask], limit: float | None) -> Sequence[Answer]:
-        size = sum(getattr(x, "nbytes", 8) for x in tasks[0].shared)
-        shared = None
-        if size > SCATTERED:
-            shared = self.client.scatter([tasks[0].shared], broadcast=True, hash=False)[0]
-        futures = []
+    def run(
+        self, tasks: Sequence[ShardTask], limit: float | None, running: Running
+    ) -> Sequence[Answer]:
+        futures: list[Any] = []
         try:
-            for k, task in enumerate(tasks):
-                self.count += 1
-                futures.append(
-                    self.client.submit(
-                        _work,
-                        task._replace(data=None, shared=task.shared if shared is None else ()),
-                        shared,
-                        task.data,
-                        key=f"tracegrad-{task.session}-{self.count}-{k}",
-                        workers=[self.addresses[k]] if k < len(self.addresses) else None,
-                        allow_other_workers=True,
-                        pure=False,
-                    )
+            with self._reached():
+                futures += self._submitted(tasks)
+                running.look = lambda: sum(
+                    len(t.own) for t, f in zip(tasks, futures, strict=True) if f.done()
                 )
-            try:
                 self.module.wait(futures, timeout=limit)
-            except (TimeoutError, self.module.TimeoutError) as error:
-                left = sum(not f.done() for f in futures)
-                raise EvaluationTimeoutError(late("dask", limit, left, len(futures))) from error
-            found: Sequence[Answer] = self.client.gather(futures)
+                found: Sequence[Answer] = self.client.gather(futures)
+                return found
+        except _TooLateError as error:
+            left = sum(not f.done() for f in futures)
+            self._cancel(futures)
+            raise EvaluationTimeoutError(late("dask", limit, left, len(tasks))) from error
+        except WorkerLostError:
+            raise
+        except BaseException:
+            self._cancel(futures)
+            raise
+
+    def _submitted(self, tasks: Sequence[ShardTask]) -> list[Any]:
+        shared = None
+        if sum(getattr(x, "nbytes", 8) for x in tasks[0].shared) > SCATTERED:
+            shared = self.client.scatter([tasks[0].shared], broadcast=True, hash=False)[0]
+        ended = tuple([self.ended.popleft() for _ in range(len(self.ended))])
+        futures = []
+        for k, task in enumerate(tasks):
+            sent = task._replace(
+                data=None, shared=task.shared if shared is None else (), ended=ended
+            )
+            futures.append(
+                self.client.submit(
+                    _work,
+                    sent,
+                    shared,
+                    task.data,
+                    key=f"tracegrad-{task.session}-{next(self.numbers)}-{k}",
+                    workers=[self.addresses[k]] if k < len(self.addresses) else None,
+                    allow_other_workers=True,
+                    pure=False,
+                )
+            )
+        return futures
+
+    @contextlib.contextmanager
+    def _reached(self) -> Iterator[None]:
+        """A block that speaks with the scheduler: what Dask raises of lost workers and connections
+        in words of its own is one kind of error."""
+        status = self.client.status
+        if status not in ("running", "connecting", "newly-created"):
+            raise WorkerLostError(
+                f"the connection to the Dask scheduler {_place(self.client)} is lost (the client "
+                f"is {status}): start a new client, and give it to a new sum_over"
+            )
+        core: Any = loading.imported("distributed.core")
+        lost = self.module.CancelledError, core.CommClosedError, OSError
+        try:
+            yield
         except self.module.scheduler.KilledWorker as error:
             raise WorkerLostError(
                 f"workers of the Dask cluster ended again and again in the middle of an "
-                f"evaluation, and its work was given up: {error}"
+                f"evaluation (killed, or out of memory), and its work was given up: {error}"
             ) from error
-        except (OSError, self.module.CancelledError) as error:
-            if isinstance(error, EvaluationTimeoutError):
-                with contextlib.suppress(Exception):
-                    self.client.cancel(futures)
+        except TimeoutError as error:
+            if self.client.status == "running":
+                raise _TooLateError from error
+            raise self._lost(error) from error
+        except lost as error:
+            raise self._lost(error) from error
+        except (RuntimeError, ValueError) as error:
+            # A client that is closed meanwhile says so with these.
+            if self.client.status == "running":
                 raise
-            raise WorkerLostError(
-                f"the Dask cluster was lost in the middle of an evaluation: {error}"
-            ) from error
-        except BaseException:
+            raise self._lost(error) from error
+
+    def _lost(self, error: BaseException) -> WorkerLostError:
+        return WorkerLostError(
+            f"the Dask cluster {_place(self.client)} was lost in the middle of an evaluation: "
+            f"{type(error).__name__}: {error}"
+        )
+
+    def _cancel(self, futures: Sequence[Any]) -> None:
+        if self.client.status == "running":
             with contextlib.suppress(Exception):
                 self.client.cancel(futures)
-            raise
-        return found
 
     def end(self, session: str) -> None:
-        with contextlib.suppress(Exception):
-            self.client.run(forget, session, wait=False)
+        self.ended.append(session)
 
     def close(self) -> None:
         """The cluster is the user's."""
+
+
+class _TooLateError(Exception):
+    """The limit of an evaluation is over."""
+
+
+def _place(client: Any) -> str:
+    return f"at {getattr(client.scheduler, 'address', '?')}" if client.scheduler else "that was"
 
 
 def _work(task: ShardTask, shared: Any, data: Any) -> Answer:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 from ..errors import EvaluationTimeoutError
+from ..progress import Running
 from ..sources import Opener
-from ..worker import Answer, ShardTask, forget, work
+from ..worker import Answer, Late, ShardTask, forget, work
 
 
 class Serial:
@@ -17,15 +21,25 @@ class Serial:
 
     name = "serial"
     local = True
+    alone = contextlib.nullcontext()
 
     def workers(self) -> int:
         return 1
 
-    def begin(self, session: str, openers: Sequence[Opener], room: int) -> Sequence[Opener]:
-        return openers
+    def begin(self, openers: Sequence[Opener]) -> tuple[Sequence[Opener], None, None]:
+        return openers, None, None
 
-    def run(self, tasks: Sequence[ShardTask], limit: float | None) -> Sequence[Answer]:
-        return [work(task) for task in tasks]
+    def run(
+        self, tasks: Sequence[ShardTask], limit: float | None, running: Running
+    ) -> Sequence[Answer]:
+        return self.in_time([work(task) for task in timed(tasks, limit)], limit)
+
+    def in_time(self, answers: Sequence[Answer], limit: float | None) -> Sequence[Answer]:
+        """The answers; an error where one had no time."""
+        left = sum(isinstance(a, Late) for a in answers)
+        if left:
+            raise EvaluationTimeoutError(late(self.name, limit, left, len(answers)))
+        return answers
 
     def end(self, session: str) -> None:
         forget(session)
@@ -42,17 +56,42 @@ class Threads(Serial):
 
     def __init__(self, count: int) -> None:
         self.count = count
-        self.pool = ThreadPoolExecutor(count, "tracegrad-scale")
+        self._begin()
+
+    def _begin(self) -> None:
+        self.owner = os.getpid()
+        self.pool = ThreadPoolExecutor(self.count, "tracegrad-scale")
+        self.working = threading.local()
 
     def workers(self) -> int:
         return self.count
 
-    def run(self, tasks: Sequence[ShardTask], limit: float | None) -> Sequence[Answer]:
-        futures = [self.pool.submit(work, task) for task in tasks]
-        return finished(futures, limit, self.name)
+    def run(
+        self, tasks: Sequence[ShardTask], limit: float | None, running: Running
+    ) -> Sequence[Answer]:
+        if getattr(self.working, "here", False):
+            # A function of a shard that sums over shards itself: all threads may be waiting so.
+            return super().run(tasks, limit, running)
+        if self.owner != os.getpid():
+            # A fork has none of the threads.
+            self._begin()
+        futures = [self.pool.submit(self._work, task) for task in timed(tasks, limit)]
+        return self.in_time(finished(futures, limit, self.name), limit)
+
+    def _work(self, task: ShardTask) -> Answer:
+        self.working.here = True
+        return work(task)
 
     def close(self) -> None:
         self.pool.shutdown(wait=False, cancel_futures=True)
+
+
+def timed(tasks: Sequence[ShardTask], limit: float | None) -> Sequence[ShardTask]:
+    """The tasks, which begin no shard when the time is over."""
+    if limit is None:
+        return tasks
+    until = time.monotonic() + limit
+    return [t._replace(until=until) for t in tasks]
 
 
 def finished(futures: Sequence[Future[Any]], limit: float | None, name: str) -> list[Any]:
@@ -80,4 +119,4 @@ def late(name: str, limit: float | None, left: int, count: int) -> str:
     )
 
 
-__all__ = ["Serial", "Threads", "finished", "late"]
+__all__ = ["Serial", "Threads", "finished", "late", "timed"]

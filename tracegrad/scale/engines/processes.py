@@ -1,5 +1,5 @@
-"""Workers that are processes of this machine: a `concurrent.futures.ProcessPoolExecutor`, or one of
-loky's, of one process for each worker, so that each keeps its own shards open."""
+"""Workers that are processes of this machine, each of which keeps its own shards open: Python's own
+(`multiprocessing`), at the other end of a pipe, or loky's, an executor for each."""
 
 from __future__ import annotations
 
@@ -8,21 +8,129 @@ import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from typing import Any
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future
+from concurrent.futures import wait as wait_for_futures
+from multiprocessing.connection import Connection
+from multiprocessing.connection import wait as wait_for_pipes
+from typing import Any, Protocol
 
-from ..._codegen import loading
+from ..._codegen import loading, locks
 from ...runtime.threads import set_num_threads
 from ..errors import EvaluationTimeoutError, WorkerLostError
+from ..progress import Running
 from ..sources import Opener
 from ..transport import Shelf, ShelfFolder, received
-from ..worker import Answer, Failed, Missing, ShardTask, forget, work
+from ..worker import Answer, Failed, Missing, ShardTask, failure, work
 from .local import late
 
 TRIES = 3
 """So often a lost worker's work is done again by a new one."""
+
+
+HOME = os.getpid()
+"""Where this was loaded: in a child that was forked Python's fork server is the parent's."""
+PIECE = 0.5
+"""Seconds that are waited for an answer at a time."""
+
+
+class GoneError(Exception):
+    """A worker ended; its text says how, where that is known."""
+
+
+class Worker(Protocol):
+    """One process."""
+
+    def send(self, task: ShardTask) -> None:
+        """Give it a task, of which there is one at a time; GoneError."""
+
+    def receive(self) -> Any:
+        """Its answer; GoneError."""
+
+    def end(self) -> None:
+        """End it at once."""
+
+    def leave(self) -> None:
+        """Have nothing to do with it any more, since it is another process's."""
+
+    def pid(self) -> int | None:
+        """Its number, where it has begun."""
+
+
+# --- Python's own ---------------------------------------------------------------------------------
+
+
+class PipedWorker:
+    """A process at the other end of a pipe, in which there are no threads on the way."""
+
+    def __init__(self) -> None:
+        methods = multiprocessing.get_all_start_methods()
+        if "forkserver" in methods and os.getpid() == HOME:
+            # The server has loaded the package and runs no threads: its children begin at once.
+            context: Any = multiprocessing.get_context("forkserver")
+            context.set_forkserver_preload(["__main__", "tracegrad.scale.preloaded"])
+        else:
+            context = multiprocessing.get_context("spawn")
+        self.pipe: Connection
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=_serve, args=(theirs,), name="tracegrad worker")
+        self.process.start()
+        # Or the end of the process would not be the end of the pipe.
+        theirs.close()
+
+    def send(self, task: ShardTask) -> None:
+        try:
+            self.pipe.send(task)
+        except OSError as error:
+            raise self._gone() from error
+
+    def receive(self) -> Any:
+        try:
+            return self.pipe.recv()
+        except (EOFError, OSError) as error:
+            raise self._gone() from error
+
+    def _gone(self) -> GoneError:
+        with contextlib.suppress(Exception):
+            self.process.join(1.0)
+            code = self.process.exitcode
+            if code is not None:
+                return GoneError(f"by signal {-code}" if code < 0 else f"with exit code {code}")
+        return GoneError("")
+
+    def end(self) -> None:
+        with contextlib.suppress(Exception):
+            self.process.kill()
+            self.process.join(1.0)
+        self.leave()
+
+    def leave(self) -> None:
+        with contextlib.suppress(Exception):
+            self.pipe.close()
+
+    def pid(self) -> int | None:
+        number: int | None = self.process.pid
+        return number
+
+    @staticmethod
+    def first(workers: dict[int, Any], rest: float | None) -> list[int]:
+        """Which of them have answered, or ended, when one has."""
+        at = {w.pipe: k for k, w in workers.items()}
+        return [at[p] for p in wait_for_pipes(list(at), rest)]
+
+
+def _serve(pipe: Connection) -> None:
+    began(1)
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            try:
+                answer: Answer = work(pipe.recv())
+            except (EOFError, OSError):
+                raise
+            except Exception as error:
+                answer = failure(error, -1, "")
+            pipe.send(answer)
 
 
 def began(threads: int) -> None:
@@ -32,123 +140,196 @@ def began(threads: int) -> None:
     set_num_threads(threads)
 
 
-def ready() -> int:
-    """A task that says that the worker is there."""
-    return os.getpid()
+# --- loky's ---------------------------------------------------------------------------------------
+
+
+class LokyWorker:
+    """An executor of one process."""
+
+    def __init__(self) -> None:
+        try:
+            module: Any = loading.imported("joblib.externals.loky.process_executor")
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(
+                "the engine joblib needs joblib, which is not installed: "
+                "pip install 'tracegrad[joblib]'",
+                name=error.name,
+            ) from error
+        self.pool: Executor = module.ProcessPoolExecutor(1, initializer=began, initargs=(1,))
+        self.broken: Any = module.BrokenProcessPool
+        self.future: Future[Answer] | None = None
+
+    def send(self, task: ShardTask) -> None:
+        try:
+            self.future = self.pool.submit(work, task)
+        except Exception as error:
+            raise self._judged(error) from error
+
+    def receive(self) -> Any:
+        assert self.future is not None
+        try:
+            return self.future.result()
+        except Exception as error:
+            raise self._judged(error) from error
+
+    def _judged(self, error: Exception) -> Exception:
+        return GoneError("") if isinstance(error, self.broken) else error
+
+    def end(self) -> None:
+        processes = list((getattr(self.pool, "_processes", None) or {}).values())
+        with contextlib.suppress(Exception):
+            self.pool.shutdown(wait=False, cancel_futures=True)
+        for process in processes:
+            with contextlib.suppress(Exception):
+                process.kill()
+        for process in processes:
+            with contextlib.suppress(Exception):
+                process.join(1.0)
+
+    def leave(self) -> None:
+        """Nothing is held here."""
+
+    def pid(self) -> int | None:
+        return next(iter(getattr(self.pool, "_processes", None) or {}), None)
+
+    @staticmethod
+    def first(workers: dict[int, Any], rest: float | None) -> list[int]:
+        """Which of them have answered, or ended, when one has."""
+        at = {w.future: k for k, w in workers.items()}
+        return [at[f] for f in wait_for_futures(at, rest, FIRST_COMPLETED)[0]]
+
+
+# --- the engine -----------------------------------------------------------------------------------
 
 
 class Processes:
-    """Processes, each with an executor of its own. One that ends is started again, and its shards
-    are computed again; one that ends three times at the same work is an error."""
+    """Processes. One that ends is started again, and its shards are computed again; one that ends
+    three times at the same work is an error."""
 
     local = False
 
     def __init__(self, count: int, name: str = "processes") -> None:
         self.name, self.count = name, count
-        self.make: Callable[[], Executor] = _loky if name == "joblib" else _executor
+        self.kind: Any = LokyWorker if name == "joblib" else PipedWorker
+        self.alone = locks.lock()
+        self._begin()
+
+    def _begin(self) -> None:
+        self.owner = os.getpid()
         self.folder = ShelfFolder()
         self.theta = self.folder.shelf()
-        self.given: dict[str, Shelf] = {}
-        self.pools: list[Executor | None] = [None] * count
-        self.busy: list[Future[Any] | None] = [None] * count
         self.results = ""
+        self.made: list[Worker | None] = [None] * self.count
+        self.ended: list[deque[str]] = [deque() for _ in range(self.count)]
+        """Of each worker the sessions that it does not know to be no more."""
 
     def workers(self) -> int:
         return self.count
 
-    def begin(self, session: str, openers: Sequence[Opener], room: int) -> Sequence[Opener]:
+    def begin(self, openers: Sequence[Opener]) -> tuple[Sequence[Opener], None, Shelf]:
         """Arrays of the driver's are laid where the workers map them, once."""
         shelf = self.folder.shelf()
-        trees = [o.what if o.how == "given" else None for o in openers]
-        placed = shelf.lay(trees)
-        self.given[f"{session}-{len(self.given)}"] = shelf
-        return [
-            o._replace(what=what) if o.how == "given" else o
-            for o, what in zip(openers, placed, strict=True)
-        ]
+        placed = shelf.lay([o.what if o.how == "given" else None for o in openers])
+        return (
+            [
+                o._replace(what=what) if o.how == "given" else o
+                for o, what in zip(openers, placed, strict=True)
+            ],
+            None,
+            shelf,
+        )
 
-    def run(self, tasks: Sequence[ShardTask], limit: float | None) -> Sequence[Answer]:
+    def run(
+        self, tasks: Sequence[ShardTask], limit: float | None, running: Running
+    ) -> Sequence[Answer]:
+        if self.owner != os.getpid():
+            # A fork: the workers are the parent's, who would get the answers, or the child its.
+            for worker in self.made:
+                if worker is not None:
+                    worker.leave()
+            self._begin()
         end = None if limit is None else time.monotonic() + limit
         if not self.results:
             self.results = os.path.dirname(self.folder.file("results", 1))
         # The same operands go to all: they are laid down once.
         shared, own = self.theta.lay((tasks[0].shared, [t.own for t in tasks]))
         sent = [
-            t._replace(shared=shared, own=o, room=self.results)
-            for t, o in zip(tasks, own, strict=True)
+            t._replace(shared=shared, own=o, room=self.results, ended=_emptied(self.ended[k]))
+            for k, (t, o) in enumerate(zip(tasks, own, strict=True))
         ]
         answers: list[Any] = [None] * len(tasks)
         tries = [0] * len(tasks)
-        under_way: dict[Future[Any], int] = {}
+        under_way: set[int] = set(range(len(tasks)))
+        running.look = lambda: sum(len(t.own) for k, t in enumerate(tasks) if k not in under_way)
         try:
-            for k, task in enumerate(sent):
-                self._submit(k, task, under_way)
+            for k in range(len(sent)):
+                self._send(k, sent[k], tries)
             while under_way:
-                rest = None if end is None else max(0.0, end - time.monotonic())
-                done, left = wait(under_way, rest, FIRST_COMPLETED)
-                if not done:
-                    raise EvaluationTimeoutError(late(self.name, limit, len(left), len(tasks)))
-                for future in done:
-                    k = under_way.pop(future)
+                # In pieces: another thread's interrupt does not wake this one.
+                rest = PIECE if end is None else min(PIECE, max(0.0, end - time.monotonic()))
+                done = self.kind.first({k: self.made[k] for k in under_way}, rest)
+                if not done and end is not None and time.monotonic() >= end:
+                    raise EvaluationTimeoutError(late(self.name, limit, len(under_way), len(tasks)))
+                for k in done:
+                    worker = self.made[k]
+                    assert worker is not None
                     try:
-                        answers[k] = future.result()
-                    except Exception as error:
-                        if not _is_lost(error):
-                            raise
-                        self._drop(k)
-                        tries[k] += 1
-                        if tries[k] == TRIES:
-                            raise self._lost(sent[k]) from error
+                        answers[k] = worker.receive()
+                        under_way.discard(k)
+                    except GoneError as gone:
+                        self._lost(k, sent[k], tries, gone)
                         # The new one knows nothing: it answers so.
-                        self._submit(k, sent[k], under_way)
+                        self._send(k, sent[k], tries)
         except BaseException:
-            # What is still under way would hold up the next evaluation, and read operands that are
-            # no longer these: those workers end.
-            for k in under_way.values():
+            # What is still under way would be taken for an answer to the next evaluation, and read
+            # operands that are no longer these: those workers end.
+            for k in under_way:
                 self._drop(k)
             raise
-        return [_unlaid(a) for a in answers]
+        return [a if isinstance(a, (Failed, Missing)) else received(a) for a in answers]
 
-    def _submit(self, k: int, task: ShardTask, under_way: dict[Future[Any], int]) -> None:
-        for attempt in range(TRIES):
-            pool = self.pools[k]
-            if pool is None:
-                pool = self.pools[k] = self.make()
+    def _send(self, k: int, task: ShardTask, tries: list[int]) -> None:
+        while True:
+            worker = self.made[k]
+            if worker is None:
+                worker = self.made[k] = self.kind()
             try:
-                under_way[pool.submit(work, task)] = k
-            except Exception as error:
-                if not _is_lost(error) or attempt + 1 == TRIES:
-                    raise
-                self._drop(k)
+                worker.send(task)
+            except GoneError as gone:
+                self._lost(k, task, tries, gone)
             else:
                 return
 
+    def _lost(self, k: int, task: ShardTask, tries: list[int], gone: GoneError) -> None:
+        """A worker ended; an error where that was the last try."""
+        self._drop(k)
+        tries[k] += 1
+        if tries[k] < TRIES:
+            return
+        last = task.first + len(task.own) - 1
+        how = f" ({gone})" if str(gone) else ""
+        raise WorkerLostError(
+            f"a worker of {self.name} ended {TRIES} times{how} in the middle of shards "
+            f"{task.first} to {last}: it was killed, had no memory left, the function ends the "
+            'process, or the program lacks `if __name__ == "__main__":`. Nothing was returned; '
+            "the engine can be used again"
+        ) from gone
+
     def _drop(self, k: int) -> None:
         """End a worker; the next task for it starts another."""
-        pool, self.pools[k] = self.pools[k], None
-        if pool is not None:
-            end_pool(pool)
-
-    def _lost(self, task: ShardTask) -> WorkerLostError:
-        last = task.first + len(task.own) - 1
-        return WorkerLostError(
-            f"a worker of {self.name} ended {TRIES} times in the middle of shards {task.first} to "
-            f"{last}: it was killed, had no memory left, or the function ends the process. Nothing "
-            "was returned; the engine can be used again"
-        )
+        worker, self.made[k] = self.made[k], None
+        self.ended[k].clear()
+        if worker is not None and self.owner == os.getpid():
+            worker.end()
 
     def end(self, session: str) -> None:
-        for pool in self.pools:
-            if pool is not None:
-                with contextlib.suppress(Exception):
-                    pool.submit(forget, session)
+        for told in self.ended:
+            told.append(session)
 
-    def start(self) -> list[int]:
-        """Start all workers now; their process ids."""
-        for k, pool in enumerate(self.pools):
-            if pool is None:
-                self.pools[k] = self.make()
-        return [pool.submit(ready).result() for pool in self.pools if pool is not None]
+    def pids(self) -> list[int]:
+        """The numbers of the processes that there are now."""
+        found = [w.pid() for w in self.made if w is not None]
+        return [p for p in found if p is not None]
 
     def close(self) -> None:
         """End all workers."""
@@ -157,50 +338,8 @@ class Processes:
         self.folder.close()
 
 
-def _unlaid(answer: Any) -> Answer:
-    found: Answer = answer if isinstance(answer, (Failed, Missing)) else received(answer)
-    return found
+def _emptied(queue: deque[str]) -> tuple[str, ...]:
+    return tuple([queue.popleft() for _ in range(len(queue))])
 
 
-def _is_lost(error: BaseException) -> bool:
-    return isinstance(error, BrokenProcessPool) or "Terminated" in type(error).__name__
-
-
-def end_pool(pool: Any) -> None:
-    """End an executor and its process at once."""
-    processes = list((getattr(pool, "_processes", None) or {}).values())
-    with contextlib.suppress(Exception):
-        pool.shutdown(wait=False, cancel_futures=True)
-    for process in processes:
-        with contextlib.suppress(Exception):
-            process.kill()
-    for process in processes:
-        with contextlib.suppress(Exception):
-            process.join(1.0)
-
-
-def _executor() -> Executor:
-    methods = multiprocessing.get_all_start_methods()
-    if "forkserver" in methods:
-        # The server has loaded the package and runs no threads: its children begin at once.
-        context: Any = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["__main__", "tracegrad.scale.preloaded"])
-    else:
-        context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(1, context, began, (1,))
-
-
-def _loky() -> Executor:
-    try:
-        module: Any = loading.imported("joblib.externals.loky.process_executor")
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "the engine joblib needs joblib, which is not installed: "
-            "pip install 'tracegrad[joblib]'",
-            name=error.name,
-        ) from error
-    made: Executor = module.ProcessPoolExecutor(1, initializer=began, initargs=(1,))
-    return made
-
-
-__all__ = ["Processes", "end_pool"]
+__all__ = ["LokyWorker", "PipedWorker", "Processes"]

@@ -1,17 +1,31 @@
-"""Ranks of an MPI program that all call: each computes its range of the shards, and all get the
-whole result."""
+"""Ranks of an MPI program: all call the same, each computes its range of the shards, and all get
+the whole result; or one drives, and the others serve it."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import itertools
+import pickle
 import time
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ..._codegen import loading, locks
+from ...checks import describe
+from ...ir.lines import user_line
 from ..errors import EvaluationTimeoutError
+from ..progress import Running
 from ..sources import Opener
 from ..worker import Answer, ShardTask, failure, forget, work
 from .local import late
+
+TAG = 7
+SPINS = 2000
+"""So often it is looked for a message before the core is left to others."""
+NAP = 1e-4
+"""Seconds between two looks then: MPI's own waiting would keep the core busy."""
 
 
 class MpiRanks:
@@ -24,15 +38,21 @@ class MpiRanks:
     def __init__(self, comm: Any) -> None:
         # A communicator of its own: messages are never taken for those of the user's program.
         self.user, self.comm = comm, comm.Dup()
+        self.alone = locks.lock()
+        self.number = self.sessions = 0
+        self.order: dict[str, int] = {}
 
     def workers(self) -> int:
         return int(self.comm.Get_size())
 
-    def begin(self, session: str, openers: Sequence[Opener], room: int) -> Sequence[Opener]:
-        return openers
+    def begin(self, openers: Sequence[Opener]) -> tuple[Sequence[Opener], None, None]:
+        return openers, None, None
 
-    def run(self, tasks: Sequence[ShardTask], limit: float | None) -> Sequence[Answer]:
+    def run(
+        self, tasks: Sequence[ShardTask], limit: float | None, running: Running
+    ) -> Sequence[Answer]:
         rank = int(self.comm.Get_rank())
+        self.number += 1
         own: Any = None
         if rank < len(tasks):
             try:
@@ -40,7 +60,7 @@ class MpiRanks:
             except BaseException as error:
                 # Nobody may stay away from what follows, or the others would wait for ever.
                 own = failure(error, tasks[rank].first, "")
-        found = self._gathered((_said(tasks), own), limit, len(tasks))
+        found = self._gathered((self._said(tasks), own), limit, len(tasks))
         said = [s for s, _ in found]
         if any(s != said[0] for s in said):
             first = next(k for k, s in enumerate(said) if s != said[0])
@@ -52,46 +72,214 @@ class MpiRanks:
         answers: list[Answer] = [a for _, a in found[: len(tasks)]]
         return answers
 
+    def _said(self, tasks: Sequence[ShardTask]) -> Any:
+        """What has to be alike on all ranks: which `sum_over` it is, counted in the order of their
+        first evaluations, the form, the parameters and the ranges."""
+        task = tasks[0]
+        which = self.order.get(task.session)
+        if which is None:
+            self.sessions += 1
+            which = self.order[task.session] = self.sessions
+        digest = hashlib.sha256()
+        for x in task.shared:
+            digest.update(repr((x.dtype, x.shape)).encode() + x.tobytes())
+        ranges = tuple([(t.first, len(t.own)) for t in tasks])
+        return which, repr(task.form), digest.digest(), ranges
+
     def _gathered(self, mine: Any, limit: float | None, count: int) -> list[Any]:
         if limit is None:
             found: list[Any] = self.comm.allgather(mine)
             return found
         # Pickled by hand: of objects there is no exchange that can be waited for.
-        end = time.monotonic() + limit
         size, rank = int(self.comm.Get_size()), int(self.comm.Get_rank())
-        out = [self.comm.isend(mine, k, TAG) for k in range(size) if k != rank]
+        message, end = (self.number, mine), time.monotonic() + limit
+        out = [self.comm.isend(message, k, TAG) for k in range(size) if k != rank]
         answers: list[Any] = [None] * size
         answers[rank] = mine
         left = {k for k in range(size) if k != rank}
-        while left:
+        for _ in patient(limit, "mpi", lambda: len(left), count):
             for k in sorted(left):
-                if self.comm.iprobe(k, TAG):
-                    answers[k] = self.comm.recv(source=k, tag=TAG)
+                # One of an evaluation that was given up before may come late.
+                number, found = received(self.comm, k, -1)
+                if number == self.number:
+                    answers[k] = found
                     left.discard(k)
-            if left and time.monotonic() > end:
-                raise EvaluationTimeoutError(late("mpi", limit, len(left), count))
-            time.sleep(0.0 if not left else 1e-4)
+            if not left:
+                break
         for request in out:
             request.wait()
+        if time.monotonic() > end:
+            # Others have given up.
+            raise EvaluationTimeoutError(late("mpi", limit, 0, count))
         return answers
 
     def end(self, session: str) -> None:
+        self.order.pop(session, None)
         forget(session)
 
     def close(self) -> None:
         """The ranks are the user's."""
 
 
-TAG = 7
+def received(comm: Any, source: int, none: int) -> tuple[int, Any]:
+    """The next numbered message of a rank; the number `none` where there is none."""
+    if not comm.iprobe(source, TAG):
+        return none, None
+    found: tuple[int, Any] = comm.recv(source=source, tag=TAG)
+    return found
 
 
-def _said(tasks: Sequence[ShardTask]) -> Any:
-    """What has to be alike on all ranks: the form, the parameters and the ranges."""
-    task = tasks[0]
-    digest = hashlib.sha256()
-    for x in task.shared:
-        digest.update(repr((x.dtype, x.shape)).encode() + x.tobytes())
-    return repr(task.form), digest.digest(), tuple((t.first, len(t.own)) for t in tasks)
+def patient(limit: float | None, name: str, left: Any, count: int) -> Iterator[None]:
+    """Looks for messages, with less and less haste; an error where the limit is over."""
+    end = None if limit is None else time.monotonic() + limit
+    for k in itertools.count():
+        yield
+        if end is not None and time.monotonic() > end:
+            raise EvaluationTimeoutError(late(name, limit, left(), count))
+        time.sleep(0.0 if k < SPINS else NAP)
 
 
-__all__ = ["MpiRanks"]
+# --- one rank drives ------------------------------------------------------------------------------
+
+
+class MpiDriver:
+    """The ranks as workers of one of them, which is a worker, too."""
+
+    name = "mpi"
+    local = False
+
+    def __init__(self, comm: Any, root: int) -> None:
+        self.comm, self.root = comm, root
+        self.alone = locks.lock()
+        self.ended: deque[str] = deque()
+        self.open = True
+        self.number = 0
+        self.sending: list[Any] = []
+        size = int(comm.Get_size())
+        self.ranks = [root, *[k for k in range(size) if k != root]]
+
+    def workers(self) -> int:
+        if not self.open:
+            raise ValueError(
+                "the ranks that served have been let go: evaluate inside of the block of "
+                "`with tg.scale.mpi_driver() as client`"
+            )
+        return len(self.ranks)
+
+    def begin(self, openers: Sequence[Opener]) -> tuple[Sequence[Opener], None, None]:
+        return openers, None, None
+
+    def run(
+        self, tasks: Sequence[ShardTask], limit: float | None, running: Running
+    ) -> Sequence[Answer]:
+        self.workers()
+        self.number += 1
+        ended = tuple([self.ended.popleft() for _ in range(len(self.ended))])
+        told = dict(zip(self.ranks, [t._replace(ended=ended) for t in tasks], strict=False))
+        for k, task in told.items():
+            if k != self.root:
+                # Not waited for: after a limit a rank may still be at its former task.
+                message = self.number, pickle.dumps(task)
+                self.sending.append(self.comm.isend(message, k, TAG))
+        answers: dict[int, Answer] = {self.root: work(told[self.root])}
+        left = set(told) - {self.root}
+        running.look = lambda: sum(len(t.own) for k, t in told.items() if k not in left)
+        for _ in patient(limit, "mpi", lambda: len(left), len(tasks)):
+            for k in sorted(left):
+                number, answer = received(self.comm, k, -1)
+                if number == self.number:
+                    answers[k] = answer
+                    left.discard(k)
+            if not left:
+                break
+        self.sending = [r for r in self.sending if not r.test()[0]]
+        return [answers[k] for k in told]
+
+    def end(self, session: str) -> None:
+        self.ended.append(session)
+
+    def close(self) -> None:
+        """Let the others go on with their program."""
+        if self.open:
+            self.open = False
+            for k in self.ranks[1:]:
+                self.sending.append(self.comm.isend((0, None), k, TAG))
+            for k in self.ranks[1:]:
+                # Before its farewell there may be answers that nobody waited for.
+                while self.comm.recv(source=k, tag=TAG)[0]:
+                    pass
+            for request in self.sending:
+                request.wait()
+
+
+def _serve(comm: Any, root: int) -> None:
+    for _ in patient(None, "mpi", int, 0):
+        number, packed = received(comm, root, -1)
+        while number > 0:
+            answer: Answer
+            try:
+                answer = work(pickle.loads(packed))
+            except Exception as error:
+                answer = failure(error, -1, "")
+            comm.send((number, answer), root, TAG)
+            number, packed = received(comm, root, -1)
+        if number == 0:
+            comm.send((0, None), root, TAG)
+            return
+
+
+@contextlib.contextmanager
+def mpi_driver(comm: Any = None, root: int = 0) -> Iterator[MpiDriver | None]:
+    """One rank of an MPI program drives, and the others serve it, as with
+    `mpi4py.futures.MPICommExecutor`: on the rank `root` the block gets what `sum_over` and
+    `map_over` take as `client=`; on the others the block begins when that rank has left its own,
+    and gets None.
+
+    comm    the communicator; all ranks of the program by default
+    root    the rank that drives, and computes its part of the shards, too
+
+    Unlike `backend="mpi"`, where all ranks make the same calls, only the driver runs the program
+    around the sums (SciPy's optimizers, plots, files), and functions travel from it, with what they
+    read.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> with tg.scale.mpi_driver() as client:  # doctest: +SKIP
+    ...     if client is not None:
+    ...         total = tg.scale.sum_over(lambda t, x: np.sum(t * x), shards, client=client)
+    ...         print(tg.value_and_grad(total)(2.0))
+    """
+    if comm is None:
+        try:
+            comm = loading.imported("mpi4py.MPI").COMM_WORLD
+        except ImportError as error:
+            raise ModuleNotFoundError(
+                f"{user_line()}: mpi_driver needs mpi4py, which is not there: "
+                "pip install 'tracegrad[mpi]'",
+                name=error.name,
+            ) from error
+    if not hasattr(comm, "Get_rank") or not hasattr(comm, "Dup"):
+        raise TypeError(
+            f"{user_line()}: mpi_driver: comm is {describe(comm)}; it must be an MPI communicator"
+        )
+    size = int(comm.Get_size())
+    if isinstance(root, bool) or not isinstance(root, int) or not 0 <= root < size:
+        raise ValueError(
+            f"{user_line()}: mpi_driver: root is {root!r:.60}; it must be a rank, 0 to {size - 1}"
+        )
+    own = comm.Dup()
+    try:
+        if int(own.Get_rank()) != root:
+            _serve(own, root)
+            yield None
+            return
+        driver = MpiDriver(own, root)
+        try:
+            yield driver
+        finally:
+            driver.close()
+    finally:
+        own.Free()
+
+
+__all__ = ["MpiDriver", "MpiRanks", "mpi_driver"]

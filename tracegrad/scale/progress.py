@@ -1,0 +1,146 @@
+"""Evaluations that take longer than two seconds are shown on the terminal: how many of the shards
+are done. TRACEGRAD_PROGRESS=0 or 1 decides it, as for first calls.
+
+One thread looks now and then at what is running, so that an evaluation pays for nothing but an
+entry in a list.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .._codegen import loading, locks
+from ..compiled.first_calls import PATIENCE, wanted
+
+EVERY = 0.25
+"""Seconds between two looks."""
+
+
+class Running:
+    """An evaluation under way: of how many shards (None: nobody knows), and how many are done."""
+
+    def __init__(self, name: str, total: int | None) -> None:
+        self.name, self.total = name, total
+        self.begun = time.monotonic()
+        self.done = 0
+        self.look: Callable[[], int] = lambda: self.done
+        """How many are done, where the engine knows it without being told."""
+        self.bar: Any = None
+
+    def one(self) -> None:
+        """One more is done."""
+        self.done += 1
+
+    def text(self) -> str:
+        """What there is to say, in a line."""
+        of = "" if self.total is None else f" of {self.total:,}"
+        seconds = time.monotonic() - self.begun
+        return f"tracegrad: {self.name}: {self.look():,}{of} shards, {seconds:.0f} s"
+
+
+class Watcher:
+    """The thread that looks, and what it has put on the terminal."""
+
+    def __init__(self) -> None:
+        self.running: list[Running] = []
+        self.lock = locks.lock()
+        self.display: Any = None
+        self.width = 0
+        self.owner = 0
+
+    def begin(self) -> None:
+        """Look, from now on."""
+        if self.owner != os.getpid():
+            # A forked process has no such thread.
+            self.owner = os.getpid()
+            self.running.clear()
+            threading.Thread(target=self._follow, name="tracegrad shards", daemon=True).start()
+
+    def _follow(self) -> None:
+        while True:
+            time.sleep(EVERY)
+            with self.lock, contextlib.suppress(Exception):
+                # Nobody's evaluation fails since its terminal went away.
+                for one in list(self.running):
+                    if time.monotonic() - one.begun >= PATIENCE:
+                        self._show(one)
+
+    def _show(self, one: Running) -> None:
+        if self.display is None:
+            self.display = _bars() or False
+        if not self.display:
+            text = one.text()
+            sys.stderr.write("\r" + text.ljust(self.width))
+            sys.stderr.flush()
+            self.width = len(text)
+            one.bar = text
+            return
+        if one.bar is None:
+            one.bar = self.display.add_task(one.name, total=one.total)
+        self.display.update(one.bar, completed=one.look(), refresh=True)
+
+    def end(self, one: Running) -> None:
+        """It is no more; what was shown of it goes."""
+        with contextlib.suppress(ValueError):
+            self.running.remove(one)
+        if one.bar is None:
+            return
+        with self.lock, contextlib.suppress(Exception):
+            if self.display:
+                self.display.remove_task(one.bar)
+                if not self.display.tasks:
+                    self.display.stop()
+                    self.display = None
+            else:
+                sys.stderr.write("\r" + " " * self.width + "\r")
+                sys.stderr.flush()
+                self.width = 0
+
+
+def _bars() -> Any:
+    """Bars on a terminal, where rich is there."""
+    if not sys.stderr.isatty():
+        return None
+    try:
+        rich: Any = loading.imported("rich.progress")
+        console: Any = loading.imported("rich.console").Console(stderr=True)
+    except ImportError:
+        return None
+    made = rich.Progress(
+        rich.TextColumn("{task.description}"),
+        rich.BarColumn(),
+        rich.MofNCompleteColumn(),
+        rich.TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        auto_refresh=False,
+    )
+    made.start()
+    return made
+
+
+WATCHER = Watcher()
+
+
+@contextlib.contextmanager
+def shown(name: str, total: int | None) -> Iterator[Running]:
+    """A block that is an evaluation."""
+    one = Running(name, total)
+    if not wanted():
+        yield one
+        return
+    WATCHER.begin()
+    WATCHER.running.append(one)
+    try:
+        yield one
+    finally:
+        WATCHER.end(one)
+
+
+__all__ = ["WATCHER", "Running", "shown"]
