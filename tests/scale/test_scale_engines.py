@@ -123,7 +123,7 @@ def test_a_function_that_ends_its_worker_is_an_error(processes: Any) -> None:
 def test_workers_that_are_killed(processes: Any, request: Any) -> None:
     """At random moments: the right result, or a WorkerLostError, and never a hang."""
     soak = request.config.getoption("--soak", default=0)
-    moments = 100 if soak else 10
+    moments = 100 if soak else 5
     rng = random.Random(0)
     total = total_on(processes, logistic)
     expected = bits(total_on(Serial(), logistic))
@@ -157,7 +157,7 @@ def test_an_interrupt_leaves_the_engine_usable(processes: Any) -> None:
     total = total_on(processes, logistic, [SHARDS[0], waiting])
     # A shell's background jobs ignore it.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    timer = threading.Timer(0.5, lambda: signal.raise_signal(signal.SIGINT))
+    timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     try:
         with pytest.raises(KeyboardInterrupt):
@@ -199,20 +199,30 @@ def test_wrong_calls_say_what_is_wrong(case: str) -> None:
 # --- what is done once ----------------------------------------------------------------------------
 
 
-def test_workers_compile_once(processes: Any) -> None:
-    """Cold workers compile each kernel once in all, and a warm one none."""
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_workers_compile_once(order: Any) -> None:
+    """Four cold workers compile each kernel once in all, in whatever order elements lie, and a
+    worker that is started later none."""
     number = float(uuid.uuid4().int % 1_000_003)
+    engine = Processes(4)
 
     def unheard(t: Any, s: Any) -> Any:
-        return np.sum(np.cos(s["x"] @ t) * number)
+        return np.sum(np.cos(s @ t) * number)
 
-    even = [SHARDS[0], SHARDS[3], SHARDS[0], SHARDS[3]]
-    total = total_on(processes, unheard, even)
-    total(THETA)
-    assert sum(w.compiled for w in tg.scale.report()[-1].workers) == 1
-    processes._drop(0)
-    total(THETA)
-    assert sum(w.compiled for w in tg.scale.report()[-1].workers) == 0
+    def compiled() -> int:
+        return sum(w.compiled for w in tg.scale.report()[-1].workers)
+
+    try:
+        total = total_on(engine, unheard, [np.ones((5, 3), order=order) for _ in range(4)])
+        total(THETA)
+        assert len(engine.pids()) == 4
+        assert compiled() == (1 if order == "C" else 2)
+        engine._drop(0)
+        total(THETA)
+        assert compiled() == 0
+        assert sum(w.opened for w in tg.scale.report()[-1].workers) == 1
+    finally:
+        engine.close()
 
 
 def test_shards_are_opened_once_and_kept(tmp_path: Any, processes: Any) -> None:

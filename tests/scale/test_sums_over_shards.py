@@ -166,8 +166,65 @@ def test_inside_of_jit(engines: dict[str, Any]) -> None:
     np.testing.assert_allclose(g(THETA, np.ones(4)), 4 * plain(THETA), rtol=1e-13)
     np.testing.assert_allclose(g(THETA, np.ones(9)), 9 * plain(THETA), rtol=1e-13)
     np.testing.assert_allclose(tg.grad(g)(THETA, np.ones(5)), 5 * tg.grad(plain)(THETA), rtol=1e-12)
-    with pytest.raises(tg.TracegradError, match="loop or branch"):
-        tg.jit(lambda t: tg.fori_loop(0, 3, lambda k, x: x - 0.1 * tg.grad(total)(x), t))(THETA)
+
+
+def test_inside_of_loops_and_branches() -> None:
+    """Of compiled functions: they are interpreted, with derivatives and for any size."""
+    total, plain = total_on(Shuffled(2), logistic), whole(logistic)
+
+    def descended(f: Any) -> Any:
+        def step(state: Any, rate: Any) -> Any:
+            t, u = state
+            slower = tg.cond(rate > 0.15, lambda x: 0.5 * f(x), lambda x: f(x), t)
+            return (t - rate * tg.grad(f)(t), u * slower), f(t)
+
+        def loss(t: Any, u: Any) -> Any:
+            (t, u), values = tg.scan(step, (t, u), np.array([0.1, 0.2]))
+            return np.sum(values) + np.sum(u)
+
+        return loss
+
+    fast = tg.jit(descended(total))
+    for u in (np.ones(2), np.arange(3.0), np.ones(5)):
+        np.testing.assert_allclose(fast(THETA, u), descended(plain)(THETA, u), rtol=1e-12)
+    found = tg.jit(tg.grad(descended(total)))(THETA, np.ones(2))
+    expected = tg.grad(descended(plain))(THETA, np.ones(2))
+    np.testing.assert_allclose(found, expected, rtol=1e-11)
+
+
+@pytest.mark.parametrize("method", ["newton", "bfgs"])
+def test_minimize(method: str) -> None:
+    """Eagerly, jitted, and differentiated as what its equations make it."""
+    total, plain = total_on(Shuffled(2), logistic), whole(logistic)
+
+    def best(f: Any) -> Any:
+        return lambda a: tg.minimize(
+            lambda t: f(t) + a * np.sum(t**2), np.zeros(3), method=method, tol=1e-10
+        )
+
+    expected = best(plain)(0.5)
+    np.testing.assert_allclose(best(total)(0.5), expected, atol=1e-9)
+    np.testing.assert_allclose(tg.grad(total)(expected) + expected, 0.0, atol=1e-8)
+    np.testing.assert_allclose(tg.jit(best(total))(0.5), expected, atol=1e-9)
+    if method == "newton":
+        # Of a root of g(t) + 2 a t the derivative is -(H + 2 a)^-1 2 t.
+        slopes = np.linalg.solve(tg.hessian(plain)(expected) + np.eye(3), -2.0 * expected)
+        np.testing.assert_allclose(tg.jacobian(best(total))(0.5), slopes, rtol=1e-7)
+        found = tg.jit(tg.grad(lambda a: np.sum(best(total)(a) ** 2)))(0.5)
+        np.testing.assert_allclose(found, 2.0 * expected @ slopes, rtol=1e-7)
+
+
+def test_changes_of_what_is_read_inside_of_jit() -> None:
+    """Where the function of a shard comes to give another shape, the code behind it is another."""
+    count, weight = [2], np.ones(1)
+    total = tg.scale.sum_over(lambda t, s: t[: count[0]] * weight[0], SHARDS[:2])
+    fast = tg.jit(lambda t: np.sum(total(t) ** 2))
+    assert fast(np.ones(4)) == 8.0
+    weight[0] = 3.0
+    assert fast(np.ones(4)) == 72.0
+    for n in (3, 1):
+        count[0] = n
+        assert fast(np.ones(4)) == 36.0 * n
 
 
 def test_scipy_and_torch_faces() -> None:
