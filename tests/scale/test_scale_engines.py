@@ -3,9 +3,7 @@ from."""
 
 from __future__ import annotations
 
-import contextlib
 import os
-import random
 import signal
 import threading
 import time
@@ -18,7 +16,7 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
-from tests.shard_functions import logistic, rows
+from tests.shard_functions import killed_at_random, logistic, rows
 from tracegrad.scale import sums
 from tracegrad.scale.engines.local import Serial, Threads
 from tracegrad.scale.engines.processes import Processes
@@ -122,32 +120,7 @@ def test_a_function_that_ends_its_worker_is_an_error(processes: Any) -> None:
 
 def test_workers_that_are_killed(processes: Any, request: Any) -> None:
     """At random moments: the right result, or a WorkerLostError, and never a hang."""
-    soak = request.config.getoption("--soak", default=0)
-    moments = 100 if soak else 5
-    rng = random.Random(0)
-    total = total_on(processes, logistic)
-    expected = bits(total_on(Serial(), logistic))
-    assert bits(total) == expected
-    right = 0
-    for _ in range(moments):
-        pids = processes.pids()
-        victim = rng.choice(pids) if pids else None
-
-        def kill(victim: Any = victim) -> None:
-            if victim is not None:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(victim, signal.SIGKILL)
-
-        timer = threading.Timer(rng.uniform(0.0, 0.02), kill)
-        timer.start()
-        try:
-            for _ in range(4):
-                assert bits(total) == expected
-            right += 1
-        except tg.scale.WorkerLostError:
-            pass
-        timer.join()
-    assert right >= moments // 2
+    killed_at_random(processes, 100 if request.config.getoption("--soak") else 5)
 
 
 def test_an_interrupt_leaves_the_engine_usable(processes: Any) -> None:

@@ -31,12 +31,14 @@ def openers(who: str, shards: Any) -> list[Opener]:
         )
     if not shards:
         raise ValueError(f"{user_line()}: {who}: there are no shards; a sum needs at least one")
-    return openers_of([DaskBlock(x) if _is_delayed(x) else x for x in shards])
+    held = {"dask.delayed": DaskBlock, "distributed.client": FutureBlock}
+    return openers_of([held.get(_home(x), lambda x: x)(x) for x in shards])
 
 
-def _is_delayed(x: Any) -> bool:
-    # One of these has an attribute of any name.
-    return any(c.__module__ == "dask.delayed" for c in type(x).__mro__)
+def _home(x: Any) -> str:
+    """Where delayed objects and futures come from; a delayed one has an attribute of any name."""
+    known = "dask.delayed", "distributed.client"
+    return next((c.__module__ for c in type(x).__mro__ if c.__module__ in known), "")
 
 
 def _blocks(x: Any) -> list[Any] | None:
@@ -85,6 +87,21 @@ class DaskBlock:
         return unflatten(spec, [_as_arrays(x) for x in found])
 
 
+class FutureBlock:
+    """What a Dask cluster has computed, or will have."""
+
+    def __init__(self, tree: Any) -> None:
+        self.tree = tree
+
+    def __call__(self) -> Any:
+        raise TypeError(
+            "a future of Dask is opened by the cluster that has it: sum_over(..., client=client)"
+        )
+
+    def __reduce__(self) -> Any:
+        return FutureBlock, (None,)
+
+
 class HeldBlock:
     """A block that the cluster holds, which hands it to each task."""
 
@@ -102,4 +119,4 @@ def _as_arrays(x: Any) -> Any:
     return map_leaves(np.asarray, x)
 
 
-__all__ = ["DaskBlock", "HeldBlock", "openers"]
+__all__ = ["DaskBlock", "FutureBlock", "HeldBlock", "openers"]

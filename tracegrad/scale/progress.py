@@ -22,7 +22,7 @@ EVERY = 0.25
 """Seconds between two looks."""
 
 
-class Running:
+class UnderWay:
     """An evaluation under way: of how many shards (None: nobody knows), and how many are done."""
 
     def __init__(self, name: str, total: int | None) -> None:
@@ -48,7 +48,7 @@ class Watcher:
     """The thread that looks, and what it has put on the terminal."""
 
     def __init__(self) -> None:
-        self.running: list[Running] = []
+        self.running: list[UnderWay] = []
         self.lock = locks.lock()
         self.display: Any = None
         self.width = 0
@@ -71,7 +71,7 @@ class Watcher:
                     if time.monotonic() - one.begun >= PATIENCE:
                         self._show(one)
 
-    def _show(self, one: Running) -> None:
+    def _show(self, one: UnderWay) -> None:
         if self.display is None:
             self.display = _bars() or False
         if not self.display:
@@ -85,7 +85,7 @@ class Watcher:
             one.bar = self.display.add_task(one.name, total=one.total)
         self.display.update(one.bar, completed=one.look(), refresh=True)
 
-    def end(self, one: Running) -> None:
+    def end(self, one: UnderWay) -> None:
         """It is no more; what was shown of it goes."""
         with contextlib.suppress(ValueError):
             self.running.remove(one)
@@ -129,9 +129,9 @@ WATCHER = Watcher()
 
 
 @contextlib.contextmanager
-def shown(name: str, total: int | None) -> Iterator[Running]:
+def shown(name: str, total: int | None) -> Iterator[UnderWay]:
     """A block that is an evaluation."""
-    one = Running(name, total)
+    one = UnderWay(name, total)
     if not wanted():
         yield one
         return
@@ -143,4 +143,4 @@ def shown(name: str, total: int | None) -> Iterator[Running]:
         WATCHER.end(one)
 
 
-__all__ = ["WATCHER", "Running", "shown"]
+__all__ = ["WATCHER", "UnderWay", "shown"]

@@ -28,7 +28,7 @@ from ..types import ArrayType
 from .errors import ShardError, WorkerLostError
 from .functions import Form, PerShard, spec_of
 from .pairwise import Pairwise
-from .progress import Running, shown
+from .progress import UnderWay, shown
 from .reports import LOG, Evaluation
 from .sources import Opener
 from .worker import (
@@ -65,7 +65,7 @@ class Engine(Protocol):
         themselves on its workers, what stands for them; what is to be held on to meanwhile."""
 
     def run(
-        self, tasks: Sequence[ShardTask], limit: float | None, running: Running
+        self, tasks: Sequence[ShardTask], limit: float | None, running: UnderWay
     ) -> Sequence[Answer]:
         """Do tasks, number k on worker k, and give the answers in their order; a
         `WorkerLostError`, `EvaluationTimeoutError` or KeyboardInterrupt where that cannot be, and

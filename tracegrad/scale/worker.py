@@ -115,11 +115,11 @@ class Missing(NamedTuple):
     session: str
 
 
-class Late(NamedTuple):
+class OutOfTime(NamedTuple):
     """The time was over."""
 
 
-Answer = Done | Failed | Missing | Late
+Answer = Done | Failed | Missing | OutOfTime
 
 
 def versions() -> tuple[tuple[str, str], ...]:
@@ -293,7 +293,7 @@ def work(task: ShardTask) -> Answer:
         for k, own in enumerate(own_of):
             at = task.first + k
             if task.until is not None and time.monotonic() > task.until:
-                return Late()
+                return OutOfTime()
             began = time.perf_counter()
             shard = (
                 loaded.shard(at)
@@ -387,8 +387,8 @@ __all__ = [
     "Done",
     "Failed",
     "Knowledge",
-    "Late",
     "Missing",
+    "OutOfTime",
     "Setup",
     "ShardTask",
     "Timing",

@@ -11,16 +11,23 @@ from typing import Any
 
 from ..._codegen import loading
 from ...tree import flatten
-from ..collections import DaskBlock, HeldBlock
+from ..collections import DaskBlock, FutureBlock, HeldBlock
 from ..errors import EvaluationTimeoutError, WorkerLostError
 from ..functions import structure_of
-from ..progress import Running
+from ..progress import UnderWay
 from ..sources import Opener
 from ..worker import Answer, ShardTask, work
 from .local import late
 
 SCATTERED = 1 << 20
 """Bytes of parameters from which on they are scattered: the scheduler passes them on no longer."""
+
+
+PIECE = 2.0
+"""Seconds that are waited for answers at a time."""
+ALONE = 60.0
+"""Seconds without any worker after which an evaluation is given up."""
+TRIES = 3
 
 
 class DaskWorkers:
@@ -55,28 +62,35 @@ class DaskWorkers:
     def begin(self, openers: Sequence[Opener]) -> tuple[Sequence[Opener], list[Any] | None, None]:
         """Blocks of Dask's collections as futures, which the cluster keeps (and computes again
         where they are lost); what else opens shards is sent as it is."""
-        if not all(isinstance(o.what, DaskBlock) for o in openers):
+        if not all(isinstance(o.what, (DaskBlock, FutureBlock)) for o in openers):
             return openers, None, None
         count = self.workers()
         data, placed = [], []
         for k, o in enumerate(openers):
             leaves, spec = flatten(o.what.tree)
             address = self.addresses[k * count // len(openers)]
-            data.append(self.client.compute(leaves, workers=[address], allow_other_workers=True))
+            if isinstance(o.what, DaskBlock):
+                leaves = self.client.compute(leaves, workers=[address], allow_other_workers=True)
+            data.append(leaves)
             placed.append(o._replace(how="held", what=HeldBlock(structure_of(spec))))
         return placed, data, None
 
     def run(
-        self, tasks: Sequence[ShardTask], limit: float | None, running: Running
+        self, tasks: Sequence[ShardTask], limit: float | None, running: UnderWay
     ) -> Sequence[Answer]:
         futures: list[Any] = []
+        end = None if limit is None else time.monotonic() + limit
         try:
             with self._reached():
-                futures += self._submitted(tasks)
+                shared = self._scattered(tasks[0].shared)
+                ended = tuple([self.ended.popleft() for _ in range(len(self.ended))])
+                sent = [t._replace(ended=ended) for t in tasks]
+                for k, task in enumerate(sent):
+                    futures.append(self._submitted(task, shared, self.addresses[k : k + 1]))
                 running.look = lambda: sum(
                     len(t.own) for t, f in zip(tasks, futures, strict=True) if f.done()
                 )
-                self.module.wait(futures, timeout=limit)
+                self._wait(futures, sent, shared, end)
                 found: Sequence[Answer] = self.client.gather(futures)
                 return found
         except _TooLateError as error:
@@ -89,29 +103,61 @@ class DaskWorkers:
             self._cancel(futures)
             raise
 
-    def _submitted(self, tasks: Sequence[ShardTask]) -> list[Any]:
-        shared = None
-        if sum(getattr(x, "nbytes", 8) for x in tasks[0].shared) > SCATTERED:
-            shared = self.client.scatter([tasks[0].shared], broadcast=True, hash=False)[0]
-        ended = tuple([self.ended.popleft() for _ in range(len(self.ended))])
-        futures = []
-        for k, task in enumerate(tasks):
-            sent = task._replace(
-                data=None, shared=task.shared if shared is None else (), ended=ended
-            )
-            futures.append(
-                self.client.submit(
-                    _work,
-                    sent,
-                    shared,
-                    task.data,
-                    key=f"tracegrad-{task.session}-{next(self.numbers)}-{k}",
-                    workers=[self.addresses[k]] if k < len(self.addresses) else None,
-                    allow_other_workers=True,
-                    pure=False,
+    def _scattered(self, shared: Any) -> Any:
+        if sum(getattr(x, "nbytes", 8) for x in shared) <= SCATTERED:
+            return None
+        return self.client.scatter([shared], broadcast=True, hash=False)[0]
+
+    def _submitted(self, task: ShardTask, shared: Any, workers: Sequence[str]) -> Any:
+        return self.client.submit(
+            _work,
+            task._replace(data=None, shared=task.shared if shared is None else ()),
+            shared,
+            task.data,
+            key=f"tracegrad-{task.session}-{next(self.numbers)}",
+            workers=workers or None,
+            allow_other_workers=bool(workers),
+            pure=False,
+        )
+
+    def _wait(
+        self, futures: list[Any], tasks: Sequence[ShardTask], shared: Any, end: float | None
+    ) -> None:
+        """Until all are done. A task whose worker is gone, at a moment when there was no other, is
+        never given to those that come later: it is sent anew."""
+        seen = time.monotonic()
+        tries = 0
+        while True:
+            rest = PIECE if end is None else min(PIECE, end - time.monotonic())
+            try:
+                self.module.wait(futures, timeout=max(0.0, rest))
+                return
+            except TimeoutError:
+                if self.client.status != "running":
+                    raise
+                if end is not None and time.monotonic() >= end:
+                    raise _TooLateError from None
+            there = self.client.processing()
+            if there:
+                seen = time.monotonic()
+            elif time.monotonic() - seen > ALONE:
+                raise WorkerLostError(
+                    f"the Dask cluster {_place(self.client)} has had no worker for {ALONE:.0f} s "
+                    "in the middle of an evaluation"
                 )
-            )
-        return futures
+            under_way = {key for keys in there.values() for key in keys}
+            left = [k for k, f in enumerate(futures) if not f.done() and f.key not in under_way]
+            if not there or not left or self.addresses[: len(tasks)] == sorted(there):
+                continue
+            tries += 1
+            if tries > TRIES:
+                raise WorkerLostError(
+                    f"workers of the Dask cluster {_place(self.client)} ended {TRIES} times in the "
+                    "middle of an evaluation (killed, or out of memory)"
+                )
+            self._cancel([futures[k] for k in left])
+            for k in left:
+                futures[k] = self._submitted(tasks[k], shared, ())
 
     @contextlib.contextmanager
     def _reached(self) -> Iterator[None]:
@@ -132,10 +178,6 @@ class DaskWorkers:
                 f"workers of the Dask cluster ended again and again in the middle of an "
                 f"evaluation (killed, or out of memory), and its work was given up: {error}"
             ) from error
-        except TimeoutError as error:
-            if self.client.status == "running":
-                raise _TooLateError from error
-            raise self._lost(error) from error
         except lost as error:
             raise self._lost(error) from error
         except (RuntimeError, ValueError) as error:

@@ -11,9 +11,9 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 from ..errors import EvaluationTimeoutError
-from ..progress import Running
+from ..progress import UnderWay
 from ..sources import Opener
-from ..worker import Answer, Late, ShardTask, forget, work
+from ..worker import Answer, OutOfTime, ShardTask, forget, work
 
 
 class Serial:
@@ -30,13 +30,13 @@ class Serial:
         return openers, None, None
 
     def run(
-        self, tasks: Sequence[ShardTask], limit: float | None, running: Running
+        self, tasks: Sequence[ShardTask], limit: float | None, running: UnderWay
     ) -> Sequence[Answer]:
         return self.in_time([work(task) for task in timed(tasks, limit)], limit)
 
     def in_time(self, answers: Sequence[Answer], limit: float | None) -> Sequence[Answer]:
         """The answers; an error where one had no time."""
-        left = sum(isinstance(a, Late) for a in answers)
+        left = sum(isinstance(a, OutOfTime) for a in answers)
         if left:
             raise EvaluationTimeoutError(late(self.name, limit, left, len(answers)))
         return answers
@@ -67,7 +67,7 @@ class Threads(Serial):
         return self.count
 
     def run(
-        self, tasks: Sequence[ShardTask], limit: float | None, running: Running
+        self, tasks: Sequence[ShardTask], limit: float | None, running: UnderWay
     ) -> Sequence[Answer]:
         if getattr(self.working, "here", False):
             # A function of a shard that sums over shards itself: all threads may be waiting so.

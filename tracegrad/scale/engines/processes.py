@@ -19,7 +19,7 @@ from typing import Any, Protocol
 from ..._codegen import loading, locks
 from ...runtime.threads import set_num_threads
 from ..errors import EvaluationTimeoutError, WorkerLostError
-from ..progress import Running
+from ..progress import UnderWay
 from ..sources import Opener
 from ..transport import Shelf, ShelfFolder, received
 from ..worker import Answer, Failed, Missing, ShardTask, failure, work
@@ -240,7 +240,7 @@ class Processes:
         )
 
     def run(
-        self, tasks: Sequence[ShardTask], limit: float | None, running: Running
+        self, tasks: Sequence[ShardTask], limit: float | None, running: UnderWay
     ) -> Sequence[Answer]:
         if self.owner != os.getpid():
             # A fork: the workers are the parent's, who would get the answers, or the child its.

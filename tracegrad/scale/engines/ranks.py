@@ -16,7 +16,7 @@ from ..._codegen import loading, locks
 from ...checks import describe
 from ...ir.lines import user_line
 from ..errors import EvaluationTimeoutError
-from ..progress import Running
+from ..progress import UnderWay
 from ..sources import Opener
 from ..worker import Answer, ShardTask, failure, forget, work
 from .local import late
@@ -49,7 +49,7 @@ class MpiRanks:
         return openers, None, None
 
     def run(
-        self, tasks: Sequence[ShardTask], limit: float | None, running: Running
+        self, tasks: Sequence[ShardTask], limit: float | None, running: UnderWay
     ) -> Sequence[Answer]:
         rank = int(self.comm.Get_rank())
         self.number += 1
@@ -170,7 +170,7 @@ class MpiDriver:
         return openers, None, None
 
     def run(
-        self, tasks: Sequence[ShardTask], limit: float | None, running: Running
+        self, tasks: Sequence[ShardTask], limit: float | None, running: UnderWay
     ) -> Sequence[Answer]:
         self.workers()
         self.number += 1
