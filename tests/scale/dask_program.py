@@ -110,12 +110,10 @@ if __name__ == "__main__":
         raised(tg.scale.ShardError, lambda: call(theta), "shard 0", "MemoryError")
         call = tg.scale.sum_over(logistic, [shards[0], without_memory], client=client, limit=60.0)
         raised(tg.scale.WorkerLostError, lambda: call(theta), "out of memory")
-        assert bits(tg.scale.sum_over(logistic, shards, client=client)) == expected
-        # The cluster is closed under the client's feet.
+        # A client that is closed.
         total = tg.scale.sum_over(logistic, shards, client=client, limit=60.0)
-        cluster.scheduler.stop()
         started = time.monotonic()
-        client.close(timeout=2)
+        client.close()
         raised(tg.scale.WorkerLostError, lambda: total(theta), "lost")
         assert time.monotonic() - started < 30.0
     for n in (1, 2, 3, 7):

@@ -71,4 +71,4 @@ for root in (0, size - 1):
             assert found == [np.sum(p * p) for p in problems]
 if rank == size - 1:
     raised(ValueError, lambda: total(theta), "have been let go")
-print("well", rank, flush=True)
+print(f"well {rank}\n", end="", flush=True)

@@ -57,4 +57,4 @@ for k in range(3):
         assert k
 comm.Barrier()
 assert bits(tg.scale.sum_over(logistic, shards, client=comm, limit=60.0)) == expected
-print("well", rank, flush=True)
+print(f"well {rank}\n", end="", flush=True)

@@ -310,6 +310,7 @@ def test_files(tmp_path: Any) -> None:
         tg.scale.read(tmp_path / "part.npy", columns=["y"])
 
 
+@pytest.mark.engines
 def test_parquet(tmp_path: Any) -> None:
     pyarrow: Any = pytest.importorskip("pyarrow")
     parquet: Any = pytest.importorskip("pyarrow.parquet")

@@ -1,17 +1,21 @@
 """Evaluations over shards: what one costs on this machine, and what it would cost on many.
 
-    python -m tracegrad.bench.sharded
+    python -m tracegrad.bench.sharded [ROWS]
 
 prints measured overheads of the local engines, and a simulation of up to 10,000 workers with
-latencies and stragglers (docs/scaling.md).
+latencies and stragglers (docs/scaling.md); with a number, how long so many rows take that are
+streamed from disk, and how much memory.
 """
 
 from __future__ import annotations
 
 import heapq
 import statistics
+import sys
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -114,8 +118,84 @@ def _nothing(theta: Any, shard: Any) -> Any:
     return theta[0] * shard[0]
 
 
+def negative_log_likelihood(theta: Any, rows: Any) -> Any:
+    """Of a logistic regression over rows of features, the last column the outcome."""
+    z = rows[:, :-1] @ theta
+    return np.sum(np.logaddexp(0.0, z) - rows[:, -1] * z)
+
+
+def memory_of_stream(
+    rows: int, chunk: int, in_file: int, folder: str
+) -> tuple[float, int, int, float]:
+    """Value and gradient of a logistic regression over so many rows, which are streamed from a
+    mapped file of `in_file` rows, read again and again: seconds, by how many bytes the memory of
+    the process grew meanwhile (the mapped file's pages too), rows done, and how far the gradient is
+    from NumPy's."""
+    import resource
+
+    path = Path(folder) / "rows.npy"
+    rng = np.random.default_rng(0)
+    table = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(in_file, 4))
+    for k in range(0, in_file, chunk):
+        part = rng.normal(size=(min(chunk, in_file - k), 4))
+        part[:, -1] = part[:, -1] > 0.5
+        table[k : k + chunk] = part
+    del table
+    wanted = [chunk]
+    done = 0
+
+    def chunks() -> Iterator[Any]:
+        nonlocal done
+        done = 0
+        while done < wanted[0]:
+            mapped = np.load(path, mmap_mode="r")
+            for k in range(0, in_file, chunk):
+                part = np.array(mapped[k : k + min(chunk, wanted[0] - done)])
+                done += len(part)
+                yield part
+                if done == wanted[0]:
+                    return
+
+    theta = np.array([0.3, -0.2, 0.5], np.float32)
+    call: Any = value_and_grad(sum_over(negative_log_likelihood, chunks))
+    call(theta)
+    wanted[0] = rows
+    unit = 1 if sys.platform == "darwin" else 1024
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    began = time.perf_counter()
+    _, gradient = call(theta)
+    seconds = time.perf_counter() - began
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    expected = np.zeros(3)
+    for k, part in enumerate(_again(path, rows)):
+        x = part[:, :3].astype(np.float64)
+        expected += x.T @ (1.0 / (1.0 + np.exp(-(x @ theta))) - part[:, 3])
+        if k == 0 and rows % in_file == 0:
+            expected *= rows // in_file
+            break
+    error = float(np.abs(gradient - expected).max() / np.abs(expected).max())
+    return seconds, grown * unit, done, error
+
+
+def _again(path: Path, rows: int) -> Iterator[Any]:
+    table = np.load(path, mmap_mode="r")
+    for k in range(0, rows, len(table)):
+        yield table[: rows - k]
+
+
 def main() -> None:
-    """Print both."""
+    """Print both; with a number, the stream of so many rows."""
+    if len(sys.argv) > 1:
+        rows = int(float(sys.argv[1]))
+        with tempfile.TemporaryDirectory() as folder:
+            seconds, grown, done, error = memory_of_stream(
+                rows, min(rows, 500_000), min(rows, 4_000_000), folder
+            )
+        print(
+            f"{done:,} rows: {seconds:.3g} s, {grown / 1e6:,.0f} MB more than before, gradient to "
+            f"{error:.1e}"
+        )
+        return
     print("| engine | workers | parameters | value and gradient of nothing |\n|---|---|---|---|")
     for backend, workers in (("serial", 1), ("threads", 2), ("processes", 2), ("joblib", 2)):
         for size in (10, 1000, 1_000_000):

@@ -22,6 +22,7 @@ from ..worker import Answer, ShardTask, failure, forget, work
 from .local import late
 
 TAG = 7
+ANSWER, VOTE = 0, 1
 SPINS = 2000
 """So often it is looked for a message before the core is left to others."""
 NAP = 1e-4
@@ -41,6 +42,8 @@ class MpiRanks:
         self.alone = locks.lock()
         self.number = self.sessions = 0
         self.order: dict[str, int] = {}
+        self.sending: list[Any] = []
+        self.early: list[tuple[int, int, int, Any]] = []
 
     def workers(self) -> int:
         return int(self.comm.Get_size())
@@ -52,6 +55,7 @@ class MpiRanks:
         self, tasks: Sequence[ShardTask], limit: float | None, running: UnderWay
     ) -> Sequence[Answer]:
         rank = int(self.comm.Get_rank())
+        end = None if limit is None else time.monotonic() + limit
         self.number += 1
         own: Any = None
         if rank < len(tasks):
@@ -60,7 +64,7 @@ class MpiRanks:
             except BaseException as error:
                 # Nobody may stay away from what follows, or the others would wait for ever.
                 own = failure(error, tasks[rank].first, "")
-        found = self._gathered((self._said(tasks), own), limit, len(tasks))
+        found = self._gathered((self._said(tasks), own), limit, end, len(tasks))
         said = [s for s, _ in found]
         if any(s != said[0] for s in said):
             first = next(k for k, s in enumerate(said) if s != said[0])
@@ -86,32 +90,55 @@ class MpiRanks:
         ranges = tuple([(t.first, len(t.own)) for t in tasks])
         return which, repr(task.form), digest.digest(), ranges
 
-    def _gathered(self, mine: Any, limit: float | None, count: int) -> list[Any]:
-        if limit is None:
+    def _gathered(self, mine: Any, limit: float | None, end: float | None, count: int) -> list[Any]:
+        if limit is None or end is None:
             found: list[Any] = self.comm.allgather(mine)
             return found
-        # Pickled by hand: of objects there is no exchange that can be waited for.
-        size, rank = int(self.comm.Get_size()), int(self.comm.Get_rank())
-        message, end = (self.number, mine), time.monotonic() + limit
-        out = [self.comm.isend(message, k, TAG) for k in range(size) if k != rank]
-        answers: list[Any] = [None] * size
-        answers[rank] = mine
-        left = {k for k in range(size) if k != rank}
-        for _ in patient(limit, "mpi", lambda: len(left), count):
-            for k in sorted(left):
-                # One of an evaluation that was given up before may come late.
-                number, found = received(self.comm, k, -1)
-                if number == self.number:
-                    answers[k] = found
-                    left.discard(k)
-            if not left:
+        # Of an exchange of objects there is none that can be waited for; and since some may give up
+        # while others have all they need, they vote: all return, or none.
+        others = [k for k in range(int(self.comm.Get_size())) if k != int(self.comm.Get_rank())]
+        given: dict[int, Any] = {int(self.comm.Get_rank()): mine}
+        votes: dict[int, bool] = {}
+        self._tell(others, ANSWER, mine)
+        for _ in patient():
+            self._take(others, given, votes)
+            late_now = time.monotonic() > end
+            if len(given) > len(others) or late_now or not all(votes.values()):
                 break
-        for request in out:
-            request.wait()
-        if time.monotonic() > end:
-            # Others have given up.
-            raise EvaluationTimeoutError(late("mpi", limit, 0, count))
-        return answers
+        voted = len(given) > len(others) and not late_now and all(votes.values())
+        self._tell(others, VOTE, voted)
+        if voted:
+            # Who has all of them too says so soon, or has given up.
+            for _ in patient():
+                self._take(others, given, votes)
+                if len(votes) == len(others) or not all(votes.values()):
+                    break
+        if not voted or not all(votes.values()):
+            left = 1 + len(others) - len(given)
+            raise EvaluationTimeoutError(late("mpi", limit, min(left, count), count))
+        return [given[k] for k in sorted(given)]
+
+    def _tell(self, others: Sequence[int], kind: int, what: Any) -> None:
+        self.sending = [r for r in self.sending if not r.test()[0]]
+        message = self.number, kind, what
+        self.sending += [self.comm.isend(message, k, TAG) for k in others]
+
+    def _take(self, others: Sequence[int], given: dict[int, Any], votes: dict[int, bool]) -> None:
+        """What has come. Of an evaluation that was given up nobody wants it any more; of the next
+        one it is kept."""
+        for k in others:
+            while self.comm.iprobe(k, TAG):
+                number, kind, what = self.comm.recv(source=k, tag=TAG)
+                if number >= self.number:
+                    self.early.append((number, kind, k, what))
+        waiting, self.early = self.early, []
+        for number, kind, k, what in waiting:
+            if number > self.number:
+                self.early.append((number, kind, k, what))
+            elif number == self.number and kind == ANSWER:
+                given[k] = what
+            elif number == self.number:
+                votes[k] = what
 
     def end(self, session: str) -> None:
         self.order.pop(session, None)
@@ -129,13 +156,10 @@ def received(comm: Any, source: int, none: int) -> tuple[int, Any]:
     return found
 
 
-def patient(limit: float | None, name: str, left: Any, count: int) -> Iterator[None]:
-    """Looks for messages, with less and less haste; an error where the limit is over."""
-    end = None if limit is None else time.monotonic() + limit
+def patient() -> Iterator[None]:
+    """Looks for messages, with less and less haste."""
     for k in itertools.count():
         yield
-        if end is not None and time.monotonic() > end:
-            raise EvaluationTimeoutError(late(name, limit, left(), count))
         time.sleep(0.0 if k < SPINS else NAP)
 
 
@@ -173,6 +197,7 @@ class MpiDriver:
         self, tasks: Sequence[ShardTask], limit: float | None, running: UnderWay
     ) -> Sequence[Answer]:
         self.workers()
+        end = None if limit is None else time.monotonic() + limit
         self.number += 1
         ended = tuple([self.ended.popleft() for _ in range(len(self.ended))])
         told = dict(zip(self.ranks, [t._replace(ended=ended) for t in tasks], strict=False))
@@ -184,14 +209,17 @@ class MpiDriver:
         answers: dict[int, Answer] = {self.root: work(told[self.root])}
         left = set(told) - {self.root}
         running.look = lambda: sum(len(t.own) for k, t in told.items() if k not in left)
-        for _ in patient(limit, "mpi", lambda: len(left), len(tasks)):
+        for _ in patient():
             for k in sorted(left):
                 number, answer = received(self.comm, k, -1)
+                # One of an evaluation that was given up before may come late.
                 if number == self.number:
                     answers[k] = answer
                     left.discard(k)
             if not left:
                 break
+            if limit is not None and end is not None and time.monotonic() > end:
+                raise EvaluationTimeoutError(late("mpi", limit, len(left), len(tasks)))
         self.sending = [r for r in self.sending if not r.test()[0]]
         return [answers[k] for k in told]
 
@@ -213,7 +241,7 @@ class MpiDriver:
 
 
 def _serve(comm: Any, root: int) -> None:
-    for _ in patient(None, "mpi", int, 0):
+    for _ in patient():
         number, packed = received(comm, root, -1)
         while number > 0:
             answer: Answer
