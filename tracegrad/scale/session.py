@@ -319,12 +319,9 @@ class ShardedFunction:
                     )
                 )
             answers = list(self.engine.run(tasks, self.limit, running))
-            again = [k for k, a in enumerate(answers) if isinstance(a, Missing)]
-            if again:
-                told = [
-                    t._replace(setup=self.setup if k in again else None)
-                    for k, t in enumerate(tasks)
-                ]
+            if any(isinstance(a, Missing) for a in answers):
+                # All are told: whoever is lost meanwhile has one in its place that knows nothing.
+                told = [t._replace(setup=self.setup) for t in tasks]
                 answers = list(self.engine.run(told, self.limit, running))
             found = []
             for answer in sorted(answers, key=lambda a: not isinstance(a, Failed)):
