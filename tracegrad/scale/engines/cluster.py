@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import pickle
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -111,7 +112,8 @@ class DaskWorkers:
     def _submitted(self, task: ShardTask, shared: Any, workers: Sequence[str]) -> Any:
         return self.client.submit(
             _work,
-            task._replace(data=None, shared=task.shared if shared is None else ()),
+            # As bytes: Dask looks into everything else.
+            pickle.dumps(task._replace(data=None, shared=task.shared if shared is None else ())),
             shared,
             task.data,
             key=f"tracegrad-{task.session}-{next(self.numbers)}",
@@ -212,7 +214,8 @@ def _place(client: Any) -> str:
     return f"at {getattr(client.scheduler, 'address', '?')}" if client.scheduler else "that was"
 
 
-def _work(task: ShardTask, shared: Any, data: Any) -> Answer:
+def _work(packed: bytes, shared: Any, data: Any) -> Answer:
+    task: ShardTask = pickle.loads(packed)
     return work(task._replace(shared=task.shared if shared is None else shared, data=data))
 
 
