@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+import traceback
 
 import numpy as np
 
@@ -50,6 +51,7 @@ if __name__ == "__main__":
             "30",
         ]
     )
+    code = 0
     try:
         client = Client(scheduler_file=sys.argv[1], timeout=30)
         client.wait_for_workers(1, timeout=60)
@@ -66,7 +68,12 @@ if __name__ == "__main__":
                 assert found == expected
         assert time.monotonic() - started < 100.0
         print("well", flush=True)
+    except BaseException:
+        traceback.print_exc()
+        code = 1
     finally:
+        # Dask's own end would wait for the scheduler.
         scheduler.kill()
         worker.kill()
-        os._exit(0)
+        sys.stderr.flush()
+        os._exit(code)

@@ -54,11 +54,17 @@ class DaskWorkers:
             return len(self.addresses)
         self.asked = time.monotonic()
         with self._reached():
-            self.addresses = sorted(self.client.scheduler_info(n_workers=-1)["workers"])
+            self.addresses = self._addresses()
             if not self.addresses:
-                self.client.wait_for_workers(1, timeout=60)
-                self.addresses = sorted(self.client.scheduler_info(n_workers=-1)["workers"])
+                self.client.wait_for_workers(1, timeout=ALONE)
+                self.addresses = self._addresses()
+        if not self.addresses:
+            raise WorkerLostError(f"the Dask cluster {_place(self.client)} has no workers")
         return len(self.addresses)
+
+    def _addresses(self) -> list[str]:
+        # A client whose scheduler is gone says nothing of workers.
+        return sorted(self.client.scheduler_info(n_workers=-1).get("workers", ()))
 
     def begin(self, openers: Sequence[Opener]) -> tuple[Sequence[Opener], list[Any] | None, None]:
         """Blocks of Dask's collections as futures, which the cluster keeps (and computes again
