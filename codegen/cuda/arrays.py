@@ -135,6 +135,14 @@ def _eigh(x: Arrays, a: Any, values: Any, vectors: Any, status: Any, code: int) 
     values[...], vectors[...] = x.module.linalg.eigh(a)
 
 
+def _eigvalsh(x: Arrays, a: Any, values: Any, status: Any, code: int) -> None:
+    values[...] = x.module.linalg.eigvalsh(a)
+
+
+def _svdvals(x: Arrays, a: Any, s: Any, status: Any, code: int) -> None:
+    s[...] = x.module.linalg.svd(a, compute_uv=False)
+
+
 def _svd(x: Arrays, a: Any, u: Any, s: Any, vh: Any, status: Any, code: int) -> None:
     u[...], s[...], vh[...] = x.module.linalg.svd(a, full_matrices=False)
 
@@ -170,6 +178,7 @@ ROUTINES: dict[str, Callable[..., None]] = {
     "cholesky": _cholesky,
     "det": _det,
     "eigh": _eigh,
+    "eigvalsh": _eigvalsh,
     "inv": _inv,
     "matmul": _matmul,
     "matmul_batched": _matmul,
@@ -183,6 +192,7 @@ ROUTINES: dict[str, Callable[..., None]] = {
     "sort": _sort,
     "sort_last": _sort,
     "svd": _svd,
+    "svdvals": _svdvals,
     "triangular_solve": _triangular_solve,
 }
 

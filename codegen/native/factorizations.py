@@ -93,6 +93,26 @@ def eigh(a: Any, w: Any, v: Any, status: Any = None, code: int = 0) -> None:
             record(status, code, 1)
 
 
+def eigvalsh(a: Any, w: Any, status: Any = None, code: int = 0) -> None:
+    """Eigenvalues, ascending, of a Hermitian matrix, of which only the lower triangle is read."""
+    for m, ow in ((a, w),) if a.ndim == 2 else zip(a, w, strict=True):
+        try:
+            ow[...] = np.linalg.eigvalsh(m)
+        except np.linalg.LinAlgError:
+            ow[...] = np.nan
+            record(status, code, 1)
+
+
+def svdvals(a: Any, s: Any, status: Any = None, code: int = 0) -> None:
+    """Singular values, descending."""
+    for m, os in ((a, s),) if a.ndim == 2 else zip(a, s, strict=True):
+        try:
+            os[...] = np.linalg.svd(m, compute_uv=False)
+        except np.linalg.LinAlgError:
+            os[...] = np.nan
+            record(status, code, 1)
+
+
 def svd(a: Any, u: Any, s: Any, vh: Any, status: Any = None, code: int = 0) -> None:
     """The reduced singular value decomposition."""
     for m, ou, os, ov in ((a, u, s, vh),) if a.ndim == 2 else zip(a, u, s, vh, strict=True):

@@ -31,15 +31,16 @@ from .lapack import (
 from .matrix_functions import eig, expm, lu, permutation, sqrtm, sylvester
 from .products import by_loops, has_blas, in_loops, with_matrix, with_vector
 from .sparse import banded_solve, sparse_entries, sparse_product, sparse_solve
+from .spectra import eigvalsh, svdvals
 from .stacks import small_cholesky, small_det, small_inv, small_solve, small_triangular_solve
 from .support import signed
 
 __all__ = [
-    "adjugate", "banded_solve", "cholesky", "det", "eig", "eigh", "expm", "fft", "inv", "irfft",
-    "lu", "matmul", "matmul_batched", "matmul_batched_scaled", "matmul_scaled", "permutation",
-    "pinv", "qr", "recursive_filter", "rfft", "slogdet", "small_cholesky", "small_det", "small_inv",
-    "small_solve", "small_triangular_solve", "solve", "sparse_entries", "sparse_product",
-    "sparse_solve", "sqrtm", "svd", "sylvester", "triangular_solve",
+    "adjugate", "banded_solve", "cholesky", "det", "eig", "eigh", "eigvalsh", "expm", "fft", "inv",
+    "irfft", "lu", "matmul", "matmul_batched", "matmul_batched_scaled", "matmul_scaled",
+    "permutation", "pinv", "qr", "recursive_filter", "rfft", "slogdet", "small_cholesky",
+    "small_det", "small_inv", "small_solve", "small_triangular_solve", "solve", "sparse_entries",
+    "sparse_product", "sparse_solve", "sqrtm", "svd", "svdvals", "sylvester", "triangular_solve",
 ]  # fmt: skip
 
 

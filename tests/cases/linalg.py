@@ -307,14 +307,14 @@ FACTORIZATIONS = (
         symmetric(linalg.eigvalsh),
         positive((4, 4)),
         symmetric(np.linalg.eigvalsh),
-        ("eigh",),
+        ("eigvalsh",),
     ),
     Case(
         "eigvalsh upper",
         lambda a: linalg.eigvalsh(a, "U"),
         positive((3, 3)),
         lambda a: np.linalg.eigvalsh(a, "U"),
-        ("eigh",),
+        ("eigvalsh",),
         order=0,
         errors=(NOT_SQUARE,),
     ),
@@ -324,7 +324,12 @@ FACTORIZATIONS = (
     ],
     Case("svd complex", SVD, regular((2, 3, 2), dtype=complex), SVD_NUMPY, ("svd",)),
     Case(
-        "svdvals", linalg.svdvals, normal((2, 3)), np.linalg.svdvals, ("svd",), errors=(NO_MATRIX,)
+        "svdvals",
+        linalg.svdvals,
+        normal((2, 3)),
+        np.linalg.svdvals,
+        ("svdvals",),
+        errors=(NO_MATRIX,),
     ),
     Case(
         "svd square",

@@ -244,6 +244,8 @@ def test_factorisations(dtype: str) -> None:
         1,
     )
     np.testing.assert_allclose((u * s[:, None, :]) @ vh, b, atol=1e-12)
+    run("eigvalsh", [h], [np.empty((2, 5), real)], status, 1)
+    run("svdvals", [b], [np.empty((2, 2), real)], status, 1)
     for lower in (True, False):
         for trans in (0, 1, 2):
             run("triangular_solve", [a, b], [np.empty_like(b)], lower, trans, False)

@@ -24,6 +24,7 @@ NAMES = (
     "cholesky",
     "det",
     "eigh",
+    "eigvalsh",
     "inv",
     "matmul",
     "pinv",
@@ -33,6 +34,7 @@ NAMES = (
     "solve",
     "sort",
     "svd",
+    "svdvals",
     "triangular_solve",
 )
 ROWS = [c for c in CASES if any(c.name.startswith(n) for n in NAMES)]

@@ -294,6 +294,10 @@ GOLDEN: dict[str, Golden] = {
     "many_oscillators_grad": Golden(tg.grad(many_oscillators), (zeros(5000),)),
     "filled_grad": Golden(tg.grad(filled), (zeros(50),)),
     "eliminated_grad": Golden(tg.grad(eliminated, (0, 1)), (zeros(6, 6), zeros(6))),
+    "spectral_grad": Golden(
+        tg.value_and_grad(lambda a: np.linalg.norm(a, 2) + np.sum(np.linalg.eigh(a)[0])),
+        (zeros(9, 9),),
+    ),
     "triangular_grad": Golden(tg.grad(triangular), (zeros(9, 9),)),
     "filtered_grad": Golden(tg.grad(filtered), (zeros(30, 2), 0.1)),
     "checkpointed_grad": Golden(tg.grad(checkpointed), (zeros(10),)),

@@ -48,13 +48,16 @@ TITLES = {
     "det": "LinalgDet",
     "slogdet": "LinalgSlogdet",
     "eigh": "LinalgEigh",
+    "eigvalsh": "LinalgEigh",
     "svd": "LinalgSvd",
+    "svdvals": "LinalgSvd",
     "qr": "LinalgQr",
 }
 """Operations that are called differently here."""
 ON_STACKS = frozenset(
-    ("solve", "triangular_solve", "inv", "pinv", "cholesky", "det", "slogdet", "eigh", "svd", "qr")
-)
+    ("solve", "triangular_solve", "inv", "pinv", "cholesky", "det", "slogdet", "eigh", "eigvalsh",
+     "svd", "svdvals", "qr")
+)  # fmt: skip
 """Operations on stacks of matrices."""
 PRODUCTS = ("Dot", "Mv", "Mm", "Bmm")
 """Products by the number of axes of their results."""
@@ -129,7 +132,9 @@ RESULTS = {
     "cholesky": ("L",),
     "qr": ("Q", "R"),
     "eigh": ("eigenvalues", "eigenvectors"),
+    "eigvalsh": ("eigenvalues",),
     "svd": ("U", "S", "Vh"),
+    "svdvals": ("S",),
     "slogdet": ("sign", "logabsdet"),
 }
 """The words for results where they are not `result`."""

@@ -34,6 +34,7 @@ from .loop_tape import tape
 from .products import gather_factors, product_with_identity, small_product, sum_of_product
 from .rewriter import Rewriter, application, rewrite
 from .sink_additions import sink_additions
+from .spectra import values_alone
 from .streams import as_sum, streamed
 from .sum_behind_loop import sums_behind_loops
 from .symmetry import symmetric_sum
@@ -161,14 +162,14 @@ def spell_out(graph: Graph) -> Graph:
 
 
 def remove_dead(graph: Graph) -> Graph:
-    """Nodes whose outputs nothing reads go."""
+    """Nodes whose outputs nothing reads go, and vectors of spectra that nothing reads."""
     live = {a for a in graph.outputs if isinstance(a, Var)}
     kept = []
     for node in reversed(graph.nodes):
         if node.effects or any(v in live for v in node.outputs):
             kept.append(node)
             live.update(a for a in node.inputs if isinstance(a, Var))
-    return graph.replace(nodes=tuple(reversed(kept)))
+    return values_alone(graph.replace(nodes=tuple(reversed(kept))))
 
 
 def fuse_loops(graph: Graph, apart: bool = False, tapes: bool = True) -> Graph:

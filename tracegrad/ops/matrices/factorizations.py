@@ -9,7 +9,7 @@ from ...sizes import same
 from ...types import show
 from ..define import shape_of
 from .products import adjoint
-from .spectral import eigh_stack, svd_stack
+from .spectral import eigh_stack, eigvalsh_stack, svd_stack, svdvals_stack
 from .stacks import as_matrix, as_stack, from_stack
 from .triangular import cholesky_stack, qr_stack
 
@@ -112,7 +112,8 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Any:
     >>> tg.linalg.eigvalsh(np.array([[2.0, 0.0], [0.0, 1.0]]))
     array([1., 2.])
     """
-    return eigh(a, UPLO).eigenvalues
+    a = _triangle("eigvalsh", a, UPLO)
+    return from_stack(eigvalsh_stack(as_stack(a)), shape_of(a)[:-2])
 
 
 def svd(
@@ -131,13 +132,14 @@ def svd(
     """
     a = as_matrix("svd", a)
     batch = shape_of(a)[:-2]
-    if compute_uv and full_matrices and not same(*shape_of(a)[-2:]):
+    if not compute_uv:
+        return from_stack(svdvals_stack(as_stack(a)), batch)
+    if full_matrices and not same(*shape_of(a)[-2:]):
         raise ShapeError(
             f"svd: shape {show(shape_of(a))} is not square, and the vectors that would complete a "
             "basis are not unique; pass full_matrices=False"
         )
-    u, s, vh = (from_stack(r, batch) for r in svd_stack(as_stack(a)))
-    return SVDResult(u, s, vh) if compute_uv else s
+    return SVDResult(*[from_stack(r, batch) for r in svd_stack(as_stack(a))])
 
 
 def svdvals(a: Any) -> Any:

@@ -3,6 +3,9 @@
 Where two eigenvalues (singular values) coincide, their vectors have no derivative: a cotangent that
 reaches them then gives infinities or NaN, as it should. Results that depend on the values alone,
 whose vectors get a cotangent of exactly zero, stay right.
+
+Values alone are operations of their own, since they take a fraction of the time; their derivatives
+need the vectors. A graph in which somebody reads the vectors takes the values from there.
 """
 
 from __future__ import annotations
@@ -18,9 +21,10 @@ from ...ir.op import Op, Types, op
 from ...sizes import less, same
 from ...types import ArrayType, show
 from ..arrays.creation import eye
+from ..arrays.shape import sum_axes
 from ..define import shape_of
 from ..elementwise.arithmetic import div, sub, where
-from ..elementwise.derived import add, convert, mul, real, strong_mul
+from ..elementwise.derived import add, conj, convert, mul, real, strong_mul
 from .products import adjoint, product
 from .stacks import (
     NO_CONVERGENCE,
@@ -93,6 +97,34 @@ eigh_op: Op = op(
 def eigh_stack(a: Any) -> Any:
     """Eigenvalues and eigenvectors of a stack of Hermitian matrices."""
     return bind(eigh_op, [a])
+
+
+def _eigvalsh_vjp(ct: Any, a: Any) -> Any:
+    _, v = eigh_stack(a)
+    return product(mul(v, convert(columns(ct), v.dtype)), adjoint(v))
+
+
+def _eigvalsh_jvp(tangents: Values, inputs: Values, outs: Values) -> list[Any]:
+    _, v = eigh_stack(inputs[0])
+    return [real(sum_axes(mul(conj(v), product(_hermitian(tangents[0]), v)), (1,)))]
+
+
+eigvalsh_op: Op = op(
+    "eigvalsh",
+    ("a",),
+    evaluate=lambda a: np.linalg.eigvalsh(a),
+    infer=lambda a: (_eigh_infer(a)[0],),
+    vjp=[_eigvalsh_vjp],
+    jvp=_eigvalsh_jvp,
+    batch=batch_stacks(lambda: eigvalsh_op),
+    lowering=routine("eigvalsh", failure="Eigenvalues did not converge"),
+    doc="Eigenvalues, ascending, of Hermitian matrices, of which only the lower triangle is read.",
+)
+
+
+def eigvalsh_stack(a: Any) -> Any:
+    """Eigenvalues of a stack of Hermitian matrices."""
+    return bind(eigvalsh_op, [a])
 
 
 # --- singular values ------------------------------------------------------------------------------
@@ -177,4 +209,35 @@ def svd_stack(a: Any) -> Any:
     return bind(svd_op, [a])
 
 
-OPS = (eigh_op, svd_op)
+def _svdvals_vjp(ct: Any, a: Any) -> Any:
+    u, _, vh = svd_stack(a)
+    return product(mul(u, convert(columns(ct), u.dtype)), vh)
+
+
+def _svdvals_jvp(tangents: Values, inputs: Values, outs: Values) -> list[Any]:
+    u, _, vh = svd_stack(inputs[0])
+    return [real(sum_axes(mul(conj(u), product(tangents[0], adjoint(vh))), (1,)))]
+
+
+svdvals_op: Op = op(
+    "svdvals",
+    ("a",),
+    evaluate=lambda a: np.linalg.svd(a, compute_uv=False),
+    infer=lambda a: (_svd_infer(a)[1],),
+    vjp=[_svdvals_vjp],
+    jvp=_svdvals_jvp,
+    batch=batch_stacks(lambda: svdvals_op),
+    lowering=routine("svdvals", failure=NO_CONVERGENCE),
+    doc="Singular values, descending.",
+)
+
+
+def svdvals_stack(a: Any) -> Any:
+    """Singular values of a stack of matrices."""
+    return bind(svdvals_op, [a])
+
+
+VALUES_ALONE = {eigh_op: (0, eigvalsh_op), svd_op: (1, svdvals_op)}
+"""Which result of a decomposition is there without the others, and the operation that gives it."""
+
+OPS = (eigh_op, eigvalsh_op, svd_op, svdvals_op)
