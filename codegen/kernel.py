@@ -40,6 +40,7 @@ from typing import TypeAlias
 import numpy as np
 
 from .integers import Int
+from .options import PLAIN, CodeOptions
 
 INT64 = np.dtype(np.int64)
 
@@ -240,6 +241,7 @@ class Program:
     """The bytes that the temporaries need."""
     made_by: str = ""
     """The passes that it went through."""
+    options: CodeOptions = PLAIN
 
     @property
     def checked(self) -> bool:

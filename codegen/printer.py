@@ -14,10 +14,11 @@ import numpy as np
 
 from . import kernel
 from .integers import Binary, Int, Integer, Symbol, symbols
+from .options import CodeOptions
 
 _PLACE = re.compile(r"\{(\w+)\}")
 _CALLED = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\s*\(")
-_SUPPORT = ("acc", "grown", "index", "signed", "view")
+_SUPPORT = ("acc", "arithmetic", "grown", "index", "signed", "view")
 _PYTHON = {
     "abs",
     "min",
@@ -131,6 +132,12 @@ def _float(value: float) -> str:
     return repr(value)
 
 
+def arithmetic_of(options: CodeOptions) -> str:
+    """What `support.arithmetic` is told of a kernel; nothing where its arithmetic is NumPy's."""
+    words = [w for w in ("contract", "flush_denormals") if getattr(options, w)]
+    return ", ".join([f"{w}=True" for w in words])
+
+
 _INNER = (kernel.Loop, kernel.While, kernel.If, kernel.Call, kernel.Allocate, kernel.Grow)
 """What a loop has inside that does not become one vectorised loop."""
 
@@ -195,6 +202,8 @@ class Printer:
         program = self.program
         arguments = [b.name for b in program.buffers if b.role in ("in", "out")]
         arguments += ["arena", "status", "phase", "lo", "hi"]
+        if said := arithmetic_of(program.options):
+            self.line(0, f"@arithmetic({said})")
         self.line(0, f"def {program.name}({', '.join(arguments)}):")
         text = program.doc.replace("\\", "\\\\").replace('"""', "'''")
         doc = text.strip().splitlines() or ["A compiled graph."]

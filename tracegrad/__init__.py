@@ -68,7 +68,7 @@ if _typing.TYPE_CHECKING:
     from . import tree as tree
     from . import utils as utils
     from .autograd import functional as functional
-    from .compiled.jitted import jit
+    from .compiled.jit import jit
     from .compiled.plainly import disable_jit
     from .control.associative import associative_scan
     from .control.branch import cond, switch
@@ -127,7 +127,7 @@ _MODULES = {
     "utils": "utils",
 }
 _FUNCTIONS = {
-    "compiled.jitted": ("jit",),
+    "compiled.jit": ("jit",),
     "compiled.plainly": ("disable_jit",),
     "control.associative": ("associative_scan",),
     "control.branch": ("cond", "switch"),

@@ -25,7 +25,7 @@ from . import __version__, config, errors
 from .bench import command
 from .bench.machine import cpu_name, installed
 from .bench.measure import seconds_per_call, usable_cores
-from .compiled.jitted import jit
+from .compiled.jit import jit
 from .derivatives.reverse import value_and_grad
 from .devices import driver
 from .runtime.threads import get_num_threads

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from codegen import loading as loading
     from codegen import locks as locks
     from codegen import lowering as lowering
+    from codegen import options as options
     from codegen import owners as owners
     from codegen import records as records
     from codegen import scalars as scalars
@@ -35,6 +36,7 @@ else:
         loading,
         locks,
         lowering,
+        options,
         records,
         scalars,
         syntax,
@@ -60,6 +62,7 @@ __all__ = [
     "loading",
     "locks",
     "lowering",
+    "options",
     "owners",
     "records",
     "scalars",

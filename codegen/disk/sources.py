@@ -74,7 +74,8 @@ def complete(function: FunctionType) -> None:
     tree = GENERATED.get(function.__code__)
     if tree is not None:
         scope: dict[str, Any] = {}
-        exec(compile(ast.Module([tree], []), function.__code__.co_filename, "exec"), scope)
+        plain = ast.copy_location(ast.FunctionDef(tree.name, tree.args, tree.body, [], None), tree)
+        exec(compile(ast.Module([plain], []), function.__code__.co_filename, "exec"), scope)
         function.__code__ = scope[tree.name].__code__
         GENERATED[function.__code__] = tree
 

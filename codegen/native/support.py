@@ -7,7 +7,8 @@ compiled.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 from llvmlite import ir
@@ -16,6 +17,8 @@ from numba.core.typing import signature
 from numba.np import arrayobj
 
 from .bridge import compiled, primitive
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def index(value: Any) -> int:
@@ -88,6 +91,15 @@ def _lower_view(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         result, data=data, shape=shape, strides=strides, itemsize=itemsize, meminfo=None
     )
     return result._getvalue()
+
+
+def arithmetic(*, contract: bool = False, flush_denormals: bool = False) -> Callable[[F], F]:
+    """Says of a kernel how its native code computes; Python computes as ever.
+
+    contract           a product that is only added to something is not rounded
+    flush_denormals    denormal numbers are zeros, read and written
+    """
+    return lambda function: function
 
 
 @compiled

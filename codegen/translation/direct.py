@@ -22,8 +22,9 @@ from numba.core import (
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.lowering import Environment
 
-from ..disk.sources import complete
+from ..disk.sources import complete, tree_of
 from ..native.borrowed import BorrowedArray
+from .arithmetic import arithmetic_of
 from .operands import UntranslatableError
 from .unit import Unit
 
@@ -211,6 +212,9 @@ class DirectCompiler(compiler.Compiler):  # type: ignore[misc]
                 error,
             )
             self.direct, self.state.status.fail_reason = False, None
+            tree = tree_of(func.__code__)
+            if tree is not None and arithmetic_of(tree).contract:
+                self.state.flags.fastmath = cpu.FastMathOptions({"contract"})
             self.state.library = Alone(
                 self.state.targetctx.codegen(), self.state.func_id.func_qualname
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from contextlib import ExitStack
 from types import FunctionType
 from typing import Any
 
@@ -12,6 +13,7 @@ from llvmlite import ir
 from numba.core import types
 
 from ..disk.sources import tree_of
+from .arithmetic import arithmetic_of, contract, denormals_are_zeros
 from .calls import Calls
 from .operands import NUMBERS, NumbaValue, Operand, Static, UntranslatableError
 from .translate import FunctionTranslation
@@ -43,6 +45,7 @@ class Unit:
             raise UntranslatableError("no source")
         self.kernel = llvm.name
         self.parts.add(llvm.name)
+        arithmetic = arithmetic_of(tree)
         packer = self.context.get_arg_packer(argument_types)
 
         def body_of(llvm: Any, raw: Sequence[Any], tree: Any) -> None:
@@ -63,28 +66,33 @@ class Unit:
                 # llvmlite knows no such attributes; its attribute set prints whatever text it
                 # holds.
                 set.add(llvm.attributes, WIDEST)
+            if arithmetic.contract:
+                contract(llvm)
 
         raw = self.context.call_conv.get_arguments(llvm)
         pieces = _pieces(tree)
-        if len(pieces) == 1:
+        if len(pieces) == 1 and not arithmetic.flush_denormals:
             body_of(llvm, raw, tree)
             return
         llvm.blocks.clear()
         builder = ir.IRBuilder(llvm.append_basic_block("entry"))
-        for piece in pieces:
-            name = self.module.get_unique_name("part")
-            part = ir.Function(
-                self.module, ir.FunctionType(ir.VoidType(), [a.type for a in raw]), name
-            )
-            part.linkage = "internal"
-            part.attributes.add("noinline")
-            for mine, outer in zip(part.args, raw, strict=True):
-                for attribute in outer.attributes:
-                    mine.add_attribute(attribute)
-            self.parts.add(name)
-            self.context.plain.add(name)
-            body_of(part, part.args, piece)
-            builder.call(part, raw)
+        with ExitStack() as mode:
+            if arithmetic.flush_denormals:
+                mode.enter_context(denormals_are_zeros(self.module, builder))
+            for piece in pieces:
+                name = self.module.get_unique_name("part")
+                part = ir.Function(
+                    self.module, ir.FunctionType(ir.VoidType(), [a.type for a in raw]), name
+                )
+                part.linkage = "internal"
+                part.attributes.add("noinline")
+                for mine, outer in zip(part.args, raw, strict=True):
+                    for attribute in outer.attributes:
+                        mine.add_attribute(attribute)
+                self.parts.add(name)
+                self.context.plain.add(name)
+                body_of(part, part.args, piece)
+                builder.call(part, raw)
         self.leave(builder, types.none, None)
 
     def settle(self, llvm: Any, kind: Any) -> None:

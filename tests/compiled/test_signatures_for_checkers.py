@@ -20,7 +20,8 @@ PROGRAMS = Path(__file__).parent / "user_programs.py"
 READ = [
     "__init__.py",
     "autograd/grad_mode.py",
-    *("compiled/explain.py", "compiled/inspection.py", "compiled/jitted.py"),
+    *("compiled/explain.py", "compiled/inspection.py", "compiled/jit.py"),
+    "compiled/jitted.py",
     *("compiled/plainly.py", "compiled/travelling.py", "derivatives/checkpoint.py"),
     *("derivatives/jacobians.py", "derivatives/reverse.py", "derivatives/vmap.py"),
 ]

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from time import perf_counter
 
-from ..compiled.jitted import jit
+from ..compiled.jit import jit
 from ..runtime.device_code import planned
 from ..transforms.rewrite import optimize
 from . import SIZES, WORKLOADS, Workload

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled.jitted import jit
+from ..compiled.jit import jit
 from ..control.scan import Checkpoint, scan
 from ..derivatives.reverse import grad
 from .measure import PeakMemory

@@ -43,7 +43,7 @@ def compiled(made: Function, f: Function, name: str = "", same: bool = True) -> 
         made.__signature__ = own  # type: ignore[attr-defined]
     if not isinstance(f, Jitted):
         return Jitted(made)
-    return Jitted(made, f.static_argnames if same else (), checked=f.checked, stage=f.stage)
+    return f.likewise(made, f.static_argnames if same else ())
 
 
 __all__ = ["compiled", "plain", "run", "standing_for"]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .._codegen import options
 from ..devices import Device
 from ..errors import EscapedValueError
 from ..ir.graph import Literal
@@ -49,8 +50,8 @@ def make_entry(
     sizes: Sizes | None,
     standing: Sequence[Standing],
     device: Device | None = None,
-    checked: bool = True,
     stage: bool | str = "auto",
+    code: options.CodeOptions = options.PLAIN,
 ) -> Entry:
     """Trace `function` for arguments of these types, and find what it reads and changes around
     it."""
@@ -169,12 +170,12 @@ def make_entry(
     traced.captures[:] = [x.old if k in own else x for k, x in enumerate(traced.captures)]
     return Entry(
         traced,
-        traced.graph if checked else traced.graph.replace(checked=False),
+        traced.graph if code == options.PLAIN else traced.graph.replace(options=code),
         places,
         facts,
         tuple(t.shape for t in types),
         lambda: make_entry(
-            function, names, spec, types, faces, static, sizes, standing, device, checked, stage
+            function, names, spec, types, faces, static, sizes, standing, device, stage, code
         ),
         {
             k: content(v) or b""

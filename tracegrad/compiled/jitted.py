@@ -1,5 +1,4 @@
-"""`jit`: trace a function once per signature, compile the graph, and call native code from then
-on."""
+"""Compiled functions: traced once per signature, their graph compiled, native code from then on."""
 
 from __future__ import annotations
 
@@ -12,14 +11,13 @@ from typing import (
     Concatenate,
     Generic,
     ParamSpec,
-    Protocol,
     TypeVar,
-    Unpack,
     overload,
 )
 
 import numpy as np
 
+from .._codegen import options
 from ..devices import IN_USE
 from ..ir.dispatch import PROFILES, SPECIAL, STATE
 from ..ir.graph import Var
@@ -47,7 +45,7 @@ from .plainly import MARK, jit_is_disabled
 from .signatures import Signature, Signatures
 from .steps import PlainCall
 from .symbolic_sizes import generalize
-from .travelling import Again, Given, Options, Travelling
+from .travelling import Again, Options, Travelling
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -62,8 +60,9 @@ class Jitted(Shown, Travelling, Generic[P, R]):
     function: Callable[P, R]
     static_argnames: tuple[str, ...]
     donated: tuple[str, ...]
-    checked: bool
     stage: bool | str
+    code: options.CodeOptions
+    """How it and what is derived from it are compiled."""
     _names: list[str]
     _positional: list[str]
     _signature: inspect.Signature | None
@@ -74,8 +73,8 @@ class Jitted(Shown, Travelling, Generic[P, R]):
         static_argnames: Sequence[str] = (),
         static_argnums: Sequence[int] = (),
         donate_argnums: Sequence[int] = (),
-        checked: bool = True,
         stage: bool | str = "auto",
+        code: options.CodeOptions = options.PLAIN,
     ) -> None:
         if not callable(function):
             raise TypeError(f"jit expects a function, got {type(function).__name__}")
@@ -83,7 +82,7 @@ class Jitted(Shown, Travelling, Generic[P, R]):
             function = function.py_func  # type: ignore[attr-defined]
         if stage not in (True, False, "auto"):
             raise ValueError(f"jit: stage is 'auto', True or False, not {stage!r:.60}")
-        self._begin(function, Options(tuple(static_argnames), (), checked, stage))
+        self._begin(function, Options(tuple(static_argnames), (), stage, code))
         parameters = dict(self._signature.parameters) if self._signature else {}
         names = self._names
         unknown = [n for n in self.static_argnames if self._signature and n not in names]
@@ -105,7 +104,7 @@ class Jitted(Shown, Travelling, Generic[P, R]):
     def _begin(self, function: Callable[..., Any], options: Options) -> None:
         """A function with options that were looked at, of which nothing is compiled yet."""
         self.function = function
-        self.static_argnames, self.donated, self.checked, self.stage = options
+        self.static_argnames, self.donated, self.stage, self.code = options
         try:
             self._signature = inspect.signature(function)
         except (TypeError, ValueError):
@@ -135,7 +134,13 @@ class Jitted(Shown, Travelling, Generic[P, R]):
         """Where objects keep this method, with its class: it may call the one that it replaces."""
 
     def _options(self) -> Options:
-        return Options(self.static_argnames, self.donated, self.checked, self.stage)
+        return Options(self.static_argnames, self.donated, self.stage, self.code)
+
+    def likewise(
+        self, function: Callable[..., Any], static_argnames: Sequence[str] = ()
+    ) -> Jitted[..., Any]:
+        """Another function, compiled in the same way."""
+        return type(self)(function, static_argnames, stage=self.stage, code=self.code)
 
     def __repr__(self) -> str:
         return f"<jitted {getattr(self.function, '__qualname__', self.function)}>"
@@ -361,8 +366,8 @@ class Jitted(Shown, Travelling, Generic[P, R]):
                 sizes,
                 asked.standing,
                 asked.device,
-                self.checked,
                 self.stage,
+                self.code,
             )
         entry.times = times
         return entry
@@ -390,7 +395,7 @@ class Jitted(Shown, Travelling, Generic[P, R]):
             made.__name__ = f"{getattr(self.function, '__name__', 'function')}_{key[0]}".replace(
                 "<lambda>", "lambda_"
             )
-            derived = Jitted(made, checked=self.checked, stage=self.stage)
+            derived = self.likewise(made)
             derived._origin = again, (self,)
             derived.static_argnames = self.static_argnames
             derived._signature = self._signature
@@ -401,92 +406,4 @@ class Jitted(Shown, Travelling, Generic[P, R]):
         return self._derived[key]
 
 
-class _Decorator(Protocol):
-    """`jit` with options: what a function becomes."""
-
-    def __call__(self, function: Callable[P, R], /) -> Jitted[P, R]: ...
-
-
-@overload
-def jit(function: np.ufunc, **options: Unpack[Given]) -> Jitted[..., Any]: ...
-
-
-@overload
-def jit(function: Callable[P, R], **options: Unpack[Given]) -> Jitted[P, R]: ...
-
-
-@overload
-def jit(function: None = None, **options: Unpack[Given]) -> _Decorator: ...
-
-
-def jit(
-    function: Any = None,
-    *,
-    static_argnames: Sequence[str] | str = (),
-    static_argnums: Sequence[int] | int = (),
-    donate_argnums: Sequence[int] | int = (),
-    checked: bool = True,
-    stage: bool | str = "auto",
-) -> Any:
-    """Compile a function of arrays. Use it as a decorator, with or without parentheses.
-
-    The function is traced for each new signature (structure of the arguments; dtype and shape of
-    each array; a second size makes a size-generic version) and compiled to one native function;
-    later calls go straight there. Arguments are trees of arrays and numbers; those named in
-    `static_argnames` (or numbered in `static_argnums`) are passed as they are, must be hashable,
-    and a new value compiles anew. Arrays and Tensors that the function reads from its surroundings
-    are implicit inputs, read again at each call; so are those of modules and optimizers (`nn`,
-    `optim`), around the function or among its arguments. Writes to an argument (`x[0] = 1.0`), to
-    Tensors around the function and to their `.grad` reach the caller's objects.
-
-    The arrays below the positional arguments numbered in `donate_argnums` are given up: a result of
-    the same dtype and shape may take their memory, and what they hold after the call is not
-    defined. It does where each element is read for the last time when that of the result is
-    written, as in `w - 0.1 * gradient` with the gradient computed before; elsewhere nothing
-    changes. Such an array must be writeable, own its memory (no view) and share it with no other
-    argument, else the call raises ValueError.
-
-    An index that is out of range when the function runs is an IndexError, as eagerly, which the
-    call raises when the function has ended and before anything around it is changed. With
-    `checked=False` such an index means the nearest place instead, and nothing is raised; of
-    functions that call each other the outermost decides.
-
-    Python's own control flow on traced values (`if`, `while`, `for`, `break`, early `return`,
-    `out[i] = ...` into a plain new array) becomes branches, loops and writes of the compiled code:
-    where tracing stops, the function whose line it is is rewritten and traced again (`stage`:
-    "auto"; True: all functions of the user's from the start; False: never). `f.staged()` shows what
-    was made of it.
-
-    Results equal the eager ones: arrays in, arrays out (Tensors if any input is a Tensor).
-    Derivatives (`tg.grad(f)`, ...) of a jitted function are jitted. Raises ConcretizationError
-    where the function asks a traced array for its value and cannot be rewritten.
-
-    >>> import numpy as np
-    >>> import tracegrad as tg
-    >>> @tg.jit
-    ... def f(x):
-    ...     return np.sum(np.sin(x) ** 2)
-    >>> round(f(np.arange(4.0)), 6)
-    np.float64(1.55481)
-    """
-    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
-    numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
-    donated = (donate_argnums,) if isinstance(donate_argnums, int) else tuple(donate_argnums)
-    if function is None:
-        return lambda f: jit(
-            f,
-            static_argnames=names,
-            static_argnums=numbers,
-            donate_argnums=donated,
-            checked=checked,
-            stage=stage,
-        )
-    if isinstance(function, Jitted):
-        same = (checked, stage) == (function.checked, function.stage)
-        if same and not names and not numbers and not donated:
-            return function
-        function = function.function
-    return Jitted(function, names, numbers, donated, checked, stage)
-
-
-__all__ = ["Jitted", "jit"]
+__all__ = ["Jitted"]

@@ -21,6 +21,8 @@ from types import FunctionType
 from typing import Any, NamedTuple, TypedDict
 from weakref import WeakKeyDictionary
 
+from .._codegen import options
+
 Again = Callable[[Any], Any]
 """A transform with its options: of a function or jitted function, what was derived of it."""
 
@@ -32,8 +34,8 @@ class Options(NamedTuple):
 
     static_argnames: tuple[str, ...]
     donated: tuple[str, ...]
-    checked: bool
     stage: bool | str
+    code: options.CodeOptions
 
 
 class Given(TypedDict, total=False):
@@ -42,8 +44,10 @@ class Given(TypedDict, total=False):
     static_argnames: Sequence[str] | str
     static_argnums: Sequence[int] | int
     donate_argnums: Sequence[int] | int
-    checked: bool
+    checked: bool | None
     stage: bool | str
+    contract: bool | None
+    flush_denormals: bool | None
 
 
 class _Home:

@@ -108,7 +108,7 @@ class Problem:
         own = self.request.function
         head = f"{own.__name__}_" if head is None else head
         function.__name__ = identifier(f"{head}{name}")
-        return Jitted(function, checked=own.checked, stage=own.stage)
+        return own.likewise(function)
 
 
 @dataclass(frozen=True)

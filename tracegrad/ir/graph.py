@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from .._codegen import integers
+from .._codegen import integers, options
 from ..dtypes import INT64, SHORT
 from ..sizes import Sizes, seen_shape
 from ..types import ArrayType
@@ -142,9 +142,8 @@ class Graph:
     outputs: tuple[Atom, ...]
     sizes: Sizes = field(default_factory=Sizes)
     made_by: str = ""
-    checked: bool = True
-    """Whether indices out of range are errors of the compiled code; else they mean the nearest
-    place."""
+    options: options.CodeOptions = options.PLAIN
+    """How it is compiled, and what is derived from it."""
     derived: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property

@@ -11,7 +11,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from .._codegen import integers
+from .._codegen import integers, options
 from ..checks import explained_here
 from ..devices import DeviceArray
 from ..dtypes import check
@@ -60,6 +60,8 @@ class Trace:
         self.aside = aside
         self.derived = False
         """Whether it makes a derivative or a batch of a graph, which is kept with that."""
+        self.options = options.PLAIN
+        """How what it records is compiled."""
         self.thread = get_ident()
         self.level = 0
         """Of a trace aside: the level of forward mode whose tangents it records, if that is all it
@@ -307,6 +309,7 @@ class Trace:
             atoms,
             self.sizes,
             made_by,
+            self.options,
         )
         self.close()
         return graph, [x for _, (x, _) in captured]

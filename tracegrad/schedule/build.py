@@ -128,7 +128,7 @@ class Builder:
         self.block = BLOCK_OF_THREADS if device else BLOCK
         self.sizes = sizes
         self.names = Names(graph, templates(graph), {*self.sizes, *counted(graph)})
-        self.emitter = Emitter(self.names, graph.checked)
+        self.emitter = Emitter(self.names, graph.options.checked)
         self.nests = Nests(self.emitter, device)
         self.whole = Whole(self.emitter, self.nests, self)
         self.phases: list[kernel.Phase] = []
@@ -183,7 +183,15 @@ class Builder:
         by_input = [self.emitter.storage[v].buffer for v in self.graph.inputs]
         sizes = tuple((name, (by_input[k], axis)) for name, (k, axis) in self.sizes.items())
         doc = print_graph(self.graph, stamped=False)
-        head = kernel.Program(self.name, doc, sizes, (), (), tuple(self.emitter.errors))
+        head = kernel.Program(
+            self.name,
+            doc,
+            sizes,
+            (),
+            (),
+            tuple(self.emitter.errors),
+            options=self.graph.options,
+        )
         return run_pipeline(
             Draft(head, self.phases, self.emitter.buffers, self.names.fresh), self.device, seen
         )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..bridges.standing import compiled
-from ..compiled.jitted import jit
+from ..compiled.jit import jit
 from ..derivatives.jacobians import hessian
 from ..derivatives.reverse import hvp, value_and_grad
 from ..sparse.derivatives import sparse_hessian

@@ -11,7 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..checks import argument_numbers, describe, flag
-from ..compiled.jitted import Jitted, jit
+from ..compiled.jit import jit
+from ..compiled.jitted import Jitted
 from ..derivatives.reverse import Inputs, grad
 from ..dtypes import is_differentiable
 from ..errors import DTypeError, ShapeError, TracegradError

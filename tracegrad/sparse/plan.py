@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .._codegen import options
 from ..dtypes import is_differentiable
 from ..ir.evaluate import evaluate
 from ..ir.graph import Graph
@@ -220,7 +221,7 @@ def traced_values(
         given = [Array(trace.input(ArrayType(c.dtype, c.shape))) for c in constants]
         graph, captures = trace.finish([values(inputs, *given)])
     more = [np.asarray(getattr(c, "_data", c)) for c in captures]
-    return graph.replace(checked=False), (*constants, *more)
+    return graph.replace(options=options.CodeOptions(checked=False)), (*constants, *more)
 
 
 __all__ = ["SparsePlan", "SparseStructure", "Wish"]

@@ -31,7 +31,7 @@ NOTHING = About()
 
 def _trace(name: str, graph: Graph) -> Trace:
     trace = Trace(name, graph.sizes)
-    trace.derived = True
+    trace.derived, trace.options = True, graph.options
     return trace
 
 
