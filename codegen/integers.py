@@ -22,9 +22,10 @@ Int: TypeAlias = Union[int, "Integer"]
 class Atom:
     """An indivisible factor of a monomial."""
 
-    __slots__ = ("_hash", "_key")
+    __slots__ = ("_hash", "_key", "_text")
     _key: tuple[object, ...]
     _hash: int
+    _text: str
 
     def _freeze(self, *key: object) -> None:
         self._key = (type(self).__name__, *key)
@@ -37,7 +38,12 @@ class Atom:
         return self._hash
 
     def sort_key(self) -> str:
-        return str(self)
+        """The text, kept: expressions of quotients are sorted by it over and over."""
+        try:
+            return self._text
+        except AttributeError:
+            self._text = str(self)
+            return self._text
 
 
 class Symbol(Atom):

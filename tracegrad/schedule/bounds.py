@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 
 from .._codegen import integers
 from ..sizes import SIZES, Sizes, same
@@ -76,21 +77,31 @@ def nonnegative(value: Int, ranges: Ranges) -> bool:
             integers.substitute(value, {name: extreme}),
             {k: v for k, v in ranges.items() if k != name},
         )
-    if _by_itself(value, ranges):
+    free = tuple(sorted(n for n in integers.symbols(value) if n not in ranges))
+    above = _above_least(value, free)
+    if _adds_up(above):
         return True
     owner = SIZES.open[-1] if SIZES.open else None
-    return isinstance(owner, Facts) and any(
-        _by_itself(value - known, ranges) for known in owner.not_negative()
+    if not isinstance(owner, Facts):
+        return False
+    for known in owner.not_negative():
+        free = tuple(sorted(n for n in integers.symbols(known) if n not in ranges))
+        if _adds_up(above - _above_least(known, free)):
+            return True
+    return False
+
+
+@lru_cache(1 << 12)
+def _above_least(value: Int, names: tuple[str, ...]) -> Int:
+    """An expression in terms of how far the named symbols are above the least that they can be."""
+    return integers.substitute(
+        value, {n: integers.symbol(n) + (0 if n.startswith(COUNT) else 2) for n in names}
     )
 
 
-def _by_itself(value: Int, ranges: Ranges) -> bool:
-    """Whether `value >= 0` follows from what the symbols are that have no range."""
-    if isinstance(value, int):
-        return value >= 0
-    least = {n: 0 if n.startswith(COUNT) else 2 for n in integers.symbols(value) if n not in ranges}
-    shifted = integers.substitute(value, {n: integers.symbol(n) + k for n, k in least.items()})
-    return shifted >= 0 if isinstance(shifted, int) else all(c >= 0 for _, c in shifted.terms)
+def _adds_up(above: Int) -> bool:
+    """Whether an expression in what is not negative is a sum of what is not negative."""
+    return above >= 0 if isinstance(above, int) else all(c >= 0 for _, c in above.terms)
 
 
 def _depth(name: str, ranges: Ranges) -> int:

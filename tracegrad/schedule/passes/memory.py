@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from ..._codegen import integers, kernel, owners, traversal
@@ -133,6 +134,12 @@ def plan(
     slots: list[tuple[Int, Int, int]] = []
     placed: dict[str, Int] = {}
     top: Int = 0
+
+    @cache
+    def fits(room: Int, extent: Int) -> bool:
+        """Many temporaries are of few sizes, and a proof takes a millisecond."""
+        return same(room, extent) or at_most(room, extent)
+
     temps = [b for b in buffers.values() if b.role == "temp" and not b.of and b.name in first]
     for b in sorted(temps, key=lambda b: first[b.name]):
         size = integers.product(b.shape) * b.dtype.itemsize
@@ -142,7 +149,7 @@ def plan(
             else (size + (ALIGNMENT - 1)) // ALIGNMENT * ALIGNMENT
         )
         for k, (offset, extent, busy) in enumerate(slots):
-            if busy < first[b.name] and (same(room, extent) or at_most(room, extent)):
+            if busy < first[b.name] and fits(room, extent):
                 slots[k] = (offset, extent, last[b.name])
                 placed[b.name] = offset
                 break
