@@ -14,6 +14,7 @@ import scipy.sparse as sp
 import tracegrad as tg
 from tracegrad.errors import DTypeError, TracegradError
 from tracegrad.sparse.derivatives import FORMATS
+from tracegrad.sparse.structure import Order
 
 X = np.random.default_rng(0).normal(size=12)
 
@@ -68,8 +69,7 @@ def test_jacobians(k: int) -> None:
             s = J.structure(X)
             again = sp.coo_array((J.values(X), (s.rows, s.columns)), s.shape)
             np.testing.assert_array_equal(again.toarray(), found.toarray())
-            major, minor = (s.columns, s.rows) if format == "csc" else (s.rows, s.columns)
-            assert (np.diff(major.astype(int) * 100 + minor) > 0).all()
+            assert (np.diff(Order(format, s.shape, s.block).keys(s.rows, s.columns)) > 0).all()
 
 
 @pytest.mark.parametrize("k", range(len(HESSIANS)))
@@ -94,6 +94,29 @@ def test_a_lagrangian() -> None:
     assert two.method(X, (np.ones(2), 2.0), 0.0) == "direct"
     with pytest.raises(ValueError, match="structure"):
         two(X, np.ones(3), 1.0)
+
+
+def coupled(x: Any) -> Any:
+    """Three unknowns at each of four points, all of one and all of the one before coupled."""
+    a = x.reshape(4, 3)
+    return a * np.sum(a, axis=1, keepdims=True) * np.roll(np.sum(a, axis=1, keepdims=True), 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("function", "block"),
+    [(coupled, (3, 3)), (lambda x: coupled(x)[1:], (3, 3)), (stencil, (1, 1)), (np.sum, (1, 12))],
+)
+def test_blocks(function: Any, block: tuple[int, int]) -> None:
+    """Of the largest size that entries fill, with nothing beside them."""
+    wanted = tg.jacobian(function)(X).reshape(-1, 12)
+    for method in ("auto", "columns"):
+        J = tg.sparse_jacobian(function, format="bsr", method=method)
+        found, s = J(X), J.structure(X)
+        assert (found.format, found.blocksize, s.block) == ("bsr", block, block)
+        assert found.nnz == np.count_nonzero(wanted)
+        np.testing.assert_allclose(found.toarray(), wanted, rtol=1e-12)
+        by_places = sp.coo_array((J.values(X), (s.rows, s.columns)), s.shape)
+        np.testing.assert_array_equal(by_places.toarray(), found.toarray())
 
 
 def test_trees_give_blocks() -> None:
@@ -219,7 +242,7 @@ def test_dense_ones_are_refused() -> None:
     ("call", "message"),
     [
         (lambda: tg.sparse_jacobian(3), "function"),
-        (lambda: tg.sparse_jacobian(np.sin, format="bsr"), "format"),
+        (lambda: tg.sparse_jacobian(np.sin, format="dia"), "format"),
         (lambda: tg.sparse_jacobian(np.sin, method="star"), "star"),
         (lambda: tg.sparse_jacobian(np.sin, limit=-1), "limit"),
         (lambda: tg.sparse_hessian(np.sum, lower="yes"), "lower"),

@@ -74,7 +74,7 @@ def test_results_are_sparse_arrays() -> None:
     def f(p: Any) -> Any:
         return {"a": p["u"][1:] * p["v"], "b": np.sum(p["u"])}
 
-    for format in ("csr", "csc", "coo"):
+    for format in ("csr", "csc", "coo", "bsr"):
         J = tg.sparse_jacobian(f, format=format)
         compiled = tg.jit(lambda p, J=J: J(p))
         for n in (4, 7, 5):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..sparse.derivatives import SparseDerivative
+from ..sparse.derivative import SparseDerivative
 
 
 @dataclass(frozen=True)

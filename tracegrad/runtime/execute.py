@@ -122,6 +122,23 @@ class Compiled:
             self.fail(status)
         return outs
 
+    def alone(self) -> Callable[[tuple[Any, ...]], None] | None:
+        """`run` for arrays of fixed sizes with the results among them, for kernels that one thread
+        does as well: nothing is asked that does not change. None for all others."""
+        if self.fixed is None or self.shared.shares or self.shown is not None or self.reused:
+            return None
+        enough, entry, scratch = self.fixed[1] + 64, self.entry, SCRATCH
+
+        def run(arrays: tuple[Any, ...]) -> None:
+            arena, status = scratch.arena, scratch.status
+            if arena.nbytes < enough:
+                arena = scratch.provide(enough)
+            entry(*arrays, arena, status, -1, 0, 0)
+            if status[0]:
+                self.fail(status)
+
+        return run
+
     def fail(self, status: np.ndarray[Any, Any]) -> None:
         """Raise what a kernel recorded: IndexError for indices, LinAlgError for factorizations."""
         code, value = int(status[0]), int(status[1])

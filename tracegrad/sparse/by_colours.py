@@ -3,21 +3,44 @@ in one compiled function."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from ..control.scan import scan
 from ..derivatives.forward import jvp
 from ..derivatives.reverse import vjp
 from ..derivatives.vmap import vmap
 from ..ir.evaluate import evaluate
 from ..ir.graph import Graph
-from ..ops import concatenate, convert, reshape, take
-from .colouring import Colours, colour_columns, colour_symmetric, seeds
+from ..ops import concatenate, convert, reshape, take, zeros
+from ..ops.places.gathering import add_at
+from .colouring import (
+    PULL,
+    Colours,
+    Steps,
+    colour_acyclic,
+    colour_both,
+    colour_columns,
+    colour_rows,
+    colour_symmetric,
+    seeds,
+    split,
+)
 from .patterns import pattern
-from .plan import SparsePlan, Wish, dtype_of, fixed_inputs, ordered, structure_at, traced_values
+from .plan import SparsePlan, Wish, dtype_of, fixed_inputs, traced_values
 from .rules import size
+from .structure import order_of
+
+COLOURINGS = {
+    "columns": colour_columns,
+    "rows": colour_rows,
+    "both": colour_both,
+    "star": colour_symmetric,
+    "acyclic": colour_acyclic,
+}
+"""The colourings by their names."""
 
 
 def by_colours(
@@ -28,36 +51,33 @@ def by_colours(
     if wish.symmetric:
         found = (found + found.T).tocsr()
         found.sort_indices()
-    method, colours = _coloured(found, graph, wanted, wish)
+    kinds = [graph.inputs[k].type.dtype.kind for k in wanted]
+    kinds += [a.type.dtype.kind for a in graph.outputs]
+    method = _chosen(found, wish, all(k == "f" for k in kinds), "c" not in kinds)
+    colours = COLOURINGS[method](found)
     rows = np.repeat(np.arange(found.shape[0]), np.diff(found.indptr))
     columns = found.indices.astype(np.int64)
     place = colours.place
     if wish.lower:
         there = columns <= rows
         rows, columns, place = rows[there], columns[there], place[there]
-    if wish.order == "csc":
-        order = np.argsort(ordered(rows, columns, found.shape, "csc"), kind="stable")
+    sorting = order_of(wish.order, found.shape, rows, columns)
+    if wish.order in ("csc", "bsr"):
+        order = np.argsort(sorting.keys(rows, columns), kind="stable")
         rows, columns, place = rows[order], columns[order], place[order]
-    types = [graph.inputs[k].type for k in wanted]
-    if method == "rows":
-        types = [a.type for a in graph.outputs]
-    constants, start = [np.zeros(len(rows), dtype)], 0
-    every = seeds(colours, dtype)
-    for t in types:
-        count = size(t.shape)
-        part = every[:, start : start + count].reshape((colours.number, *map(int, t.shape)))
-        constants.append(part.astype(t.dtype))
-        start += count
-    made = (_pulled if method == "rows" else _pushed)(graph, tuple(wanted), colours.number, dtype)
+    products = Products(graph, tuple(wanted), colours, dtype)
 
-    def values(inputs: Sequence[Any], zeros: Any, *given: Any) -> Any:
-        return made(inputs, given[:-1], given[-1]) if len(rows) else zeros
+    def values(inputs: Sequence[Any], zeros: Any, place: Any, *given: Any) -> Any:
+        return take(products.all(inputs, list(given)), place) if len(rows) else zeros
 
     written = traced_values(
-        f"{graph.name}_{method}", values, [v.type for v in graph.inputs], [*constants, place]
+        f"{graph.name}_{method}",
+        values,
+        [v.type for v in graph.inputs],
+        [np.zeros(len(rows), dtype), place, *products.constants()],
     )
     return SparsePlan(
-        structure_at(rows, columns, found.shape, wish.order),
+        sorting.at(rows, columns),
         method,
         colours.number,
         *written,
@@ -67,55 +87,104 @@ def by_colours(
     )
 
 
-def _coloured(found: Any, graph: Graph, wanted: Sequence[int], wish: Wish) -> tuple[str, Colours]:
-    """The method and its colours: of rows and columns whichever takes fewer products."""
-    kinds = [graph.inputs[k].type.dtype.kind for k in wanted]
-    kinds += [a.type.dtype.kind for a in graph.outputs]
-    if wish.method == "star" or (wish.method == "auto" and wish.symmetric and "c" not in kinds):
-        return "star", colour_symmetric(found)
-    widest = int(np.diff(found.indptr).max(initial=0))
+def _chosen(found: Any, wish: Wish, real: bool, no_complex: bool) -> str:
+    """The colouring that is asked for, or the one that takes least."""
+    if wish.method in COLOURINGS:
+        return wish.method
+    if wish.symmetric and no_complex:
+        return "star"
+    if not real:
+        return "columns"
     # No colouring of columns has fewer colours than a row has entries.
-    tallest = int(np.bincount(found.indices, minlength=1).max(initial=0))
-    real = all(k == "f" for k in kinds)
-    if wish.method == "rows" or (wish.method == "auto" and real and 2 * tallest < widest):
-        mirrored = found.T.tocsr()
-        mirrored.sort_indices()
-        made = colour_columns(mirrored)
-        m = found.shape[0]
-        rows = np.repeat(np.arange(m), np.diff(found.indptr))
-        place = made.colour[rows] * found.shape[1] + found.indices
-        return "rows", Colours(made.colour, made.number, place)
-    return "columns", colour_columns(found)
+    costs = {
+        "columns": int(np.diff(found.indptr).max(initial=0)),
+        "rows": PULL * int(np.bincount(found.indices, minlength=1).max(initial=0)),
+        # Both sweeps are compiled, and each does the function's work again.
+        "both": split(found)[1] + PULL + 1,
+    }
+    return min(costs, key=lambda k: costs[k])
 
 
-def _pushed(graph: Graph, wanted: tuple[int, ...], count: int, dtype: Any) -> Callable[..., Any]:
-    """Entries from products with columns."""
+class Products:
+    """The products of one colouring, with the steps of a substitution behind them."""
 
-    def values(inputs: Any, seeds: Any, place: Any) -> Any:
-        chosen = [inputs[k] for k in wanted]
+    def __init__(
+        self, graph: Graph, wanted: tuple[int, ...], colours: Colours, dtype: np.dtype[Any]
+    ) -> None:
+        self.graph, self.wanted, self.colours, self.dtype = graph, wanted, colours, dtype
+
+    def constants(self) -> list[np.ndarray]:
+        """What `all` is given: the seeds of both sides, and where the steps lead."""
+        graph, c = self.graph, self.colours
+        types = [graph.inputs[k].type for k in self.wanted]
+        given = self.parts(c.columns, types) if c.pushed else []
+        given += self.parts(c.rows, [a.type for a in graph.outputs]) if c.pulled else []
+        return [*given, *c.steps[:3]] if c.steps is not None else given
+
+    def parts(self, colour: np.ndarray, types: Sequence[Any]) -> list[np.ndarray]:
+        """The seeds in the shapes of arrays."""
+        every, start, found = seeds(colour, self.dtype), 0, []
+        for t in types:
+            count = size(t.shape)
+            part = every[:, start : start + count].reshape((len(every), *map(int, t.shape)))
+            found.append(part.astype(t.dtype))
+            start += count
+        return found
+
+    def all(self, inputs: Sequence[Any], given: list[Any]) -> Any:
+        """What entries are taken from."""
+        found, c = [], self.colours
+        if c.pushed:
+            mine, given = given[: len(self.wanted)], given[len(self.wanted) :]
+            found.append(self.flat(self.pushed(inputs, mine), c.pushed))
+        if c.pulled:
+            outputs = len(self.graph.outputs)
+            mine, given = given[:outputs], given[outputs:]
+            found.append(self.flat(self.pulled(inputs, mine), c.pulled))
+        if c.steps is not None and len(c.steps.place):
+            found.append(
+                substituted(
+                    found[0], Steps(given[0], given[1], given[2], c.steps.slots), self.dtype
+                )
+            )
+        return found[0] if len(found) == 1 else concatenate(found, 0)
+
+    def run(self, inputs: Sequence[Any], xs: Sequence[Any]) -> list[Any]:
+        """The function of the chosen inputs."""
+        return evaluate(self.graph, _replaced(inputs, self.wanted, xs))
+
+    def pushed(self, inputs: Sequence[Any], seeds: Sequence[Any]) -> Sequence[Any]:
+        """Products with columns."""
+        chosen = [inputs[k] for k in self.wanted]
 
         def push(*tangents: Any) -> list[Any]:
-            def run(*xs: Any) -> list[Any]:
-                return evaluate(graph, _replaced(inputs, wanted, xs))
+            return list(jvp(lambda *xs: self.run(inputs, xs), chosen, tangents)[1])
 
-            return list(jvp(run, chosen, tangents)[1])
+        return list(vmap(push)(*seeds))
 
-        return _entries(vmap(push)(*seeds), count, dtype, place)
+    def pulled(self, inputs: Sequence[Any], seeds: Sequence[Any]) -> Sequence[Any]:
+        """Products with rows."""
+        chosen = [inputs[k] for k in self.wanted]
+        _, pull = vjp(lambda *xs: self.run(inputs, xs), *chosen)
+        return list(vmap(lambda *cts: list(pull(list(cts))))(*seeds))
 
-    return values
+    def flat(self, products: Sequence[Any], count: int) -> Any:
+        """The products one behind the other."""
+        parts = [convert(reshape(p, (count, size(p.shape[1:]))), self.dtype) for p in products]
+        whole = parts[0] if len(parts) == 1 else concatenate(parts, 1)
+        return reshape(whole, (count * size(whole.shape[1:]),))
 
 
-def _pulled(graph: Graph, wanted: tuple[int, ...], count: int, dtype: Any) -> Callable[..., Any]:
-    """Entries from products with rows."""
+def substituted(products: Any, steps: Steps, dtype: np.dtype[Any]) -> Any:
+    """The entries that follow from those before them, in the order of the steps."""
 
-    def values(inputs: Any, seeds: Any, place: Any) -> Any:
-        def run(*xs: Any) -> list[Any]:
-            return evaluate(graph, _replaced(inputs, wanted, xs))
+    def step(known: Any, at: Any) -> Any:
+        place, slot, other = at
+        x = take(products, place) - take(known, slot)
+        added = add_at(known, reshape(x, (1,)), [reshape(other, (1,))], (0,), 0, (), True)
+        return added, x
 
-        _, pull = vjp(run, *[inputs[k] for k in wanted])
-        return _entries(vmap(lambda *cts: list(pull(list(cts))))(*seeds), count, dtype, place)
-
-    return values
+    return scan(step, zeros((steps.slots,), dtype), tuple(steps[:3]))[1]
 
 
 def _replaced(inputs: Sequence[Any], wanted: Sequence[int], xs: Sequence[Any]) -> list[Any]:
@@ -125,10 +194,4 @@ def _replaced(inputs: Sequence[Any], wanted: Sequence[int], xs: Sequence[Any]) -
     return full
 
 
-def _entries(products: Sequence[Any], count: int, dtype: Any, place: Any) -> Any:
-    flat = [convert(reshape(p, (count, size(p.shape[1:]))), dtype) for p in products]
-    whole = flat[0] if len(flat) == 1 else concatenate(flat, 1)
-    return take(reshape(whole, (count * size(whole.shape[1:]),)), place)
-
-
-__all__ = ["by_colours"]
+__all__ = ["COLOURINGS", "by_colours"]

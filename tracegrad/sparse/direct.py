@@ -20,9 +20,10 @@ from ..ops.places.gathering import add_at, put_at
 from ..tensor import Array
 from .index_sets import count_limit
 from .patterns import Walk
-from .plan import SparsePlan, Wish, dtype_of, fixed_inputs, ordered, structure_of, traced_values
+from .plan import SparsePlan, Wish, dtype_of, fixed_inputs, traced_values
 from .records import Lying, Records, Stream, layout, streams_of
 from .rules import is_one, shape_of, size
+from .structure import order_of
 from .terms import Terms, added, first_terms
 
 DEAR = 10
@@ -56,21 +57,20 @@ def direct(
             for t in mine
         ]
         coefficients, captures = trace.finish([t.coefficients for _, t in terms])
-    keys, kept = [], []
+    rows, columns, kept = [], [], []
     for row, t in terms:
-        rows = np.arange(t.columns.size) if t.rows is None else t.rows.reshape(-1)
-        columns = t.columns.reshape(-1)
-        there = (columns >= 0) & (rows >= 0)
-        rows = rows + row
+        mine = np.arange(t.columns.size) if t.rows is None else t.rows.reshape(-1)
+        there = (t.columns.reshape(-1) >= 0) & (mine >= 0)
         if wish.lower:
-            there &= columns <= rows
-        keys.append(ordered(rows, columns, shape, wish.order))
+            there &= t.columns.reshape(-1) <= mine + row
+        rows.append(mine[there] + row)
+        columns.append(t.columns.reshape(-1)[there])
         kept.append(there)
-    count = sum(int(k.sum()) for k in kept)
+    count = sum(map(len, rows))
     count_limit(count, wish.limit, *shape)
-    every = np.concatenate(
-        [k[there] for k, there in zip(keys, kept, strict=True)] or [np.zeros(0, int)]
-    )
+    at = [np.concatenate([*parts, np.zeros(0, np.int64)]) for parts in (rows, columns)]
+    sorting = order_of(wish.order, shape, *at)
+    every = sorting.keys(*at)
     order, which = np.unique(every, return_inverse=True)
     places, begin = [], 0
     for there in kept:
@@ -88,7 +88,7 @@ def direct(
         begins, (values, constants) = True, write.at_places(twice)
     types = [v.type for v in graph.inputs]
     return SparsePlan(
-        structure_of(order, shape, wish.order),
+        sorting.structure(order),
         "direct",
         0,
         *traced_values(f"{graph.name}_values", values, types, constants),

@@ -19,7 +19,7 @@ from ..control.region import TracedRegion, region
 from ..ir.dispatch import STATE
 from ..ir.evaluate import evaluate
 from ..ir.graph import Graph, Var
-from ..ops import take
+from ..ops import reshape, take
 from ..ops.sparse.operand import SparseArray
 from ..ops.sparse.pattern import SparseFormat, layout
 from ..sizes import pinned
@@ -28,8 +28,9 @@ from ..transforms.tracing import leaf_type
 from ..tree import flatten, unflatten
 from ..types import ArrayType
 from .methods import make_plan
-from .plan import SparsePlan, SparseStructure, Wish, structure_at
+from .plan import SparsePlan, Wish
 from .rules import size
+from .structure import SparseStructure, order_of
 
 
 def is_inside(leaves: Sequence[Any]) -> bool:
@@ -81,10 +82,19 @@ def traced(
 
 def format_of(structure: SparseStructure, format: str) -> SparseFormat:
     """The layout of the values of a structure."""
-    s, count = structure, (len(structure),)
+    s = structure
+    count: tuple[int, ...] = (len(s),)
     if format == "coo":
         return layout("coo", False, s.shape, count, s.rows, s.columns)
+    if format == "bsr":
+        count = (len(s.minor), *s.block)
     return layout(format, False, s.shape, count, s.minor, s.starts)
+
+
+def sparse_array(structure: SparseStructure, data: Any, format: str) -> SparseArray:
+    """The sparse array of a vector of values."""
+    laid = format_of(structure, format)
+    return SparseArray(reshape(data, laid.of_data), laid)
 
 
 def blocks_inside(
@@ -100,7 +110,7 @@ def blocks_inside(
     heights = [size(a.type.shape) for a in graph.outputs]
     widths = [size(graph.inputs[k].type.shape) for k in wanted]
     if len(heights) == len(widths) == 1:
-        return unflatten(out_spec, [tree([SparseArray(data, format_of(structure, format))])])
+        return unflatten(out_spec, [tree([sparse_array(structure, data, format)])])
     bottoms, rights = np.cumsum([0, *heights]), np.cumsum([0, *widths])
     rows = []
     for a, b in itertools.pairwise(bottoms):
@@ -109,10 +119,11 @@ def blocks_inside(
             s = structure
             there = (s.rows >= a) & (s.rows < b) & (s.columns >= c) & (s.columns < d)
             at = np.flatnonzero(there)
-            part = structure_at(
-                s.rows[at] - a, s.columns[at] - c, (int(b - a), int(d - c)), s.order
-            )
-            blocks.append(SparseArray(take(data, at), format_of(part, format)))
+            inner = s.rows[at] - a, s.columns[at] - c
+            sorting = order_of(s.order, (int(b - a), int(d - c)), *inner)
+            order = np.argsort(sorting.keys(*inner), kind="stable")
+            part = sorting.at(*[k[order] for k in inner])
+            blocks.append(sparse_array(part, take(data, at[order]), format))
         rows.append(tree(blocks))
     return unflatten(out_spec, rows)
 

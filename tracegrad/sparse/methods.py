@@ -10,12 +10,12 @@ import numpy as np
 
 from ..ir.graph import Graph
 from ..transforms.rewrite import remove_dead
-from .by_colours import by_colours
+from .by_colours import COLOURINGS, by_colours
 from .direct import direct
 from .plan import SparsePlan, Wish
 from .terms import NoTerms
 
-METHODS = ("auto", "direct", "columns", "rows", "star")
+METHODS = ("auto", "direct", *COLOURINGS)
 
 
 def make_plan(

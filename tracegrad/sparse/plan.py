@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from .._codegen import options
 from ..dtypes import is_differentiable
@@ -20,51 +19,7 @@ from ..runtime.execute import Executable, executable_for
 from ..runtime.standalone import standalone
 from ..tensor import Array
 from ..types import ArrayType
-
-METHODS = ("auto", "direct", "columns", "rows", "star")
-
-
-@dataclass(frozen=True, eq=False)
-class SparseStructure:
-    """Which entries there are: coordinates, counted from 0, in the order of the values."""
-
-    rows: np.ndarray
-    columns: np.ndarray
-    shape: tuple[int, int]
-    order: str = "csr"
-    """Sorted by rows ("csr", "coo") or by columns ("csc")."""
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def same(self, other: SparseStructure) -> bool:
-        """Whether values of one may stand at the places of the other."""
-        return self is other or (
-            self.shape == other.shape
-            and np.array_equal(self.rows, other.rows)
-            and np.array_equal(self.columns, other.columns)
-        )
-
-    @property
-    def minor(self) -> np.ndarray:
-        """The column (row) of each entry."""
-        return self.rows if self.order == "csc" else self.columns
-
-    @functools.cached_property
-    def starts(self) -> np.ndarray:
-        """Where each row (column) begins."""
-        by_columns = self.order == "csc"
-        major, count = (self.columns, self.shape[1]) if by_columns else (self.rows, self.shape[0])
-        return np.append(0, np.cumsum(np.bincount(major, minlength=count))).astype(major.dtype)
-
-    def matrix(self, values: Any, format: str) -> Any:
-        """The sparse array with these values; its arrays are its own."""
-        if format == "coo":
-            return sp.coo_array((values, (self.rows.copy(), self.columns.copy())), self.shape)
-        kind = sp.csc_array if format == "csc" else sp.csr_array
-        made = kind((values, self.minor.copy(), self.starts.copy()), shape=self.shape)
-        made.has_canonical_format = True
-        return made
+from .structure import SparseStructure
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +82,7 @@ class SparsePlan:
             return None
         like = [(x.shape, x.dtype) for x in (*args, out)]
         constants = [np.asarray(c, d) for c, d in zip(self.constants, dtypes[count:], strict=True)]
-        run = compiled.run
+        run, alone = compiled.run, compiled.alone()
 
         def values(args: tuple[Any, ...], out: Any) -> bool:
             given = (*args, out)
@@ -140,7 +95,10 @@ class SparsePlan:
                     return False
             if not holds():
                 return False
-            run((*args, *constants), (), (out,))
+            if alone is not None:
+                alone((*args, *constants, out))
+            else:
+                run((*args, *constants), (), (out,))
             return True
 
         return values
@@ -174,7 +132,7 @@ class Wish:
     """What is asked for."""
 
     order: str = "csr"
-    """Along rows ("csr", "coo") or along columns ("csc")."""
+    """Along rows ("csr", "coo"), along columns ("csc"), block by block ("bsr")."""
     symmetric: bool = False
     lower: bool = False
     method: str = "auto"
@@ -185,26 +143,6 @@ def dtype_of(graph: Graph) -> np.dtype[Any]:
     """The dtype of the derivative."""
     kinds = [a.type.dtype for a in graph.outputs if is_differentiable(a.type.dtype)]
     return np.result_type(*kinds) if kinds else np.dtype(np.float64)
-
-
-def ordered(
-    rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int], order: str
-) -> np.ndarray:
-    """A key by which entries are sorted."""
-    m, n = shape
-    key: np.ndarray = columns * m + rows if order == "csc" else rows * n + columns
-    return key
-
-
-def structure_of(keys: np.ndarray, shape: tuple[int, int], order: str) -> SparseStructure:
-    """The coordinates of sorted keys."""
-    major, minor = np.divmod(keys, max(shape[0] if order == "csc" else shape[1], 1))
-    return structure_at(*((minor, major) if order == "csc" else (major, minor)), shape, order)
-
-
-def structure_at(rows: Any, columns: Any, shape: tuple[int, int], order: str) -> SparseStructure:
-    kind = np.int32 if max(len(rows), *shape) < 2**31 else np.int64
-    return SparseStructure(rows.astype(kind), columns.astype(kind), shape, order)
 
 
 def fixed_inputs(read: Iterable[int], inputs: Sequence[Any]) -> dict[int, np.ndarray]:
@@ -224,4 +162,4 @@ def traced_values(
     return graph.replace(options=options.CodeOptions(checked=False)), (*constants, *more)
 
 
-__all__ = ["SparsePlan", "SparseStructure", "Wish"]
+__all__ = ["SparsePlan", "Wish"]

@@ -58,6 +58,11 @@ def merged(first: np.ndarray, second: np.ndarray) -> np.ndarray | None:
     """Column numbers that are those of both where these have any; None where they differ."""
     if first is second:
         return first
+    middle = first.size // 2
+    if first.size and 0 <= first.flat[middle] != second.flat[middle] >= 0:
+        return None
+    if np.array_equal(first, second):
+        return first
     both = (first >= 0) & (second >= 0)
     if not np.array_equal(first[both], second[both]):
         return None
@@ -343,7 +348,10 @@ def added(coefficients: Sequence[Any]) -> Any:
 def first_terms(x: Any, start: int) -> list[Term]:
     """Of an input whose elements are the columns from `start` on."""
     ones = broadcast_to(x.dtype.type(1), x.shape)
-    return [Term(numbers_of(x.shape, start), ones)]
+    numbers = numbers_of(x.shape, start)
+    if start + numbers.size < 2**31 - 1:
+        numbers = numbers.astype(np.int32)  # half as much to move
+    return [Term(numbers, ones)]
 
 
 __all__ = ["NoTerms", "Term", "Terms", "added", "first_terms"]
