@@ -19,7 +19,7 @@ from ..ops.places.gathering import add_at
 from .colouring import (
     PULL,
     Colours,
-    Steps,
+    Substitution,
     colour_acyclic,
     colour_both,
     colour_columns,
@@ -144,7 +144,7 @@ class Products:
         if c.steps is not None and len(c.steps.place):
             found.append(
                 substituted(
-                    found[0], Steps(given[0], given[1], given[2], c.steps.slots), self.dtype
+                    found[0], Substitution(given[0], given[1], given[2], c.steps.slots), self.dtype
                 )
             )
         return found[0] if len(found) == 1 else concatenate(found, 0)
@@ -175,7 +175,7 @@ class Products:
         return reshape(whole, (count * size(whole.shape[1:]),))
 
 
-def substituted(products: Any, steps: Steps, dtype: np.dtype[Any]) -> Any:
+def substituted(products: Any, steps: Substitution, dtype: np.dtype[Any]) -> Any:
     """The entries that follow from those before them, in the order of the steps."""
 
     def step(known: Any, at: Any) -> Any:

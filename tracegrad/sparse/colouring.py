@@ -22,8 +22,8 @@ PULL = 2
 """What a product from the left costs over one from the right."""
 
 
-class Steps(NamedTuple):
-    """Entries by substitution, one after another: `x = products[place] - known[slot]`, which adds x
+class Substitution(NamedTuple):
+    """Entries one after another: `x = products[place] - known[slot]`, which adds x
     to `known[other]`."""
 
     place: np.ndarray
@@ -41,7 +41,7 @@ class Colours(NamedTuple):
     columns: np.ndarray
     rows: np.ndarray
     place: np.ndarray
-    steps: Steps | None = None
+    steps: Substitution | None = None
 
     @property
     def pushed(self) -> int:
@@ -232,7 +232,9 @@ def colour_acyclic(pattern: Any, order: str | None = None) -> Colours:
     _, slots = np.unique(rows * max(count, 1) + colour[columns], return_inverse=True)
     found = _native().leaves_first(starts, others, mirror, slots)
     place = colour[columns] * n + rows
-    steps = Steps(place[found], slots[found], slots[mirror[found]], int(slots.max(initial=-1)) + 1)
+    steps = Substitution(
+        place[found], slots[found], slots[mirror[found]], int(slots.max(initial=-1)) + 1
+    )
     place[found] = place[mirror[found]] = count * n + np.arange(len(found))
     return Colours(colour, _none(n), place, steps)
 
@@ -248,7 +250,7 @@ def seeds(colour: np.ndarray, dtype: Any) -> np.ndarray:
 __all__ = [
     "ORDERS",
     "Colours",
-    "Steps",
+    "Substitution",
     "colour_acyclic",
     "colour_both",
     "colour_columns",
