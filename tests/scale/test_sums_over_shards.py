@@ -12,7 +12,7 @@ import pytest
 
 import tracegrad as tg
 from tests.shard_functions import logistic, lowest, per_row, rows, statistics
-from tracegrad.scale import choosing, reports, sums
+from tracegrad.scale import choosing, reports, session, sums, worker
 from tracegrad.scale.engines.local import Serial, Threads
 from tracegrad.scale.engines.processes import Processes
 from tracegrad.scale.session import ShardedFunction, ranges
@@ -97,6 +97,57 @@ def test_the_same_bits_on_every_engine(engines: dict[str, Any]) -> None:
         texts = [np.asarray(x).tobytes() for x in found]
         first = first or texts
         assert texts == first, name
+
+
+class Strangers(Serial):
+    """Workers that have done nothing before: each task goes to a new one."""
+
+    name = "strangers"
+    local = False
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def workers(self) -> int:
+        return self.count
+
+    def run(self, tasks: Sequence[Any], limit: Any, running: Any) -> Any:
+        answers = []
+        for task in tasks:
+            worker.SESSIONS.clear()
+            answers.append(work(task))
+        return answers
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_bits_do_not_depend_on_what_a_worker_did_before(monkeypatch: Any, order: Any) -> None:
+    """Shards come again in the size of the first, for which there is code of its own: a worker that
+    begins with others runs that code, too."""
+    shards = rows(sizes=(4, 5, 7, 4, 1, 4))
+    shards = [{"x": np.asarray(s["x"], order=order), "y": s["y"]} for s in shards]
+    monkeypatch.setattr(worker, "SESSIONS", type(worker.SESSIONS)())
+    totals = [total_on(e, mixed, shards) for e in (Serial(), Strangers(3))]
+    for n in (3, 4):
+        theta = np.linspace(-0.3, 0.4, n)
+        found = [tg.value_and_grad(t)(theta) for t in totals]
+        texts = {v.tobytes() + g.tobytes() for v, g in found}
+        assert len(texts) == 1, n
+
+
+def mixed(theta: Any, shard: Any) -> Any:
+    """Products whose bits depend on the code that is chosen for them, of parameters of any size."""
+    return logistic(theta[:3], shard) * np.sum(np.cos(theta))
+
+
+def test_more_sizes_than_workers_are_told_of(monkeypatch: Any) -> None:
+    """They run code for all sizes, or of their own; not what others left."""
+    monkeypatch.setattr(session, "MOST_PRIMES", 2)
+    monkeypatch.setattr(worker, "SESSIONS", type(worker.SESSIONS)())
+    shards = rows(sizes=(4, 1, 5, 4, 7, 1))
+    found = [
+        tg.value_and_grad(total_on(e, logistic, shards))(THETA) for e in (Serial(), Strangers(3))
+    ]
+    assert len({v.tobytes() + g.tobytes() for v, g in found}) == 1
 
 
 def test_hessians() -> None:

@@ -127,11 +127,24 @@ class Signatures:
                 LOG.info("%s is compiled for each size by itself: %s", name, reason)
             return entry
         self._keep(asked, self._because(f"{why}; now for all sizes", generic))
-        found = self.symbolic.setdefault(asked.key(self.reads_grads, self.swept).by_rank(), [])
+        found = self.symbolic.setdefault(self._rank(asked), [])
         found.append(generic)
         if len(found) > MOST_GENERIC:
             self.drop(found.pop(0))
         return generic
+
+    def add(self, asked: Signature, entry: Entry) -> None:
+        """Take over an entry that another function of the same made for a signature."""
+        self._keep(asked, entry)
+        if entry.graph.sizes.hints:
+            self.symbolic.setdefault(self._rank(asked), []).append(entry)
+
+    def fit(self, asked: Signature) -> bool:
+        """Whether there is code for all sizes that takes this."""
+        return any(fits(e, asked.types) for e in self.symbolic.get(self._rank(asked), ()))
+
+    def _rank(self, asked: Signature) -> Any:
+        return asked.key(self.reads_grads, self.swept).by_rank()
 
     def inside(self, asked: Signature) -> Entry:
         """The entry for a call inside of a trace: for the very sizes that the values have there.

@@ -22,11 +22,12 @@ from ..errors import ShapeError, TracegradError
 from ..ir.dispatch import STATE
 from ..ir.graph import Var
 from ..ir.trace import outside
-from ..tensor import Boxed, Tensor
+from ..tensor import Boxed
 from ..tree import flatten, unflatten
 from ..types import ArrayType
 from .errors import ShardError, WorkerLostError
-from .functions import Form, PerShard, spec_of
+from .form_code import Primes, operands_of
+from .functions import Form, PerShard
 from .pairwise import Pairwise
 from .progress import UnderWay, shown
 from .reports import LOG, Evaluation
@@ -40,7 +41,6 @@ from .worker import (
     Setup,
     ShardTask,
     described,
-    example,
     versions,
 )
 
@@ -108,9 +108,12 @@ class ShardedFunction:
         self.steps: dict[Any, Any] = {}
         self.local = Knowledge(Setup((), function, (), "", 0))
         """The function here: traced for the types of results, and never run."""
-        self.entries: dict[Any, tuple[Any, list[np.ndarray[Any, Any]]]] = {}
+        self.entries: dict[Any, dict[Any, list[np.ndarray[Any, Any]]]] = {}
+        """By key: what was traced, and what it read around it."""
         self.seen: dict[Form, dict[str, Any]] = {}
-        """The signatures that a form was evaluated for, in their order."""
+        """The signatures for which a form was traced, in their order."""
+        self.age = 0
+        """How often the function was another."""
         self.primes: dict[Form, bytes] = {}
         self.known: set[int] = set()
         """The workers that have been told of this session."""
@@ -171,10 +174,9 @@ class ShardedFunction:
             parts = [
                 (t.dtype, (r[k], *t.shape[1:])) for t, r in zip(operands[n:], rows, strict=True)
             ]
-            signature = shared, parts, structure, types
             number = numbers.setdefault(repr((parts, structure, types)), len(numbers))
             if number == len(found):
-                found.append(signature)
+                found.append((shared, parts, structure, types))
             which.append(number)
         return found, which
 
@@ -182,24 +184,23 @@ class ShardedFunction:
         form = key[0]
         kinds = kinds_of(form)
         signatures, which = self._signatures(key)
-        function = self.local.compiled(form)
+        function = self.local.code(form).traced
+        seen = self.seen.setdefault(form, {})
+        known = set(function._signatures.entries.values())
+        used: dict[Any, list[Any]] = {}
         outs = []
         with apart():
-            for shared, own, structure, types in signatures:
-                given = tuple(
-                    _given(t, kinds[k] if k < len(kinds) else "") for k, t in enumerate(shared)
-                )
-                tree = unflatten(spec_of(structure), [example(t) for t in types])
-                values = (given, tuple([example(t) for t in own]), tree)
+            for signature in signatures:
+                values = operands_of(signature, kinds)
                 entry = function._entry(values, {}).entry
                 self._check(entry)
                 outs.append(_results(entry, values))
-        self.entries[key] = entry, [_copy(x) for x in entry.captured() or ()]
-        seen = self.seen.setdefault(form, {})
-        for signature in signatures[:MOST_PRIMES]:
-            if len(seen) < MOST_PRIMES:
-                seen.setdefault(repr(signature), signature)
-        self.primes[form] = pickle.dumps(list(seen.values()))
+                used.setdefault(entry, [_copy(x) for x in entry.captured() or ()])
+                if entry not in known and len(seen) < MOST_PRIMES:
+                    seen.setdefault(repr(signature), signature)
+                known.add(entry)
+        self.entries[key] = used
+        self.primes[form] = pickle.dumps(Primes(self.age, list(seen.values())))
         structure, (summed, gathered) = outs[0][0], outs[0][1:]
         for k, (_, other, theirs) in enumerate(outs):
             if other != summed or [t.shape[1:] for t in theirs] != [t.shape[1:] for t in gathered]:
@@ -239,11 +240,10 @@ class ShardedFunction:
 
     def _holds(self, key: Any) -> bool:
         """Whether what the function reads around it is what the workers have."""
-        entry, before = self.entries[key]
-        now = entry.captured()
-        same = entry.holds() and now is not None and all(map(_equal, before, now))
+        same = all(_unchanged(entry, before) for entry, before in self.entries[key].items())
         if not same:
             # The function is sent again, as it is now.
+            self.age += 1
             self.kinds.clear()
             self.seen.clear()
             self.local = Knowledge(Setup((), self.function, (), "", 0))
@@ -371,7 +371,8 @@ class ShardedFunction:
 
 
 MOST_PRIMES = 64
-"""Of so many different sizes of shards workers are told before they begin."""
+"""For so many sizes of shards each worker compiles before it begins, whoever has them; code for all
+sizes is one of these."""
 
 
 def ranges(count: int, workers: int) -> list[tuple[int, int]]:
@@ -415,13 +416,9 @@ def packed(x: Any, who: str) -> bytes:
         ) from error
 
 
-def _given(kind: Any, how: str) -> Any:
-    x = example(kind)
-    if how == "number":
-        return np.zeros((), kind[0]).item()
-    if how == "tensor":
-        return Tensor(np.array(x))
-    return x
+def _unchanged(entry: Any, before: Sequence[Any]) -> bool:
+    now = entry.captured()
+    return entry.holds() and now is not None and all(map(_equal, before, now))
 
 
 def _results(entry: Any, values: Any) -> tuple[Any, list[ArrayType], list[ArrayType]]:

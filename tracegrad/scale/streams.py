@@ -15,13 +15,14 @@ from ..errors import TracegradError
 from ..ir.lines import user_line
 from ..types import ArrayType
 from .engines.local import Serial
+from .form_code import as_given
 from .functions import Form
 from .pairwise import Pairwise, PartialSum
 from .progress import shown
 from .reports import LOG, Evaluation
 from .session import ShardedFunction, bytes_of, kinds_of
 from .sources import as_arrays
-from .worker import Timing, arrays_of, as_given, described, failure, here
+from .worker import Timing, arrays_of, described, failure, here
 
 _END = object()
 
@@ -100,7 +101,7 @@ class StreamedFunction(ShardedFunction):
                 f"{self.who}: results of a stream's chunks are added up, and cannot be gathered: "
                 "take reduce='sum', or give a list of shards"
             )
-        function = self.local.compiled(form)
+        function = self.local.code(form).traced
         given = as_given(arrays, kinds_of(form))
         expected = [(t.dtype, t.shape) for t in kind.summed]
         total, number, seconds, began = Pairwise(), 0, [], time.time()

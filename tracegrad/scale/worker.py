@@ -18,6 +18,7 @@ import time
 import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,9 +27,9 @@ from .. import __version__
 from .._codegen import loading, locks
 from ..bridges.standing import compiled
 from ..compiled.jitted import Jitted
-from ..runtime.execute import executable_for
-from ..tensor import Tensor, raw
-from ..tree import flatten, unflatten
+from ..tensor import raw
+from ..tree import flatten
+from .form_code import FormCode, as_given
 from .functions import Form, PerShard, made, structure_of
 from .pairwise import Pairwise, PartialSum
 from .sources import Opener
@@ -61,7 +62,7 @@ class ShardTask(NamedTuple):
     own: Sequence[Any]
     kinds: tuple[str, ...] = ()
     primes: bytes = b""
-    """What shards of other sizes there are (see `Knowledge.prime`)."""
+    """What shards of other sizes there are (`Primes`)."""
     setup: Setup | None = None
     data: Sequence[Any] | None = None
     """The shards themselves, where the engine has them on the worker."""
@@ -140,9 +141,8 @@ class Knowledge:
         self.openers = pickle.loads(openers) if isinstance(openers, bytes) else openers
         self.room = setup.room
         self.kept: dict[int, Any] = {}
-        self.functions: dict[Form, Jitted[..., Any]] = {}
-        self.primed: set[tuple[Form, bytes]] = set()
-        self.lock, self.priming = locks.lock(), locks.lock()
+        self.codes: dict[Form, FormCode] = {}
+        self.lock = locks.lock()
         self.opened = 0
 
     def shard(self, number: int) -> Any:
@@ -159,36 +159,16 @@ class Knowledge:
                 self.kept[number] = found
         return found
 
-    def compiled(self, form: Form) -> Jitted[..., Any]:
-        """The compiled function of a form."""
+    def code(self, form: Form) -> FormCode:
+        """The compiled code of a form."""
         with self.lock:
-            if form not in self.functions:
-                name = "" if isinstance(form, PerShard) else f"_{type(form).__name__.lower()}"
-                self.functions[form] = compiled(
-                    made(form, self.function), self.function, name, False
-                )
-            return self.functions[form]
+            if form not in self.codes:
+                self.codes[form] = FormCode(partial(self._made, form))
+            return self.codes[form]
 
-    def prime(self, form: Form, kinds: tuple[str, ...], primes: bytes) -> None:
-        """Trace and compile for all sizes of shards in the order of the driver's list. Which sizes
-        a compiled function is made for depends on what it was called with first, and the last bits
-        of a sum may depend on that; so all workers see the same sizes in the same order."""
-        if not primes or (form, primes) in self.primed:
-            return
-        function = self.compiled(form)
-        with self.priming:
-            # Another thread may have done it meanwhile, and must have done all of it.
-            if (form, primes) in self.primed:
-                return
-            for shared, own, structure, shard in pickle.loads(primes):
-                tree = unflatten(flatten(pickle.loads(structure))[1], [example(t) for t in shard])
-                given = as_given([example(t) for t in shared], kinds)
-                operands = given, tuple([example(t) for t in own]), tree
-                entry = function._entry(operands, {}).entry
-                made = executable_for(entry.graph, entry.given_up)
-                if made.in_parts is None:
-                    made.compiled(("C",) * len(entry.graph.inputs))
-            self.primed.add((form, primes))
+    def _made(self, form: Form) -> Jitted[..., Any]:
+        name = "" if isinstance(form, PerShard) else f"_{type(form).__name__.lower()}"
+        return compiled(made(form, self.function), self.function, name, False)
 
 
 def _resident(x: Any) -> int:
@@ -199,23 +179,6 @@ def _resident(x: Any) -> int:
             return 0
         base = base.base
     return 0 if isinstance(base, mmap.mmap) else getattr(x, "nbytes", 64)
-
-
-def example(kind: Any) -> Any:
-    """An array of this type, which takes no memory."""
-    dtype, shape = kind
-    return np.broadcast_to(np.zeros((), dtype), shape)
-
-
-def as_given(shared: Sequence[Any], kinds: Sequence[str]) -> tuple[Any, ...]:
-    """Operands as the user gave them: Python's numbers raise no dtype, Tensors are Tensors."""
-    found = list(shared)
-    for k, kind in enumerate(kinds):
-        if kind == "number":
-            found[k] = np.asarray(found[k]).item()
-        elif kind == "tensor":
-            found[k] = Tensor(np.array(found[k]))
-    return tuple(found)
 
 
 SESSIONS: OrderedDict[str, Knowledge] = OrderedDict()
@@ -286,8 +249,8 @@ def work(task: ShardTask) -> Answer:
         total = Pairwise()
         shared = received(task.shared)
         if task.form is not None:
-            loaded.prime(task.form, task.kinds, task.primes)
-            function = loaded.compiled(task.form)
+            code = loaded.code(task.form)
+            code.prime(task.primes, task.kinds)
             given = as_given(shared, task.kinds)
         own_of = received(task.own)
         for k, own in enumerate(own_of):
@@ -303,7 +266,8 @@ def work(task: ShardTask) -> Answer:
             if task.form is None:
                 found.append(described(shard))
             else:
-                summed, gathered = function(given, tuple(own), shard)
+                operands = given, tuple(own), shard
+                summed, gathered = code.for_types(operands)(*operands)
                 if leaves := arrays_of(summed):
                     total.add(PartialSum(0, at, leaves))
                 found.append(arrays_of(gathered))
@@ -394,9 +358,7 @@ __all__ = [
     "Timing",
     "VersionsDifferError",
     "arrays_of",
-    "as_given",
     "described",
-    "example",
     "failure",
     "forget",
     "here",
