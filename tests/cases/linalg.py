@@ -12,8 +12,12 @@ import scipy.linalg
 from tests.cases import Case
 from tests.cases.products import normal
 from tracegrad.errors import ShapeError
+from tracegrad.ir.dispatch import bind
+from tracegrad.ir.op import Op
 from tracegrad.ops import matmul
 from tracegrad.ops.matrices import linalg
+from tracegrad.ops.matrices.spectral import eigh_strict_op, svd_strict_op
+from tracegrad.ops.matrices.stacks import as_stack
 
 Inputs = Callable[[np.random.Generator], tuple[Any, ...]]
 Shape = tuple[int, ...]
@@ -84,8 +88,15 @@ def sized_qr(qr: Any, a: Any) -> Any:
     return q, r
 
 
+def strict(op: Op) -> Callable[..., Any]:
+    """A decomposition that derivatives of values use, of stacks."""
+    return lambda a, *_, **__: bind(op, [as_stack(a)])
+
+
 EIGH, EIGH_NUMPY = both(spectral, linalg.eigh, np.linalg.eigh)
 SVD, SVD_NUMPY = both(singular, linalg.svd, np.linalg.svd)
+STRICT_EIGH, _ = both(spectral, strict(eigh_strict_op), np.linalg.eigh)
+STRICT_SVD, _ = both(singular, strict(svd_strict_op), np.linalg.svd)
 QR, QR_NUMPY = both(sized_qr, linalg.qr, np.linalg.qr)
 SINGULAR = np.array(
     [[1.0, 2.0, 0.0, 1.0], [2.0, 4.0, 0.0, 2.0], [0.5, 1.0, 3.0, 1.0], [1.0, 0.0, 2.0, 5.0]]
@@ -322,6 +333,8 @@ FACTORIZATIONS = (
         Case(f"svd {m} {n}", SVD, regular((m, n)), SVD_NUMPY, ("svd",))
         for m, n in ((3, 3), (4, 2), (2, 4))
     ],
+    Case("eigh strict", STRICT_EIGH, positive((2, 3, 3)), EIGH_NUMPY, ("eigh_strict",)),
+    Case("svd strict", STRICT_SVD, regular((2, 4, 3)), SVD_NUMPY, ("svd_strict",)),
     Case("svd complex", SVD, regular((2, 3, 2), dtype=complex), SVD_NUMPY, ("svd",)),
     Case(
         "svdvals",

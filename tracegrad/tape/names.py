@@ -48,15 +48,17 @@ TITLES = {
     "det": "LinalgDet",
     "slogdet": "LinalgSlogdet",
     "eigh": "LinalgEigh",
+    "eigh_strict": "LinalgEigh",
     "eigvalsh": "LinalgEigh",
     "svd": "LinalgSvd",
+    "svd_strict": "LinalgSvd",
     "svdvals": "LinalgSvd",
     "qr": "LinalgQr",
 }
 """Operations that are called differently here."""
 ON_STACKS = frozenset(
     ("solve", "triangular_solve", "inv", "pinv", "cholesky", "det", "slogdet", "eigh", "eigvalsh",
-     "svd", "svdvals", "qr")
+     "eigh_strict", "svd", "svd_strict", "svdvals", "qr")
 )  # fmt: skip
 """Operations on stacks of matrices."""
 PRODUCTS = ("Dot", "Mv", "Mm", "Bmm")

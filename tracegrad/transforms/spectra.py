@@ -9,38 +9,42 @@ from ..ir.op import Op
 from ..ops.matrices.spectral import VALUES_ALONE
 from .rewriter import Rewriter, rewrite
 
-WHOLE = {values: (whole, at) for whole, (at, values) in VALUES_ALONE.items()}
-"""The decomposition of an operation that gives values alone, and which of its results they are."""
+VALUES = {op for _, op in VALUES_ALONE.values()}
+"""The operations that give values alone."""
 
 
 def values_alone(graph: Graph) -> Graph:
     """`w, v = eigh(a)` -> `w = eigvalsh(a)` where nothing reads v, and `w = eigvalsh(a)` -> that of
     `eigh(a)` where something does; likewise for singular values. Needs common subexpressions."""
-    nodes = [n for n in graph.nodes if n.op in VALUES_ALONE or n.op in WHOLE]
+    nodes = [n for n in graph.nodes if n.op in VALUES_ALONE or n.op in VALUES]
     if not nodes:
         return graph
     read = {a for n in graph.nodes for a in n.inputs} | set(graph.outputs)
-    full: dict[tuple[Op, Atom], Node] = {}
+    whole: set[Node] = set()
+    of_values: dict[tuple[Op, Atom], Node] = {}
+    """The decomposition whose vectors are read, by the operation of its values."""
     for node in nodes:
         if node.op in VALUES_ALONE:
-            at = VALUES_ALONE[node.op][0]
+            at, values = VALUES_ALONE[node.op]
             if any(v in read for k, v in enumerate(node.outputs) if k != at):
-                full[node.op, node.inputs[0]] = node
+                whole.add(node)
+                of_values.setdefault((values, node.inputs[0]), node)
     placed: dict[Node, Sequence[Atom]] = {}
 
     def rule(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Sequence[Atom] | None:
-        if node.op not in VALUES_ALONE and node.op not in WHOLE:
+        if node.op not in VALUES_ALONE and node.op not in VALUES:
             return None
-        whole, at = WHOLE.get(node.op) or (node.op, VALUES_ALONE[node.op][0])
-        wanted = full.get((whole, node.inputs[0]))
+        at, values = VALUES_ALONE.get(node.op, (0, node.op))
+        wanted = node if node in whole else of_values.get((values, node.inputs[0]))
         if wanted is None:
-            if node.op in WHOLE:
+            if node.op in VALUES:
                 return None
-            value = b.emit(VALUES_ALONE[node.op][1], inputs, {}, node)
+            value = b.emit(values, inputs, {}, node)
             return [value if k == at else v for k, v in enumerate(node.outputs)]
         if wanted not in placed:
             placed[wanted] = b.keep(wanted, inputs)
-        return [placed[wanted][at]] if node.op in WHOLE else placed[wanted]
+        found = placed[wanted]
+        return [found[VALUES_ALONE[wanted.op][0]]] if node.op in VALUES else found
 
     return rewrite(graph, rule)
 

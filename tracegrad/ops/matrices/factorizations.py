@@ -107,6 +107,9 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:
     """Eigenvalues of Hermitian matrices, ascending.
 
+    Second derivatives divide by differences of eigenvalues: NaN where two are equal, and where two
+    nearly are, right to the precision over the relative difference only.
+
     >>> import numpy as np
     >>> import tracegrad as tg
     >>> tg.linalg.eigvalsh(np.array([[2.0, 0.0], [0.0, 1.0]]))
@@ -144,6 +147,9 @@ def svd(
 
 def svdvals(a: Any) -> Any:
     """Singular values, descending.
+
+    Second derivatives divide by differences of singular values, and by those that belong to null
+    spaces: NaN where two are equal or one is 0, and inaccurate where that nearly is so.
 
     >>> import numpy as np
     >>> import tracegrad as tg

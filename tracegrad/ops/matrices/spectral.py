@@ -6,10 +6,15 @@ whose vectors get a cotangent of exactly zero, stay right.
 
 Values alone are operations of their own, since they take a fraction of the time; their derivatives
 need the vectors. A graph in which somebody reads the vectors takes the values from there.
+
+Vectors in a derivative of values are those of a `strict` decomposition: there the cotangent of a
+vector is zero where that of its value is, as for sum((w - c)**2) at w = c, whose second derivative
+is not zero. Zero times the infinite 1 / (w_j - w_i) is NaN then: what it is cannot be known.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,13 +36,16 @@ from .stacks import (
     Values,
     batch_stacks,
     columns,
-    diagonal_of,
     floating,
     on_diagonal,
     routine,
     rows,
     square_stack,
 )
+
+Product = Callable[[Any, Any], Any]
+"""How a cotangent of vectors meets what may be infinite: `strong_mul`, by which one of exactly zero
+is one that is absent, or `mul`."""
 
 
 def _off_diagonal_inverse(x: Any) -> Any:
@@ -62,19 +70,21 @@ def _eigh_infer(a: Any) -> Types:
     return ArrayType(real_of(kind.dtype), kind.shape[:2]), kind
 
 
-def _eigh_vjp(ct0: Any, ct1: Any, out0: Any, out1: Any) -> Any:
-    gaps = _off_diagonal_inverse(sub(columns(out0), rows(out0)))
-    inside = add(
-        on_diagonal(convert(ct0, out1.dtype)), strong_mul(product(adjoint(out1), ct1), gaps)
-    )
-    return _hermitian(product(out1, product(inside, adjoint(out1))))
+def _eigh_vjp(times: Product) -> Callable[..., Any]:
+    def rule(ct0: Any, ct1: Any, out0: Any, out1: Any) -> Any:
+        gaps = _off_diagonal_inverse(sub(columns(out0), rows(out0)))
+        inside = times(product(adjoint(out1), ct1), gaps)
+        inside = add(on_diagonal(convert(ct0, out1.dtype)), inside)
+        return _hermitian(product(out1, product(inside, adjoint(out1))))
+
+    return rule
 
 
 def _eigh_jvp(tangents: Values, inputs: Values, outs: Values) -> list[Any]:
     w, v = outs
     inside = product(adjoint(v), product(_hermitian(tangents[0]), v))
     gaps = _off_diagonal_inverse(sub(columns(w), rows(w)))
-    return [real(diagonal_of(inside)), product(v, strong_mul(inside, gaps))]
+    return [*_eigvalsh_jvp(tangents, inputs, (w,)), product(v, strong_mul(inside, gaps))]
 
 
 eigh_op: Op = op(
@@ -82,7 +92,7 @@ eigh_op: Op = op(
     ("a",),
     evaluate=lambda a: tuple(np.linalg.eigh(a)),
     infer=_eigh_infer,
-    vjp=[_eigh_vjp],
+    vjp=[_eigh_vjp(strong_mul)],
     jvp=_eigh_jvp,
     batch=batch_stacks(lambda: eigh_op),
     lowering=routine("eigh", failure="Eigenvalues did not converge"),
@@ -94,18 +104,32 @@ eigh_op: Op = op(
 )
 
 
+eigh_strict_op: Op = op(
+    "eigh_strict",
+    ("a",),
+    evaluate=lambda a: tuple(np.linalg.eigh(a)),
+    infer=_eigh_infer,
+    vjp=[_eigh_vjp(mul)],
+    jvp=_eigh_jvp,
+    batch=batch_stacks(lambda: eigh_strict_op),
+    lowering=routine("eigh", failure="Eigenvalues did not converge"),
+    outputs=2,
+    doc="As `eigh`, but a cotangent of zero beside coinciding eigenvalues gives NaN.",
+)
+
+
 def eigh_stack(a: Any) -> Any:
     """Eigenvalues and eigenvectors of a stack of Hermitian matrices."""
     return bind(eigh_op, [a])
 
 
 def _eigvalsh_vjp(ct: Any, a: Any) -> Any:
-    _, v = eigh_stack(a)
+    _, v = bind(eigh_strict_op, [a])
     return product(mul(v, convert(columns(ct), v.dtype)), adjoint(v))
 
 
 def _eigvalsh_jvp(tangents: Values, inputs: Values, outs: Values) -> list[Any]:
-    _, v = eigh_stack(inputs[0])
+    _, v = bind(eigh_strict_op, [inputs[0]])
     return [real(sum_axes(mul(conj(v), product(_hermitian(tangents[0]), v)), (1,)))]
 
 
@@ -152,25 +176,28 @@ def _gaps(s: Any) -> tuple[Any, Any]:
     )
 
 
-def _svd_vjp(ct0: Any, ct1: Any, ct2: Any, out0: Any, out1: Any, out2: Any) -> Any:
-    u, s, vh = out0, out1, out2
-    v, ct_v = adjoint(vh), adjoint(ct2)
-    less, more = _gaps(s)
-    of_u, of_v = product(adjoint(u), ct0), product(vh, ct_v)
-    # A rotation of both sides by x, and of u against v by y; the Hermitian part of u^H a' v drives
-    # x, its other part y.
-    x, y = _hermitian(strong_mul(add(of_u, of_v), less)), _skew(strong_mul(sub(of_u, of_v), more))
-    result = product(u, product(add(on_diagonal(convert(ct1, u.dtype)), add(x, y)), vh))
-    m, n, k = shape_of(u)[1], shape_of(vh)[2], shape_of(s)[1]
-    if not same(m, k):
-        beside = sub(ct0, product(u, of_u))
-        result = add(result, product(strong_mul(beside, div(s.dtype.type(1), columns(s))), vh))
-    if not same(n, k):
-        beside = sub(ct_v, product(v, of_v))
-        result = add(
-            result, product(u, adjoint(strong_mul(beside, div(s.dtype.type(1), columns(s)))))
-        )
-    return result
+def _svd_vjp(times: Product) -> Callable[..., Any]:
+    def rule(ct0: Any, ct1: Any, ct2: Any, out0: Any, out1: Any, out2: Any) -> Any:
+        u, s, vh = out0, out1, out2
+        v, ct_v = adjoint(vh), adjoint(ct2)
+        less, more = _gaps(s)
+        of_u, of_v = product(adjoint(u), ct0), product(vh, ct_v)
+        # A rotation of both sides by x, and of u against v by y; the Hermitian part of u^H a' v
+        # drives x, its other part y.
+        x, y = _hermitian(times(add(of_u, of_v), less)), _skew(times(sub(of_u, of_v), more))
+        result = product(u, product(add(on_diagonal(convert(ct1, u.dtype)), add(x, y)), vh))
+        m, n, k = shape_of(u)[1], shape_of(vh)[2], shape_of(s)[1]
+        if not same(m, k):
+            beside = sub(ct0, product(u, of_u))
+            result = add(result, product(times(beside, div(s.dtype.type(1), columns(s))), vh))
+        if not same(n, k):
+            beside = sub(ct_v, product(v, of_v))
+            result = add(
+                result, product(u, adjoint(times(beside, div(s.dtype.type(1), columns(s)))))
+            )
+        return result
+
+    return rule
 
 
 def _svd_jvp(tangents: Values, inputs: Values, outs: Values) -> list[Any]:
@@ -187,7 +214,7 @@ def _svd_jvp(tangents: Values, inputs: Values, outs: Values) -> list[Any]:
         t_v = add(
             t_v, strong_mul(sub(tu, product(v, adjoint(inside))), div(s.dtype.type(1), columns(s)))
         )
-    return [t_u, real(diagonal_of(inside)), adjoint(t_v)]
+    return [t_u, *_svdvals_jvp(tangents, inputs, (s,)), adjoint(t_v)]
 
 
 svd_op: Op = op(
@@ -195,12 +222,26 @@ svd_op: Op = op(
     ("a",),
     evaluate=lambda a: tuple(np.linalg.svd(a, full_matrices=False)),
     infer=_svd_infer,
-    vjp=[_svd_vjp],
+    vjp=[_svd_vjp(strong_mul)],
     jvp=_svd_jvp,
     batch=batch_stacks(lambda: svd_op),
     lowering=routine("svd", failure=NO_CONVERGENCE),
     outputs=3,
     doc="Reduced singular value decomposition u, s, vh with (u * s) @ vh = a and descending s.",
+)
+
+
+svd_strict_op: Op = op(
+    "svd_strict",
+    ("a",),
+    evaluate=lambda a: tuple(np.linalg.svd(a, full_matrices=False)),
+    infer=_svd_infer,
+    vjp=[_svd_vjp(mul)],
+    jvp=_svd_jvp,
+    batch=batch_stacks(lambda: svd_strict_op),
+    lowering=routine("svd", failure=NO_CONVERGENCE),
+    outputs=3,
+    doc="As `svd`, but a cotangent of zero beside values that coincide or are 0 gives NaN.",
 )
 
 
@@ -210,12 +251,12 @@ def svd_stack(a: Any) -> Any:
 
 
 def _svdvals_vjp(ct: Any, a: Any) -> Any:
-    u, _, vh = svd_stack(a)
+    u, _, vh = bind(svd_strict_op, [a])
     return product(mul(u, convert(columns(ct), u.dtype)), vh)
 
 
 def _svdvals_jvp(tangents: Values, inputs: Values, outs: Values) -> list[Any]:
-    u, _, vh = svd_stack(inputs[0])
+    u, _, vh = bind(svd_strict_op, [inputs[0]])
     return [real(sum_axes(mul(conj(u), product(tangents[0], adjoint(vh))), (1,)))]
 
 
@@ -237,7 +278,12 @@ def svdvals_stack(a: Any) -> Any:
     return bind(svdvals_op, [a])
 
 
-VALUES_ALONE = {eigh_op: (0, eigvalsh_op), svd_op: (1, svdvals_op)}
+VALUES_ALONE = {
+    eigh_op: (0, eigvalsh_op),
+    eigh_strict_op: (0, eigvalsh_op),
+    svd_op: (1, svdvals_op),
+    svd_strict_op: (1, svdvals_op),
+}
 """Which result of a decomposition is there without the others, and the operation that gives it."""
 
-OPS = (eigh_op, eigvalsh_op, svd_op, svdvals_op)
+OPS = (eigh_op, eigh_strict_op, eigvalsh_op, svd_op, svd_strict_op, svdvals_op)
