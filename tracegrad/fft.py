@@ -1,10 +1,13 @@
-"""Discrete Fourier transforms with NumPy's names: `tracegrad.fft`, which `np.fft` calls on boxed
-values."""
+"""Discrete Fourier transforms with NumPy's names, which `np.fft` calls on boxed values, and cosine
+and sine transforms with SciPy's: `tracegrad.fft`."""
 
 from __future__ import annotations
 
 from .checks import OFTEN, publish
+from .ops.fourier import cosines, functions
+from .ops.fourier.cosines import *  # noqa: F403
 from .ops.fourier.functions import *  # noqa: F403
-from .ops.fourier.functions import __all__ as __all__
+
+__all__ = [*functions.__all__, *cosines.__all__]
 
 publish(globals(), __all__, OFTEN)

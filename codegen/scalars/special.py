@@ -44,4 +44,5 @@ SCALARS = (
     ),
     Scalar("polygamma", native="special", cost=60),
     Scalar("zeta", native="special", cost=60),
+    *[Scalar(name, native="guarded", cost=400) for name in ("hyp0f1", "hyp1f1", "kn", "yn")],
 )

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.fft as sf
 
 import tracegrad as tg
 from tests.cases import Case, off_device
@@ -117,7 +118,53 @@ SHIFTS = tuple(
     for name in ("fftshift", "ifftshift")
     for axes in (None, 0, (1, -2))
 )
+TRIGONOMETRIC = ("dct", "idct", "dst", "idst")
+
+
+def trigonometric(library: Any, x: Any) -> tuple[Any, ...]:
+    """All types and scales of the transforms of cosines and sines."""
+    one = tuple(
+        getattr(library, name)(x, kind, norm=norm)
+        for name in TRIGONOMETRIC
+        for kind in (1, 2, 3, 4)
+        for norm in (None, "ortho", "forward")
+    )
+    options = tuple(
+        getattr(library, name)(x, kind, n=n, axis=0, norm=norm, orthogonalize=turned)
+        for name in TRIGONOMETRIC
+        for kind, n, norm, turned in (
+            (1, 2, "ortho", False),
+            (2, 3, None, True),
+            (3, 5, None, True),
+        )
+        if x.dtype.kind != "c"  # SciPy's ignore `orthogonalize` there.
+    )
+    several = tuple(
+        getattr(library, f"{name}n")(x, kind, **more)
+        for name, kind, more in (
+            ("dct", 2, {}), ("idct", 3, {"axes": (1,)}), ("dst", 4, {"s": (3, 5), "axes": (1, 0)}),
+            ("idst", 1, {"norm": "ortho"}),
+        )
+    )  # fmt: skip
+    return (*one, *options, *several)
+
+
+COSINES = (
+    Case("cosines and sines", lambda x: trigonometric(tg.fft, x), normal((2, 5)),
+         lambda x: trigonometric(sf, x), order=0, jit=False, vmap=False,
+         special=((np.arange(12.0).reshape(3, 4).astype(np.float32),), (np.eye(2, dtype=int),),
+                  (np.arange(6).reshape(2, 3) * 1j,))),
+    *[Case(f"{name} {kind}", lambda x, f=name, k=kind, s=norm: getattr(tg.fft, f)(x, k, norm=s),
+           normal((2, n)), lambda x, f=name, k=kind, s=norm: getattr(sf, f)(x, k, norm=s),
+           order=1, jit=kind == 2)
+      for name, kind, n, norm in (("dct", 2, 5, "ortho"), ("idct", 2, 4, None),
+                                  ("dst", 1, 3, None), ("dst", 4, 4, "ortho"))],
+    Case("dct refused", lambda x: tg.fft.dct(x, 1), normal((2, 3)), lambda x: sf.dct(x, 1), order=0,
+         jit=False, vmap=False,
+         errors=(((np.ones((2, 1)),), ShapeError, "at least 2 elements"),
+                 ((np.array(1.0),), ShapeError, "needs an axis"))),
+)  # fmt: skip
 CASES = (
     *ALONG[::3], *off_device(*ALONG[1::3], *ALONG[2::3], *OPTIONS, *SEVERAL, *SHIFTS),
-    *off_device(*frequencies("fftfreq", 1, 4, 5), *frequencies("rfftfreq", 4, 5)),
+    *off_device(*COSINES, *frequencies("fftfreq", 1, 4, 5), *frequencies("rfftfreq", 4, 5)),
 )  # fmt: skip

@@ -226,4 +226,75 @@ SMOOTHED = (
          normal((26, 25)), lambda x: tuple(sn.spline_filter(x, mode=m) for m in MODES), order=0,
          jit=False),
 )  # fmt: skip
-CASES = (*FILTERS[:1], *off_device(*INTEGRALS, *FILTERS[1:], *INTERPOLATED, *SMOOTHED))
+
+
+def neighbours(library: Any, x: Any, w: Any, mode: str) -> tuple[Any, ...]:
+    """Every function of neighbours, with one boundary."""
+    cross = np.array([[0, 1, 0], [1, 1, 0]])
+    ordered: tuple[Any, ...] = ()
+    if x.dtype.kind != "c":
+        ordered = (
+            library.maximum_filter(x, (2, 3), mode=mode, cval=0.4),
+            library.minimum_filter(x, 3, mode=mode, cval=0.4, axes=(-1,), origin=1),
+            library.maximum_filter(x, footprint=cross, mode=mode),
+            library.median_filter(x, (3, 2), mode=mode, cval=0.4),
+            library.median_filter(x, footprint=cross, mode=mode, axes=(1, 0)),
+            library.gaussian_gradient_magnitude(x, 0.8, mode=mode, cval=0.4),
+        )
+    return (
+        library.correlate(x, w, mode=mode, cval=0.4), library.convolve(x, w, mode=mode, cval=0.4),
+        library.convolve(x, w[:, :1], mode=mode, origin=(1 - len(w), 0)),
+        library.uniform_filter(x, (3, 2), mode=mode, cval=0.4, origin=(1, -1)),
+        library.uniform_filter(x, 4, mode=[mode, "mirror"], axes=(1, 0)),
+        library.uniform_filter1d(x, 5, 0, mode=mode, cval=0.4),
+        library.sobel(x, 0, mode=mode, cval=0.4), library.prewitt(x, mode=[mode, "wrap"]),
+        library.laplace(x, mode=mode, cval=0.4),
+        library.gaussian_laplace(x, (0.8, 0.5), mode=mode, cval=0.4, truncate=3.0), *ordered,
+    )  # fmt: skip
+
+
+def turned(library: Any, x: Any, order: int, mode: str) -> tuple[Any, ...]:
+    """A grid in other coordinates, away from where order 0 has a tie."""
+    matrix = np.array([[0.91, 0.213], [-0.117, 1.13]])
+    whole = np.vstack([np.c_[matrix, [0.31, -1.63]], [[0.0, 0.0, 1.0]]])
+    more = {"order": order, "mode": mode, "cval": 0.4}
+    return (
+        library.affine_transform(x, matrix, (0.31, -1.63), (3, 7), **more),
+        library.affine_transform(x, whole, **more), library.affine_transform(x, whole[:2], **more),
+        library.affine_transform(x, [0.71, 1.17], 0.13, **more),
+        library.rotate(x, 20.0, **more), library.rotate(x, -73.1, reshape=False, **more),
+        library.zoom(x, (1.69, 0.61), **more), library.zoom(x, 1.69, grid_mode=True, **{
+            **more, "mode": {"constant": "grid-constant", "wrap": "grid-wrap"}.get(mode, mode)}),
+        library.spline_filter1d(x, axis=0, mode=mode),
+    )  # fmt: skip
+
+
+AROUND = (
+    *[Case(f"neighbours {mode}", lambda x, w, m=mode: neighbours(ndimage, x, w, m),
+           normal((4, 5), (2, 3)), lambda x, w, m=mode: neighbours(sn, x, w, m), order=0, jit=False,
+           vmap=False, special=((np.eye(2) * 1j, np.ones((2, 2))), (np.eye(3, dtype=np.float32),
+                                                                    np.ones((1, 3)))))
+      for mode in MODES],
+    *[Case(f"turned {mode} {order}", lambda x, m=mode, o=order: turned(ndimage, x, o, m),
+           normal((26, 25) if mode in REFLECTED else (5, 6)),
+           lambda x, m=mode, o=order: turned(sn, x, o, m), order=0, jit=False, vmap=False)
+      for mode in MODES for order in (0, 1, 3)],
+    Case("neighbours by both", lambda x, w: (ndimage.convolve(x, w), ndimage.sobel(x)),
+         normal((3, 4), (2, 3)), lambda x, w: (sn.convolve(x, w), sn.sobel(x)),
+         errors=(((np.ones((2, 2)), np.ones(2)), ShapeError, "weights have the shape .2,."),
+                 ((np.ones((2, 2), int), np.ones((2, 2))), tg.DTypeError, "rounded to integers"))),
+    Case("turned by both", lambda x, a, m: (
+             ndimage.rotate(x, a, reshape=False, mode="mirror"),
+             ndimage.affine_transform(x, m, m[0], order=1, mode="grid-wrap")),
+         lambda rng: (rng.normal(size=(5, 4)), np.array(23.0),
+                      np.array([[0.91, 0.213], [-0.117, 1.13]])),
+         lambda x, a, m: (
+             sn.rotate(x, float(a), reshape=False, mode="mirror"),
+             sn.affine_transform(x, m, m[0], order=1, mode="grid-wrap")), jit=False),
+    Case("turned in a plane of three axes", lambda x: (
+             ndimage.rotate(x, 31.0, axes=(2, 0), mode="mirror"), *ndimage.center_of_mass(x)),
+         normal((3, 2, 4)), lambda x: (
+             sn.rotate(x, 31.0, axes=(2, 0), mode="mirror"), *sn.center_of_mass(x)),
+         order=1, jit=False),
+)  # fmt: skip
+CASES = (*FILTERS[:1], *off_device(*INTEGRALS, *FILTERS[1:], *INTERPOLATED, *SMOOTHED, *AROUND))

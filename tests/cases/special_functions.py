@@ -48,6 +48,7 @@ def row(
 
 NAN = (np.array([np.nan, 0.5]),)
 LAST1, LAST2, LAST3 = (1,), (2,), (3,)
+NO_COMPLEX_ORDER = ((np.array(1), np.array(2j)), tg.DTypeError, "complex")
 ONE = (
     row("log_ndtr", (-40, 4), special=(NAN,), errors=(NO_COMPLEX,)),
     row("erfcx", (-2, 40), special=((np.array([25.9, 26.1, 1e8, -30.0]),),)),
@@ -84,6 +85,19 @@ MORE = (
     *[row(name, (0.5, 4), (0.5, 4), (0.1, 0.9), wrt=LAST2, tolerance=1e-5)
       for name in ("betainc", "betaincc", "betaincinv")],
     row("hyp2f1", (0.5, 2), (0.5, 2), (2, 3), (-2, 0.7), wrt=LAST3),
+    row("hyp0f1", (0.5, 4), (-6, 9), wrt=LAST1,
+        special=((np.array([170.5, -2.5, -2.0, 0.0, 2.0, 900.0, np.nan]),
+                  np.array([1.0, 3.0, 1.0, 1.0, np.inf, 1e6, 1.0])),)),
+    row("hyp1f1", (0.3, 3), (0.4, 4), (-5, 5), wrt=LAST2,
+        special=((np.array([0.0, -3.0, 1.5, 1.0, np.nan]), np.array([1.0, -2.0, 2.5, 2.0, 1.0]),
+                  np.array([5.0, 1.0, -300.0, 700.0, 1.0])),)),
+    *[Case(f"special {name}", getattr(tg.special, name),
+           lambda rng: (np.array([0, 1, 4]), rng.uniform(0.5, 6, size=(2, 3))), getattr(sp, name),
+           (name,), wrt=LAST1, errors=(NO_COMPLEX_ORDER,),
+           special=((np.array([2.0, -1.0, -3.0, 0.0]), np.array([1e10, 1e-6, 2.0, -1.0])),
+                    (np.array([1.0, 2.0], np.float32), F32),
+                    (np.array(3), np.array([0.0, np.nan]))))
+      for name in ("kn", "yn")],
 )  # fmt: skip
 
 
@@ -111,6 +125,8 @@ MADE = (
     made("exp10", (-2, 2)),
     made("cosm1", (-2, 2), special=((np.array([1e-9, 0.0]),),)),
     made("comb", (4, 9), (0.5, 3.5)),
+    made("loggamma", (0.3, 5), special=((np.array([-0.5, -3.0, 0.0, np.inf, np.nan]),),),
+         errors=(((np.array(2j),), tg.DTypeError, "must be real"),)),
     Case(
         "special multigammaln",
         lambda a: tg.special.multigammaln(a, 3),

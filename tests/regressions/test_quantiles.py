@@ -126,3 +126,47 @@ def test_at_a_whole_place_torch_takes_that_element_alone() -> None:
 def test_an_unknown_method_is_named() -> None:
     with pytest.raises(ValueError, match=r"'best'.*median_unbiased"):
         tg.quantile(np.ones(3), 0.5, method="best")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("values", ["finite", "nan", "rows", "float32", "integers", "only nan"])
+@pytest.mark.parametrize("name", QUANTILES)
+def test_weights_are_numpys(name: str, values: str) -> None:
+    x = VALUES[values]
+    rng = np.random.default_rng(3)
+    q: Any = np.array([0.0, 0.3, 0.75, 1.0]) * (100 if "percentile" in name else 1)
+    for axis in (None, -1, (0,)):
+        along = x.shape if axis is None else tuple(np.array(x.shape)[np.atleast_1d(axis)])
+        for shape in (x.shape, along):
+            weights = rng.integers(0, 3, shape) + 0.25
+            weights.flat[0] = 0.0
+
+            def weighted(x: Any, axis: Any = axis, weights: Any = weights) -> Any:
+                return getattr(np, name)(x, q, axis, method="inverted_cdf", weights=weights)
+
+            with np.errstate(all="ignore"):
+                try:
+                    weighted(x)
+                except (ValueError, IndexError):
+                    # No weight where the others are NaN; NumPy's nanquantile takes no vector.
+                    continue
+                check(weighted, x)
+    order = getattr(tg, name)
+    for wrong, message in (
+        ({"weights": [1.0], "method": "inverted_cdf"}, "name the axis"),
+        ({"weights": x * 0 - 1.0, "method": "inverted_cdf"}, "negative|finite"),
+        ({"weights": x * 0 + 1.0}, "inverted_cdf"),
+    ):
+        with pytest.raises((ValueError, RuntimeError), match=message):
+            order(x, q, **wrong)
+
+
+def test_derivatives_with_weights() -> None:
+    x, weights = np.array([3.0, 1.0, 2.0, 7.0]), np.array([1.0, 0.5, 4.0, 0.0])
+
+    def middle(x: Any, w: Any) -> Any:
+        return np.quantile(x, 0.4, method="inverted_cdf", weights=w) ** 2
+
+    np.testing.assert_array_equal(tg.grad(middle)(x, weights), [0.0, 0.0, 4.0, 0.0])
+    np.testing.assert_array_equal(tg.grad(middle, 1)(x, weights), np.zeros(4))
+    assert tg.jit(middle)(x, weights) == 4.0

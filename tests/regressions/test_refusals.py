@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.fft
 import scipy.integrate
 import scipy.interpolate
 import scipy.linalg
+import scipy.ndimage
+import scipy.signal
 import scipy.special
 import scipy.stats
 import sklearn.metrics
@@ -127,3 +130,26 @@ def test_advice_names_what_there_is() -> None:
                         found = getattr(found, part)
         if name.startswith("np.") and name.count(".") == 1 and hasattr(np, name[3:]):
             assert name[3:] not in ops.__all__, name
+
+
+V = np.array([0.3, 0.8, 0.5])
+COUNTERPARTS: dict[str, Callable[[Any], Any]] = {
+    "fft.rfft": lambda v: scipy.fft.rfft(v),
+    "fft.dctn": lambda v: scipy.fft.dctn(v),
+    "linalg.expm": lambda v: scipy.linalg.expm(v * M),
+    "linalg.lu_factor": lambda v: scipy.linalg.lu_factor(v * M),
+    "linalg.toeplitz": lambda v: scipy.linalg.toeplitz(v),
+    "special.multigammaln": lambda v: scipy.special.multigammaln(v + 3, 2),
+    "ndimage.zoom": lambda v: scipy.ndimage.zoom(v, 2),
+    "ndimage.uniform_filter": lambda v: scipy.ndimage.uniform_filter(v),
+    "signal.sosfilt": lambda v: scipy.signal.sosfilt(np.ones((1, 6)), v),
+    "integrate.simpson": lambda v: scipy.integrate.simpson(v),
+    "interpolate.BSpline": lambda v: scipy.interpolate.BSpline(np.arange(5.0), v, 1)(1.5),
+}
+
+
+@pytest.mark.parametrize("name", COUNTERPARTS)
+def test_the_function_of_the_same_name_is_told(name: str) -> None:
+    """Through decorators and backends of SciPy's, too."""
+    with pytest.raises(ConcretizationError, match=rf"scipy\.{name}\b.*Write tg\.{name} in"):
+        tg.vjp(COUNTERPARTS[name], V)

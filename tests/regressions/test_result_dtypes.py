@@ -13,6 +13,7 @@ import pytest
 
 import tracegrad as tg
 from tracegrad.errors import ConcretizationError, DTypeError, UnsupportedFunctionError
+from tracegrad.faces.numpy.numpy_functions import FUNCTIONS
 from tracegrad.ir.evaluate import evaluate
 from tracegrad.tensor import Array
 from tracegrad.transforms.tracing import leaf_type, trace_function
@@ -238,3 +239,33 @@ def test_compiled_dtypes() -> None:
             expected = first(CASES[name](ARGUMENTS[kind]))
             assert value.dtype == expected.dtype, (name, kind)
             np.testing.assert_allclose(value, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["f4", "c8"])
+def test_single_precision_stays(kind: str) -> None:
+    """Every function that NumPy hands over, alone, with a number, with itself, of a list: where
+    both sides have an answer they agree on the dtype. (Eigenvalues and roots are complex here.)"""
+    rng = np.random.default_rng(0)
+    checked = 0
+    for shape in ((3, 3), (4,)):
+        x = (rng.uniform(0.5, 2, shape) + (1j if kind == "c8" else 0)).astype(kind)
+        for function in FUNCTIONS:
+            if function.__name__ in ("eig", "eigvals", "poly", "roots"):
+                continue
+            for more in ((x,), (x, 1.5), (x, 2), (x, x), ([x, x],)):
+
+                def call(y: Any, f: Any = function, more: Any = more, x: Any = x) -> Any:
+                    return f(*[[y, y] if type(m) is list else y if m is x else m for m in more])
+
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    try:
+                        expected, found = call(x), tg.vjp(call, x)[0]
+                    except Exception:  # Refused here or there: other tests say what.
+                        continue
+                for e, f in zip(*(o if type(o) in (tuple, list) else (o,)
+                                  for o in (expected, found)), strict=False):  # fmt: skip
+                    if hasattr(e, "dtype") and hasattr(f, "dtype"):
+                        checked += 1
+                        assert f.dtype == e.dtype, (function.__name__, more[1:])
+    assert checked > 60

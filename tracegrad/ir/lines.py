@@ -133,9 +133,24 @@ def library_calls() -> list[tuple[str, str]]:
     user, found = _user_frame(frame), []
     while frame is not None and frame is not user:
         if not frame.f_code.co_filename.startswith((*OURS, "<frozen", "<string>")):
-            found.append((str(frame.f_globals.get("__name__", "")), frame.f_code.co_qualname))
+            found.append(_function_of(frame))
         frame = frame.f_back
     return found[::-1]
+
+
+WRAPPED = ("f", "fun", "func", "function", "method")
+
+
+def _function_of(frame: FrameType) -> tuple[str, str]:
+    """Module and qualified name of what a frame runs; of a decorator's frame those of the function
+    that it wraps."""
+    module, name = str(frame.f_globals.get("__name__", "")), frame.f_code.co_qualname
+    if "<locals>" in name or name.endswith("__ua_function__"):
+        for word in WRAPPED:
+            wrapped = frame.f_locals.get(word)
+            if callable(wrapped) and str(getattr(wrapped, "__module__", "")).startswith("scipy."):
+                return wrapped.__module__, str(getattr(wrapped, "__qualname__", name))
+    return module, name
 
 
 def formats_text(frame: FrameType) -> bool:

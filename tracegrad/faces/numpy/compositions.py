@@ -95,6 +95,8 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 
 
 def polyval(p: Any, x: Any) -> Any:
+    # A number of Python's decides the dtype here, as an array does.
+    x = np.asarray(x) if type(x) in (bool, int, float, complex) else x
     result: Any = operand(x) * 0
     for coefficient in array_of(p):
         result = result * x + coefficient
@@ -199,9 +201,9 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
             raise TypeError(f"{name} is {describe(more)}; it must fit to elements of {flat.dtype}")
     parts = [flat[1:] - flat[:-1]]
     if to_begin is not None:
-        parts.insert(0, ops.reshape(array_of(to_begin), -1))
+        parts.insert(0, ops.convert(ops.reshape(array_of(to_begin), -1), flat.dtype))
     if to_end is not None:
-        parts.append(ops.reshape(array_of(to_end), -1))
+        parts.append(ops.convert(ops.reshape(array_of(to_end), -1), flat.dtype))
     return ops.concatenate(parts)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ... import ops
 from ...checks import describe, flag
+from ...dtypes import real_of
 from ...ir.dispatch import Value
 from ...ir.graph import Var
 from ...ops.define import shape_of
@@ -58,6 +59,7 @@ def nanvar(
     axes = reduced_axes(axis, x.ndim)
     counts = ops.logical_not(ops.isnan(x))
     count = ops.sum(counts, axes, keepdims=True)
+    count = ops.convert(count, real_of(x.dtype))
     centre = ops.div(ops.sum(_instead(x, 0), axes, keepdims=True), count)
     # Where there is NaN there is no number to differentiate by either.
     off = ops.where(counts, _instead(x, 0) - centre, x.dtype.type(0))

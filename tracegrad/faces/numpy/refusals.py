@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from types import FrameType
 
@@ -25,67 +26,28 @@ INSTEAD: dict[str, str] = {
     "np.place": "x = np.where(mask, value, x)",
     "np.trim_zeros": "x[start:stop] with plain bounds",
     "np.__call__": "tg.vmap(f)",
-    "scipy.integrate.cumulative_trapezoid": "tg.integrate.cumulative_trapezoid",
     "scipy.integrate.odeint": "tg.odeint",
     "scipy.integrate.quad": (
         "a quadrature rule with fixed points, such as np.polynomial.legendre.leggauss"
     ),
-    "scipy.integrate.simpson": "tg.integrate.simpson",
     "scipy.integrate.solve_ivp": "tg.odeint",
     "scipy.integrate.trapezoid": "np.trapezoid",
-    "scipy.interpolate.BSpline": "tg.interpolate.BSpline",
-    "scipy.interpolate.CubicSpline": "tg.interpolate.CubicSpline",
-    "scipy.interpolate.PchipInterpolator": "tg.interpolate.PchipInterpolator",
     "scipy.interpolate.interp1d": "np.interp",
-    "scipy.linalg.block_diag": "tg.linalg.block_diag",
-    "scipy.linalg.cho_solve": "tg.linalg.cho_solve",
-    "scipy.linalg.circulant": "tg.linalg.circulant",
-    "scipy.linalg.eig": "tg.linalg.eig",
-    "scipy.linalg.eigvals": "tg.linalg.eigvals",
-    "scipy.linalg.hankel": "tg.linalg.hankel",
-    "scipy.linalg.logm": "tg.linalg.logm",
-    "scipy.linalg.lu": "tg.linalg.lu",
-    "scipy.linalg.lu_factor": "tg.linalg.lu_factor",
-    "scipy.linalg.lu_solve": "tg.linalg.lu_solve",
-    "scipy.linalg.solve_banded": "tg.linalg.solve_banded",
-    "scipy.linalg.solve_continuous_lyapunov": "tg.linalg.solve_continuous_lyapunov",
-    "scipy.linalg.solve_sylvester": "tg.linalg.solve_sylvester",
-    "scipy.linalg.solve_toeplitz": "tg.linalg.solve_toeplitz",
-    "scipy.linalg.sqrtm": "tg.linalg.sqrtm",
-    "scipy.linalg.toeplitz": "tg.linalg.toeplitz",
-    "scipy.linalg.cho_factor": "tg.linalg.cho_factor",
     "scipy.linalg.cholesky": "np.linalg.cholesky",
     "scipy.linalg.det": "np.linalg.det",
     "scipy.linalg.eigh": "np.linalg.eigh",
-    "scipy.linalg.expm": "tg.linalg.expm",
     "scipy.linalg.inv": "np.linalg.inv",
     "scipy.linalg.lstsq": "np.linalg.lstsq",
     "scipy.linalg.norm": "np.linalg.norm",
     "scipy.linalg.qr": "np.linalg.qr",
     "scipy.linalg.solve": "np.linalg.solve",
-    "scipy.linalg.solve_triangular": "tg.linalg.solve_triangular",
     "scipy.linalg.svd": "np.linalg.svd",
-    "scipy.ndimage.convolve1d": "tg.ndimage.convolve1d",
-    "scipy.ndimage.correlate1d": "tg.ndimage.correlate1d",
-    "scipy.ndimage.gaussian_filter": "tg.ndimage.gaussian_filter",
-    "scipy.ndimage.gaussian_filter1d": "tg.ndimage.gaussian_filter1d",
-    "scipy.ndimage.map_coordinates": "tg.ndimage.map_coordinates",
-    "scipy.ndimage.shift": "tg.ndimage.shift",
-    "scipy.ndimage.spline_filter": "tg.ndimage.spline_filter",
     "scipy.optimize.brentq": "tg.root",
     "scipy.optimize.fsolve": "tg.root",
     "scipy.optimize.minimize": "tg.minimize",
     "scipy.optimize.newton": "tg.root",
     "scipy.optimize.root": "tg.root",
     "scipy.optimize.root_scalar": "tg.root",
-    "scipy.signal.convolve": "tg.signal.convolve",
-    "scipy.signal.correlate": "tg.signal.correlate",
-    "scipy.signal.fftconvolve": "tg.signal.fftconvolve",
-    "scipy.signal.filtfilt": "tg.signal.filtfilt",
-    "scipy.signal.lfilter": "tg.signal.lfilter",
-    "scipy.signal.lfilter_zi": "tg.signal.lfilter_zi",
-    "scipy.signal.sosfilt": "tg.signal.sosfilt",
-    "scipy.signal.sosfilt_zi": "tg.signal.sosfilt_zi",
     "scipy.sparse.cg": "tg.sparse.solve",
     "scipy.sparse.gmres": "tg.sparse.solve",
     "scipy.sparse.multiply": "A * w",
@@ -95,18 +57,6 @@ INSTEAD: dict[str, str] = {
     "scipy.sparse.csc_array": "tg.sparse.array",
     "scipy.sparse.csr_array": "tg.sparse.array",
     "scipy.sparse.csr_matrix": "tg.sparse.array",
-    "scipy.special.comb": "tg.special.comb",
-    "scipy.special.hyp0f1": "its series, or scipy.special.jv and iv",
-    "scipy.special.kn": "scipy.special.kv",
-    "scipy.special.yn": "scipy.special.yv",
-    "scipy.special.hyp1f1": "its series: np.sum of terms by np.cumprod(a_k / b_k * x / k)",
-    "scipy.special.log_softmax": "tg.special.log_softmax",
-    "scipy.special.loggamma": "scipy.special.gammaln of positive numbers",
-    "scipy.special.logsumexp": "tg.special.logsumexp",
-    "scipy.special.multigammaln": "tg.special.multigammaln",
-    "scipy.special.polygamma": "tg.special.polygamma",
-    "scipy.special.softmax": "tg.special.softmax",
-    "scipy.special.zeta": "tg.special.zeta",
     "scipy.stats.cdf": "tg.stats.norm.cdf (or what the distribution is called)",
     "scipy.stats.logcdf": "tg.stats.norm.logcdf (or what the distribution is called)",
     "scipy.stats.logpdf": "tg.stats.norm.logpdf (or what the distribution is called)",
@@ -118,6 +68,22 @@ INSTEAD: dict[str, str] = {
     "scipy.stats.zscore": "(x - np.mean(x)) / np.std(x)",
 }
 """Functions that many programs call, and what computes the same from supported ones."""
+ROOMS = ("fft", "integrate", "interpolate", "linalg", "ndimage", "signal", "special")
+"""Modules of SciPy whose functions stand under the same names here."""
+
+
+def instead_of(name: str) -> str | None:
+    """What to write for a function of another library, where that is known."""
+    if name in INSTEAD:
+        return INSTEAD[name]
+    library, _, function = name.rpartition(".")
+    room = library.removeprefix("scipy.")
+    if library != room and room in ROOMS:
+        # The rooms stand above this one, and this is on the way to an error.
+        here = importlib.import_module(f"...{room}", __package__)
+        if function in here.__all__:
+            return f"tg.{room}.{function}"
+    return None
 
 
 def unsupported(name: str, detail: str = "", reason: str = "") -> UnsupportedFunctionError:
@@ -130,7 +96,7 @@ def unsupported(name: str, detail: str = "", reason: str = "") -> UnsupportedFun
             f"{user_line()}: {name}{detail} is not supported for traced or differentiated values. "
             "Leave that argument out, or write it with other functions."
         )
-    hint = INSTEAD.get(name)
+    hint = instead_of(name)
     instead = f"Write {hint}" if hint else "Write it with supported functions"
     return UnsupportedFunctionError(
         f"{user_line()}: "
@@ -177,7 +143,9 @@ def _library() -> tuple[str, str | None] | None:
     names = []
     for module, qualified in library_calls():
         parts = [p for p in module.split(".") if not p.startswith("_")][:2]
-        function = qualified.rpartition(".")[2]
+        owner, _, function = qualified.rpartition(".")
+        if function == "__init__":
+            function = owner
         if parts and not function.startswith("<"):
             place = ".".join(parts).replace("numpy.lib", "np").replace("numpy", "np")
             names.append(
@@ -187,6 +155,7 @@ def _library() -> tuple[str, str | None] | None:
                 )
             )
     for name, shown in names:
-        if name in INSTEAD:
-            return shown or name, INSTEAD[name]
+        known = instead_of(name)
+        if known is not None:
+            return shown or name, known
     return next(((shown, None) for _, shown in names if shown), None)

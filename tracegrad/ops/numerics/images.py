@@ -36,7 +36,7 @@ PADDING = {
 """NumPy's words for what continues an array under a filter."""
 
 
-def _image(name: str, x: Any, output: Any = None) -> tuple[Any, np.dtype[Any]]:
+def as_image(name: str, x: Any, output: Any = None) -> tuple[Any, np.dtype[Any]]:
     """The array in double precision, and the dtype of the result."""
     if output is not None:
         raise UnsupportedFunctionError(
@@ -52,7 +52,7 @@ def _image(name: str, x: Any, output: Any = None) -> tuple[Any, np.dtype[Any]]:
     return convert(x, np.dtype(wide)), x.dtype
 
 
-def _order(name: str, order: Any) -> int:
+def spline_order(name: str, order: Any) -> int:
     if isinstance(order, bool) or order not in ORDERS:
         raise ValueError(
             f"ndimage.{name}: order is {order!r}; it must be 0 (nearest), 1 (linear) or 3 (cubic)"
@@ -60,7 +60,7 @@ def _order(name: str, order: Any) -> int:
     return int(order)
 
 
-def _sizes(name: str, x: Any) -> tuple[int, ...]:
+def sizes_of(name: str, x: Any) -> tuple[int, ...]:
     sizes = tuple(int(n) for n in shape_of(x))
     if not all(sizes):
         raise ShapeError(f"ndimage.{name}: the array is empty: its shape is {show(shape_of(x))}")
@@ -85,8 +85,11 @@ def map_coordinates(
     >>> tg.ndimage.map_coordinates(np.arange(6.0).reshape(2, 3), [[0.5], [1.0]], order=1)
     array([2.5])
     """
-    x, dtype = _image("map_coordinates", input, output)
-    order, mode = _order("map_coordinates", order), check_mode("ndimage.map_coordinates", mode)
+    x, dtype = as_image("map_coordinates", input, output)
+    order, mode = (
+        spline_order("map_coordinates", order),
+        check_mode("ndimage.map_coordinates", mode),
+    )
     places = convert(as_array(of_list(coordinates)), np.dtype(np.float64))
     ndim = ndim_of(x)
     if ndim == 0 or ndim_of(places) == 0 or shape_of(places)[0] != ndim:
@@ -94,7 +97,7 @@ def map_coordinates(
             f"ndimage.map_coordinates: coordinates have the shape {show(shape_of(places))}; for an "
             f"array of {ndim} axes the first size must be {ndim}"
         )
-    lengths = _sizes("map_coordinates", x)
+    lengths = sizes_of("map_coordinates", x)
     x, margin = coefficients(x, order, mode, cval) if prefilter else (x, 0)
     shape = tuple(shape_of(places))[1:]
     rows = [reshape(cut(places, 0, k, 1), (-1,)) for k in range(ndim)]
@@ -102,7 +105,7 @@ def map_coordinates(
     return convert(reshape(found, shape), dtype)
 
 
-def _per_axis(name: str, word: str, given: Any, ndim: int) -> list[Any]:
+def per_axis(name: str, word: str, given: Any, ndim: int) -> list[Any]:
     """One number for all axes, or one for each."""
     if isinstance(given, (list, tuple)) or (not isinstance(given, str) and ndim_of(given)):
         values = list(given)
@@ -132,24 +135,45 @@ def shift(
     >>> tg.ndimage.shift(np.arange(4.0), 0.5, order=1)
     array([0. , 0.5, 1.5, 2.5])
     """
-    x, dtype = _image("shift", input, output)
-    order, mode = _order("shift", order), check_mode("ndimage.shift", mode)
-    moves = _per_axis("shift", "shift", as_array(of_list(shift)), ndim_of(x))
-    lengths = _sizes("shift", x)
+    x, dtype = as_image("shift", input, output)
+    order, mode = spline_order("shift", order), check_mode("ndimage.shift", mode)
+    moves = per_axis("shift", "shift", as_array(of_list(shift)), ndim_of(x))
+    lengths = sizes_of("shift", x)
+    places = [
+        sub(np.arange(n, dtype=np.float64), move) for n, move in zip(lengths, moves, strict=True)
+    ]
+    return convert(along_axes(x, places, order, mode, cval, prefilter), dtype)
+
+
+def along_axes(x: Any, places: list[Any], order: int, mode: str, cval: Any, prefilter: bool) -> Any:
+    """The spline of a grid at the grid of places that has one vector of them for each axis."""
+    lengths = [int(n) for n in shape_of(x)]
     x, margin = coefficients(x, order, mode, cval) if prefilter else (x, 0)
     outside: Any = None
-    for k, n in enumerate(lengths):
-        at = sub(np.arange(n, dtype=np.float64), moves[k])
+    for k, (n, at) in enumerate(zip(lengths, places, strict=True)):
         index, weights, beyond, out = support(at, n, margin, order, mode)
-        after = (1,) * (ndim_of(x) - k - 1)
+        count, after = int(shape_of(at)[0]), (1,) * (ndim_of(x) - k - 1)
         values = take(x, index, k)
         if beyond is not None:
-            values = where(reshape(beyond, (n, order + 1, *after)), x.dtype.type(cval), values)
-        x = sum_(mul(values, reshape(weights, (n, order + 1, *after))), k + 1)
+            values = where(reshape(beyond, (count, order + 1, *after)), x.dtype.type(cval), values)
+        x = sum_(mul(values, reshape(weights, (count, order + 1, *after))), k + 1)
         if out is not None:
-            out = reshape(out, (n, *after))
+            out = reshape(out, (count, *after))
             outside = out if outside is None else logical_or(outside, out)
-    return convert(x if outside is None else where(outside, x.dtype.type(cval), x), dtype)
+    return x if outside is None else where(outside, x.dtype.type(cval), x)
+
+
+def continued(x: Any, axis: int, before: int, after: int, mode: str, cval: Any) -> Any:
+    """The array with so many elements more at both ends of an axis."""
+    n = int(shape_of(x)[axis])
+    padding: Any = PADDING[mode]
+    if padding == "constant":
+        sides = [
+            mul(np.ones((*shape_of(x)[:axis], m, *shape_of(x)[axis + 1 :]), x.dtype), cval)
+            for m in (before, after)
+        ]
+        return concatenate([sides[0], x, sides[1]], axis)
+    return take(x, np.pad(np.arange(n), (before, after), mode=padding), axis)
 
 
 def correlate1d(
@@ -169,11 +193,11 @@ def correlate1d(
     >>> tg.ndimage.correlate1d(np.array([1.0, 2.0, 4.0]), [0.0, 0.0, 1.0])
     array([2., 4., 4.])
     """
-    x, dtype = _image("correlate1d", input, output)
-    return convert(_correlated("correlate1d", x, weights, axis, mode, cval, origin), dtype)
+    x, dtype = as_image("correlate1d", input, output)
+    return convert(correlated("correlate1d", x, weights, axis, mode, cval, origin), dtype)
 
 
-def _correlated(
+def correlated(
     name: str, x: Any, weights: Any, axis: int, mode: str, cval: Any, origin: int = 0
 ) -> Any:
     check_mode(f"ndimage.{name}", mode)
@@ -190,16 +214,7 @@ def _correlated(
         raise ValueError(f"ndimage.{name}: origin is {origin}; the middle must be in the weights")
     if n == 0:
         return x
-    after = taps - 1 - before
-    padding = PADDING[mode]
-    if padding == "constant":
-        sides = [
-            mul(np.ones((*shape_of(x)[:axis], m, *shape_of(x)[axis + 1 :]), x.dtype), cval)
-            for m in (before, after)
-        ]
-        longer = concatenate([sides[0], x, sides[1]], axis)
-    else:
-        longer = take(x, np.pad(np.arange(n), (before, after), mode=padding), axis)  # type: ignore[call-overload]
+    longer = continued(x, axis, before, taps - 1 - before, mode, cval)
     total: Any = None
     for k in range(taps):
         term = mul(cut(longer, axis, k, n), cut(w, 0, k, 1) if ndim_of(x) else w)
@@ -223,12 +238,12 @@ def convolve1d(
     >>> tg.ndimage.convolve1d(np.array([1.0, 2.0, 4.0]), [0.0, 0.0, 1.0])
     array([1., 1., 2.])
     """
-    x, dtype = _image("convolve1d", input, output)
+    x, dtype = as_image("convolve1d", input, output)
     w = as_array(of_list(weights))
     count = int(shape_of(w)[0]) if ndim_of(w) == 1 else 1
     turned = flip(w, 0) if ndim_of(w) == 1 else w
     middle = -operator.index(origin) - (1 if count % 2 == 0 else 0)
-    return convert(_correlated("convolve1d", x, turned, axis, mode, cval, middle), dtype)
+    return convert(correlated("convolve1d", x, turned, axis, mode, cval, middle), dtype)
 
 
 def _gaussian(sigma: Any, order: int, radius: int) -> Any:
@@ -275,7 +290,7 @@ def gaussian_filter1d(
     >>> tg.ndimage.gaussian_filter1d(np.array([0.0, 1.0, 0.0]), 0.5).round(3)
     array([0.107, 0.787, 0.107])
     """
-    x, dtype = _image("gaussian_filter1d", input, output)
+    x, dtype = as_image("gaussian_filter1d", input, output)
     name = "gaussian_filter1d"
     return convert(_smoothed(name, x, sigma, axis, order, mode, cval, truncate, radius), dtype)
 
@@ -299,7 +314,7 @@ def _smoothed(
         raise ValueError(f"ndimage.{name}: radius is {radius}; it must not be negative")
     if not isinstance(sigma, Value) and not math.isfinite(sigma):
         raise ValueError(f"ndimage.{name}: sigma is {sigma}; it must be finite")
-    return _correlated(name, x, _gaussian(sigma, order, radius), axis, mode, cval)
+    return correlated(name, x, _gaussian(sigma, order, radius), axis, mode, cval)
 
 
 def gaussian_filter(
@@ -324,7 +339,7 @@ def gaussian_filter(
     array([[0.809, 0.191],
            [0.191, 0.809]])
     """
-    x, dtype = _image("gaussian_filter", input, output)
+    x, dtype = as_image("gaussian_filter", input, output)
     ndim = ndim_of(x)
     given = range(ndim) if axes is None else (axes,) if isinstance(axes, int) else axes
     along = [normalize_axis(operator.index(a), ndim) for a in given]
@@ -332,7 +347,7 @@ def gaussian_filter(
         raise ValueError(f"ndimage.gaussian_filter: axes are {describe(axes)}; one occurs twice")
     sigma = sigma if isinstance(sigma, (int, float)) else as_array(of_list(sigma))
     sigmas, orders, modes, reaches = (
-        _per_axis("gaussian_filter", word, v, len(along))
+        per_axis("gaussian_filter", word, v, len(along))
         for word, v in (("sigma", sigma), ("order", order), ("mode", mode), ("radius", radius))
     )
     for axis, s, o, m, r in zip(along, sigmas, orders, modes, reaches, strict=True):
@@ -351,7 +366,7 @@ def spline_filter(input: Any, order: int = 3, output: Any = None, mode: str = "m
     >>> tg.ndimage.spline_filter(np.ones(3)).round(12)
     array([1., 1., 1.])
     """
-    x, dtype = _image("spline_filter", input, output)
+    x, dtype = as_image("spline_filter", input, output)
     if order != 3:
         raise ValueError(f"ndimage.spline_filter: order is {order!r}; it must be 3")
     mode = check_mode("ndimage.spline_filter", mode)

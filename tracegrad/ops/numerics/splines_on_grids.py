@@ -40,13 +40,16 @@ def boundary(mode: str) -> str:
     return "reflect" if mode == "grid-mirror" else mode
 
 
-def coefficients(x: Any, order: int, mode: str, cval: Any) -> tuple[Any, int]:
-    """The coefficients of the spline of that order, and by how many elements they go beyond x on
-    each side."""
+def coefficients(
+    x: Any, order: int, mode: str, cval: Any, count: int | None = None
+) -> tuple[Any, int]:
+    """The coefficients of the spline of that order along all axes, or the first `count`, and by how
+    many elements they go beyond x on each side."""
     if order < 2:
         return x, 0
     margin = MARGIN if mode in ("nearest", "grid-constant") else 0
-    for axis in range(ndim_of(x)):
+    axes = range(ndim_of(x) if count is None else count)
+    for axis in axes:
         n = int(shape_of(x)[axis])
         if mode == "nearest":
             x = take(x, np.pad(np.arange(n), margin, mode="edge"), axis)
@@ -54,8 +57,8 @@ def coefficients(x: Any, order: int, mode: str, cval: Any) -> tuple[Any, int]:
             shape = (*shape_of(x)[:axis], margin, *shape_of(x)[axis + 1 :])
             side = mul(np.ones(shape, x.dtype), cval)
             x = concatenate([side, x, side], axis)
-    for axis in range(ndim_of(x)):
-        x = _along(x, axis, boundary(mode))
+    for axis in axes:
+        x = along_one(x, axis, boundary(mode))
     return x, margin
 
 
@@ -83,7 +86,8 @@ def _weights(n: int, mode: str) -> tuple[Any, Any]:
     return first, last
 
 
-def _along(x: Any, axis: int, mode: str) -> Any:
+def along_one(x: Any, axis: int, mode: str) -> Any:
+    """The coefficients of cubic splines along one axis."""
     n = int(shape_of(x)[axis])
     if n < 2:
         return x
@@ -185,28 +189,31 @@ def at_places(
     x: Any, places: list[Any], lengths: tuple[int, ...], margin: int, order: int, mode: str,
     cval: Any,
 ) -> Any:  # fmt: skip
-    """The spline with coefficients x at places, one array of them (p,) for each axis."""
+    """The spline with coefficients x at places, one array of them (p,) for each of the first axes;
+    further ones stay as they are."""
     ndim = len(lengths)
     flat: Any = 0
     weight: Any = 1.0
     missing: Any = None
     outside: Any = None
-    sizes = [int(n) for n in shape_of(x)]
+    sizes, beside = [int(n) for n in shape_of(x)[:ndim]], tuple(shape_of(x)[ndim:])
+    ones = (1,) * len(beside)
     for k, at in enumerate(places):
         index, w, beyond, out = support(at, lengths[k], margin, order, mode)
         shape = (-1, *[order + 1 if j == k else 1 for j in range(ndim)])
         flat = add(flat, mul(reshape(index, shape), math.prod(sizes[k + 1 :])))
-        weight = mul(weight, reshape(w, shape))
+        weight = mul(weight, reshape(w, (*shape, *ones)))
         if beyond is not None:
-            beyond = reshape(beyond, shape)
+            beyond = reshape(beyond, (*shape, *ones))
             missing = beyond if missing is None else logical_or(missing, beyond)
         if out is not None:
+            out = reshape(out, (-1, *ones))
             outside = out if outside is None else logical_or(outside, out)
-    values = take(reshape(x, (-1,)), flat, 0)
+    values = take(reshape(x, (-1, *beside)), flat, 0)
     if missing is not None:
         values = where(missing, x.dtype.type(cval), values)
     found = sum_(mul(values, weight), tuple(range(1, ndim + 1)))
     return found if outside is None else where(outside, x.dtype.type(cval), found)
 
 
-__all__ = ["MODES", "ORDERS", "at_places", "check_mode", "coefficients", "support"]
+__all__ = ["MODES", "ORDERS", "along_one", "at_places", "check_mode", "coefficients", "support"]

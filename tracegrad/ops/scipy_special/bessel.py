@@ -6,6 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+import scipy
+
 from ...ir.dispatch import bind
 from ...ir.op import Op, even, odd
 from ..elementwise.arithmetic import neg, sub
@@ -14,6 +17,8 @@ from ..elementwise.elementary import sign
 from .family import scipys
 
 Function = Callable[[Any, Any], Any]
+LARGEST_ORDER = 1e6
+"""SciPy's take as many steps as the order has."""
 
 
 def _between(f: Function, lower: float, upper: float) -> Callable[[Any, Any], Any]:
@@ -51,6 +56,34 @@ kve_op: Op = scipys(
     ("v", "x"),
     (None, lambda v, x, out: add(_between(kve, -0.5, -0.5)(v, x), out)),
     "exp(x) kv(v, x).",
+)
+
+
+def _of_integer(name: str) -> Function:
+    """SciPy's function of the order without what is behind its point, which SciPy warns of."""
+
+    def value(n: Any, x: Any) -> Any:
+        with np.errstate(invalid="ignore"):
+            known = np.abs(n) <= LARGEST_ORDER
+        found = getattr(scipy.special, name)(np.trunc(np.where(known, n, 0)).astype(n.dtype), x)
+        return np.where(known, found, found.dtype.type(np.nan))
+
+    return value
+
+
+kn_op: Op = scipys(
+    "kn",
+    ("n", "x"),
+    (None, lambda n, x: _between(kn, -0.5, -0.5)(n, x)),
+    "kv of an integer.",
+    _of_integer("kn"),
+)
+yn_op: Op = scipys(
+    "yn",
+    ("n", "x"),
+    (None, lambda n, x: _neighbours(yn)(n, x)),
+    "yv of an integer.",
+    _of_integer("yn"),
 )
 j0_op: Op = scipys("j0", ("x",), (lambda x: neg(j1(x)),), "jv(0, x).", parity=even)
 j1_op: Op = scipys(
@@ -140,6 +173,28 @@ def kve(v: Any, x: Any) -> Any:
     return bind(kve_op, [v, x])
 
 
+def kn(n: Any, x: Any) -> Any:
+    """Modified Bessel function of the second kind of integer order n; an order that is no integer
+    is cut off, as SciPy does it, and one beyond 1e6 gives NaN. No derivative by n.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.kn(2, 1.0)), 6)
+    1.624839
+    """
+    return bind(kn_op, [n, x])
+
+
+def yn(n: Any, x: Any) -> Any:
+    """Bessel function of the second kind of integer order n; an order that is no integer is cut
+    off, as SciPy does it, and one beyond 1e6 gives NaN. No derivative by n.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.yn(2, 1.0)), 6)
+    -1.650683
+    """
+    return bind(yn_op, [n, x])
+
+
 Unary = Callable[[Any], Any]
 
 
@@ -172,9 +227,9 @@ k1e: Unary = _of_order(k1e_op, "`exp(x) * k1(x)`.", "1.636153")
 
 OPS = (
     jv_op, yv_op, iv_op, kv_op, ive_op, kve_op, j0_op, j1_op, y0_op, y1_op, i0_op, i1_op, k0_op,
-    k1_op, i0e_op, i1e_op, k0e_op, k1e_op,
+    k1_op, i0e_op, i1e_op, k0e_op, k1e_op, kn_op, yn_op,
 )  # fmt: skip
 __all__ = [
-    "i0", "i0e", "i1", "i1e", "iv", "ive", "j0", "j1", "jv", "k0", "k0e", "k1", "k1e", "kv", "kve",
-    "y0", "y1", "yv",
+    "i0", "i0e", "i1", "i1e", "iv", "ive", "j0", "j1", "jv", "k0", "k0e", "k1", "k1e", "kn", "kv",
+    "kve", "y0", "y1", "yn", "yv",
 ]  # fmt: skip

@@ -37,17 +37,19 @@ def scipys(
     names: tuple[str, ...],
     partials: tuple[Partial | None, ...],
     doc: str,
+    value: Callable[..., Any] | None = None,
     **facts: Any,
 ) -> Op:
-    """SciPy's function of that name; where a partial is None, asking for it is refused."""
+    """SciPy's function of that name, or where that may not be called for all numbers a `value`;
+    where a partial is None, asking for it is refused."""
 
-    def value(*operands: Any) -> Any:
+    def scipys_value(*operands: Any) -> Any:
         return getattr(scipy.special, name)(*operands)
 
     return pointwise(
         name,
         names,
-        numpy=value,
+        numpy=value or scipys_value,
         code=f"{name}({', '.join('{' + n + '}' for n in names)})",
         partials=[
             no_derivative(f"special.{name}", n, names) if p is None else p

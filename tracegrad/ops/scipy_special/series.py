@@ -1,4 +1,4 @@
-"""Hypergeometric functions, elliptic integrals, zeta, and what is made of gamma functions."""
+"""Elliptic integrals, and what is made of gamma functions."""
 
 from __future__ import annotations
 
@@ -7,40 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import DTypeError
 from ...ir.dispatch import bind
 from ...ir.op import Op
-from ..elementwise.arithmetic import div, neg, sub
+from ..define import as_array
+from ..elementwise.arithmetic import div, less, neg, sub, where
 from ..elementwise.derived import add, mul
 from ..elementwise.elementary import sqrt, square
 from ..elementwise.special import digamma, lgamma
 from ..elementwise.trigonometric import sin
 from .family import scipys
-
-# --- hypergeometric functions ---------------------------------------------------------------------
-
-hyp2f1_op: Op = scipys(
-    "hyp2f1",
-    ("a", "b", "c", "x"),
-    (
-        None,
-        None,
-        None,
-        lambda a, b, c, x: mul(div(mul(a, b), c), hyp2f1(add(a, 1.0), add(b, 1.0), add(c, 1.0), x)),
-    ),
-    "Gauss' hypergeometric function.",
-)
-
-
-def hyp2f1(a: Any, b: Any, c: Any, x: Any) -> Any:
-    """Gauss' hypergeometric function 2F1(a, b; c; x) in SciPy's accuracy; no derivative by a, b and
-    c.
-
-    >>> import tracegrad as tg
-    >>> round(float(tg.special.hyp2f1(1.0, 1.0, 2.0, 0.5)), 6)
-    1.386294
-    """
-    return bind(hyp2f1_op, [a, b, c, x])
-
+from .hypergeometric import hyp2f1
 
 # --- elliptic integrals ---------------------------------------------------------------------------
 
@@ -166,6 +143,21 @@ def poch(z: Any, m: Any) -> Any:
     return bind(poch_op, [z, m])
 
 
+def loggamma(z: Any) -> Any:
+    """Logarithm of the gamma function of real numbers as SciPy continues it: NaN for negative ones,
+    where it is not real. DTypeError for complex ones.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.loggamma(0.5)), 6)
+    0.572365
+    """
+    z = as_array(z)
+    if z.dtype.kind == "c":
+        raise DTypeError("special.loggamma: of complex numbers it is not supported; z must be real")
+    below = less(z, 0)
+    return where(below, float("nan"), lgamma(where(below, 1, z)))
+
+
 def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:
     """How many ways there are to choose k of N, as real numbers: `binom(N, k)`, with repetition
     `binom(N + k - 1, k)`. ValueError for exact=True, which is of integers.
@@ -194,10 +186,8 @@ def multigammaln(a: Any, d: int) -> Any:
     return total
 
 
-OPS = ( hyp2f1_op, ellipk_op, ellipe_op, ellipkinc_op, ellipeinc_op, rgamma_op,
-    binom_op, poch_op,
-)  # fmt: skip
+OPS = (ellipk_op, ellipe_op, ellipkinc_op, ellipeinc_op, rgamma_op, binom_op, poch_op)
 __all__ = [
-    "binom", "comb", "ellipe", "ellipeinc", "ellipk", "ellipkinc", "hyp2f1",
-    "multigammaln", "poch", "rgamma",
+    "binom", "comb", "ellipe", "ellipeinc", "ellipk", "ellipkinc", "loggamma", "multigammaln",
+    "poch", "rgamma",
 ]  # fmt: skip

@@ -30,6 +30,7 @@ from ..places.along import take_along_axis
 from .axes import count, kept, moved_axes, normalize_axes
 from .reductions import sum as total
 from .sorting import check_order, sort
+from .weighted_quantiles import weighted_quantiles
 
 Axis = int | Sequence[int] | None
 Place = Callable[[Any, Any], Any]
@@ -87,23 +88,39 @@ METHODS: dict[str, Method] = {
 
 
 def quantile(
-    x: Any, q: Any, axis: Axis = None, keepdims: bool = False, method: str = "linear"
+    x: Any,
+    q: Any,
+    axis: Axis = None,
+    keepdims: bool = False,
+    method: str = "linear",
+    *,
+    weights: Any = None,
 ) -> Any:
     """The q-th quantiles (0 to 1, known numbers) over axes; a list of them gives a leading axis.
     NaN where there is one.
 
-    `method` is one of NumPy's 13. As in NumPy the dtype of a q that has one, or of a list of
+    `method` is one of NumPy's 13; with `weights` (of the shape of x, or of the axes) it must be
+    "inverted_cdf". As in NumPy the dtype of a q that has one, or of a list of
     floats, takes part in that of an interpolated result; a Python number does not.
 
     >>> import tracegrad as tg
     >>> float(tg.quantile([1.0, 2.0, 4.0], 0.25))
     1.5
     """
-    return quantiles(x, known(q), type(q) in (int, float), axis, keepdims, method)
+    given = known(q)
+    if weights is not None:
+        return weighted_quantiles(x, given, axis, keepdims, method, weights, False)
+    return quantiles(x, given, type(q) in (int, float), axis, keepdims, method)
 
 
 def percentile(
-    x: Any, q: Any, axis: Axis = None, keepdims: bool = False, method: str = "linear"
+    x: Any,
+    q: Any,
+    axis: Axis = None,
+    keepdims: bool = False,
+    method: str = "linear",
+    *,
+    weights: Any = None,
 ) -> Any:
     """The q-th percentiles (0 to 100) over axes; see `quantile`.
 
@@ -111,11 +128,20 @@ def percentile(
     >>> float(tg.percentile([1.0, 2.0, 4.0], 50))
     2.0
     """
-    return quantiles(x, known(q) / 100, type(q) in (int, float), axis, keepdims, method)
+    given = known(q) / 100
+    if weights is not None:
+        return weighted_quantiles(x, given, axis, keepdims, method, weights, False)
+    return quantiles(x, given, type(q) in (int, float), axis, keepdims, method)
 
 
 def nanquantile(
-    x: Any, q: Any, axis: Axis = None, keepdims: bool = False, method: str = "linear"
+    x: Any,
+    q: Any,
+    axis: Axis = None,
+    keepdims: bool = False,
+    method: str = "linear",
+    *,
+    weights: Any = None,
 ) -> Any:
     """The q-th quantiles of the elements that are not NaN; NaN where there is none. See
     `quantile`.
@@ -124,11 +150,20 @@ def nanquantile(
     >>> float(tg.nanquantile([1.0, float("nan"), 2.0, 4.0], 0.25))
     1.5
     """
-    return quantiles(x, known(q), type(q) in (int, float), axis, keepdims, method, skip=True)
+    given = known(q)
+    if weights is not None:
+        return weighted_quantiles(x, given, axis, keepdims, method, weights, True)
+    return quantiles(x, given, type(q) in (int, float), axis, keepdims, method, skip=True)
 
 
 def nanpercentile(
-    x: Any, q: Any, axis: Axis = None, keepdims: bool = False, method: str = "linear"
+    x: Any,
+    q: Any,
+    axis: Axis = None,
+    keepdims: bool = False,
+    method: str = "linear",
+    *,
+    weights: Any = None,
 ) -> Any:
     """The q-th percentiles (0 to 100) of the elements that are not NaN; see `nanquantile`.
 
@@ -137,6 +172,8 @@ def nanpercentile(
     2.0
     """
     q, weak = known(q) / 100, type(q) in (int, float)
+    if weights is not None:
+        return weighted_quantiles(x, q, axis, keepdims, method, weights, True)
     return quantiles(x, q, weak, axis, keepdims, method, skip=True)
 
 
