@@ -3,11 +3,16 @@ on plain, traced and differentiated values: `tracegrad.stats`. They draw no rand
 
 from __future__ import annotations
 
-from .ops.stats import continuous, discrete, multivariate
+from .ops.stats import continuous, discrete, more_continuous, multivariate
 
 _ALL = {
     d.name: d
-    for d in (*continuous.DISTRIBUTIONS, *discrete.DISTRIBUTIONS, *multivariate.DISTRIBUTIONS)
+    for d in (
+        *continuous.DISTRIBUTIONS,
+        *more_continuous.DISTRIBUTIONS,
+        *discrete.DISTRIBUTIONS,
+        *multivariate.DISTRIBUTIONS,
+    )
 }
 globals().update(_ALL)
 __all__ = sorted(_ALL)

@@ -27,17 +27,38 @@ DISCRETE: dict[str, tuple[float, ...]] = {
     "poisson": (2.6,), "binom": (7.0, 0.3), "bernoulli": (0.3,), "nbinom": (3.4, 0.4),
     "geom": (0.35,), "logser": (0.6,),
 }  # fmt: skip
+EAGER: dict[str, tuple[float, ...]] = {
+    "maxwell": (), "chi": (2.4,), "nakagami": (1.3,), "erlang": (2.0,), "gengamma": (1.4, 1.2),
+    "loggamma": (1.2,), "dgamma": (1.4,), "gennorm": (1.5,), "betaprime": (1.5, 2.0),
+    "genextreme": (0.2,), "genpareto": (0.3,), "weibull_max": (1.6,), "invweibull": (1.3,),
+    "exponweib": (1.4, 1.2), "dweibull": (1.4,), "gompertz": (1.1,), "loguniform": (0.5, 4.0),
+    "reciprocal": (0.5, 4.0), "lomax": (2.2,), "fisk": (2.2,), "burr12": (1.5, 2.0),
+    "johnsonsu": (0.3, 1.2), "johnsonsb": (0.3, 1.2), "exponnorm": (1.2,), "moyal": (),
+    "rice": (0.8,), "truncexpon": (2.0,), "laplace_asymmetric": (1.3,), "halflogistic": (),
+    "hypsecant": (), "arcsine": (), "wald": (),
+}  # fmt: skip
+"""Compositions like the others, which are compiled nowhere here."""
+DISCRETE |= {
+    "betabinom": (7.0, 1.4, 2.2), "hypergeom": (20.0, 7.0, 12.0), "randint": (-1.0, 5.0),
+    "planck": (0.7,), "dlaplace": (0.8,), "skellam": (1.3, 2.2),
+}  # fmt: skip
+COUNTS = {"binom": 1, "betabinom": 1, "hypergeom": 3, "randint": 2}
+"""How many of the parameters are whole numbers."""
+ENDS = {
+    "genextreme": ((1.0,), (-0.4,), (1e-9,), (2.5,)), "genpareto": ((-1.0,), (-0.4,), (1e-9,)),
+    "gengamma": ((1.4, -1.2),), "vonmises": ((0.0,),), "skewnorm": ((0.0,),), "halfnorm": ((),),
+}  # fmt: skip
 LOC, SCALE = 0.3, 1.7
 QUANTILES = np.array([0.0, 0.05, 0.5, 0.9, 1.0, np.nan, 1.5])
 
 
 def test_all_are_here() -> None:
-    names = {*CONTINUOUS, *DISCRETE, *MANY, "multinomial"}
+    names = {*CONTINUOUS, *EAGER, *DISCRETE, *MANY, "multinomial"}
     assert names == set(stats.__all__)
     assert len(names) >= 25
 
 
-def compare(name: str, points: Any, parameters: tuple[float, ...]) -> None:
+def compare(name: str, points: Any, parameters: tuple[float, ...], compiled: bool = True) -> None:
     ours, theirs = getattr(stats, name), getattr(scipy.stats, name)
     found: dict[str, Any] = {}
     for method in METHODS:
@@ -54,23 +75,26 @@ def compare(name: str, points: Any, parameters: tuple[float, ...]) -> None:
             found[method][0], expected, rtol=1e-9, atol=1e-12, err_msg=method
         )
     assert len(found) >= 2
-    compiled = tg.jit(lambda x, q: [getattr(ours, m)(q if m in ("ppf", "isf") else x, *parameters)
+    if not compiled:
+        return
+    native = tg.jit(lambda x, q: [getattr(ours, m)(q if m in ("ppf", "isf") else x, *parameters)
                                     for m in found])  # fmt: skip
-    for (eager, _), value in zip(found.values(), compiled(points, QUANTILES), strict=True):
+    for (eager, _), value in zip(found.values(), native(points, QUANTILES), strict=True):
         np.testing.assert_allclose(value, eager, rtol=1e-11, atol=1e-14)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("name", CONTINUOUS)
+@pytest.mark.parametrize("name", [*CONTINUOUS, *EAGER])
 def test_continuous(name: str) -> None:
-    shapes = CONTINUOUS[name]
+    compiled = name in CONTINUOUS
+    shapes = CONTINUOUS[name] if compiled else EAGER[name]
     theirs = getattr(scipy.stats, name)
     inside = theirs(*shapes, LOC, SCALE).ppf([0.1, 0.35, 0.7, 0.95])
     low, high = theirs.support(*shapes, LOC, SCALE)
     below = low - 1 if np.isfinite(low) else LOC - 6 * SCALE
     above = high + 1 if np.isfinite(high) else LOC + 6 * SCALE
     points = np.array([*inside, LOC + SCALE * 1.01, below, above, np.nan])
-    compare(name, points, (*shapes, LOC, SCALE))
+    compare(name, points, (*shapes, LOC, SCALE), compiled)
     parameters = tuple(np.float64(p) for p in (*shapes, LOC, SCALE))
 
     def value(x: Any, *parameters: Any) -> Any:
@@ -82,7 +106,8 @@ def test_continuous(name: str) -> None:
     check_second_order(value, arrays, every, 1e-5, np.random.default_rng(0))
     # Outside of the support nothing pulls, and what stands there does not spread.
     outside = np.array([inside[0], below, above])
-    gradient = tg.jit(tg.grad(lambda x: np.sum(np.exp(value(x, *parameters)))))(outside)
+    slope = tg.grad(lambda x: np.sum(np.exp(value(x, *parameters))))
+    gradient = (tg.jit(slope) if compiled else slope)(outside)
     assert np.isfinite(gradient).all()
     assert gradient[0] != 0 or name == "uniform"
     for pull, end in zip(gradient[1:], (low, high), strict=True):
@@ -93,23 +118,57 @@ def test_continuous(name: str) -> None:
 @pytest.mark.parametrize("name", DISCRETE)
 def test_discrete(name: str) -> None:
     shapes = DISCRETE[name]
-    compare(name, np.array([-1.0, 0.0, 1.0, 2.0, 3.0, 2.5, 8.0]), shapes)
+    compiled = name in ("poisson", "binom", "bernoulli", "nbinom", "geom", "logser")
+    compare(name, np.array([-1.0, 0.0, 1.0, 2.0, 3.0, 2.5, 8.0]), shapes, compiled)
     np.testing.assert_allclose(
         getattr(stats, name).pmf(np.arange(1, 4), *shapes, 1),
         getattr(scipy.stats, name).pmf(np.arange(1, 4), *shapes, 1),
     )
-    free = shapes[1:] if name == "binom" else shapes
+    whole = COUNTS.get(name, 0)
+    free = shapes[whole:]
 
     def value(*given: Any) -> Any:
-        first = shapes[:1] if name == "binom" else ()
+        first = shapes[:whole]
         counts = np.array([1.0, 1.0, 0.0 if name == "bernoulli" else 1.0])
         return getattr(stats, name).logpmf(counts, *first, *given)
 
     arrays = tuple(np.float64(p) for p in free)
-    check_first_order(value, arrays, list(range(len(arrays))), 1e-6, np.random.default_rng(0))
-    check_second_order(value, arrays, list(range(len(arrays))), 1e-5, np.random.default_rng(0))
+    if arrays:
+        every = list(range(len(arrays)))
+        check_first_order(value, arrays, every, 1e-6, np.random.default_rng(0))
+        check_second_order(value, arrays, every, 1e-5, np.random.default_rng(0))
     with pytest.raises(UnsupportedFunctionError, match="discrete; write logpmf"):
         getattr(stats, name).logpdf(1.0, *shapes)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", [*CONTINUOUS, *EAGER])
+def test_at_the_ends(name: str) -> None:
+    """At ends, at infinity, far in both tails, with NaN, with parameters out of their range: what
+    SciPy has, where that is a number."""
+    given = CONTINUOUS.get(name) or EAGER.get(name) or ()
+    ours, theirs = getattr(stats, name), getattr(scipy.stats, name)
+    wrong = [
+        tuple(-abs(s) if j == k else s for j, s in enumerate(given)) for k in range(len(given))
+    ]
+    points = np.array([-np.inf, -5, -1, -0.5, 0, 0.3, 1, 2.5, 7, np.inf, np.nan])
+    for shapes in (given, *ENDS.get(name, ()), *wrong):
+        for method in METHODS:
+            if not hasattr(theirs, method) or not hasattr(ours, method):
+                continue
+            q = np.array([1e-9, 0.3, 0.9999, 1.2])
+            x = q if method in ("ppf", "isf") else points
+            expected = getattr(theirs, method)(x, *shapes, scale=1.5)
+            try:
+                found = getattr(ours, method)(x, *shapes, scale=1.5)
+            except UnsupportedFunctionError:
+                continue
+            # At infinity SciPy's densities are NaN here and there.
+            nothing = 0.0 if method == "pdf" else -np.inf
+            kept = ~(np.isnan(expected) & np.isinf(x) & (found == nothing))
+            np.testing.assert_allclose(
+                found[kept], expected[kept], rtol=3e-7, atol=1e-13, err_msg=f"{method} {shapes}"
+            )
 
 
 def positive(n: int, seed: int) -> Any:

@@ -85,7 +85,7 @@ def pseudo_huber(delta: Any, r: Any) -> Any:
 # --- powers ---------------------------------------------------------------------------------------
 
 
-def _of_logarithm(lmbda: Any, logarithm: Any) -> Any:
+def expm1_over(lmbda: Any, logarithm: Any) -> Any:
     """expm1(lmbda logarithm) / lmbda, which near lmbda = 0 is the series of it."""
     near = less(absolute(mul(lmbda, logarithm)), 1e-5)
     z = mul(lmbda, where(near, logarithm, 0.0))
@@ -104,7 +104,7 @@ def boxcox(x: Any, lmbda: Any) -> Any:
     >>> float(tg.special.boxcox(4.0, 0.5))
     2.0
     """
-    return _of_logarithm(lmbda, log(x))
+    return expm1_over(lmbda, log(x))
 
 
 def boxcox1p(x: Any, lmbda: Any) -> Any:
@@ -114,10 +114,10 @@ def boxcox1p(x: Any, lmbda: Any) -> Any:
     >>> float(tg.special.boxcox1p(3.0, 0.5))
     2.0
     """
-    return _of_logarithm(lmbda, log1p(x))
+    return expm1_over(lmbda, log1p(x))
 
 
-def _log1p_over(lmbda: Any, y: Any) -> Any:
+def log1p_over(lmbda: Any, y: Any) -> Any:
     """log1p(lmbda y) / lmbda, near lmbda = 0 by its series."""
     near = less(absolute(mul(lmbda, y)), 1e-5)
     z = mul(lmbda, where(near, y, 0.0))
@@ -133,7 +133,7 @@ def inv_boxcox(y: Any, lmbda: Any) -> Any:
     >>> round(float(tg.special.inv_boxcox(2.0, 0.5)), 12)
     4.0
     """
-    return exp(_log1p_over(lmbda, y))
+    return exp(log1p_over(lmbda, y))
 
 
 def inv_boxcox1p(y: Any, lmbda: Any) -> Any:
@@ -143,7 +143,7 @@ def inv_boxcox1p(y: Any, lmbda: Any) -> Any:
     >>> round(float(tg.special.inv_boxcox1p(2.0, 0.5)), 12)
     3.0
     """
-    return expm1(_log1p_over(lmbda, y))
+    return expm1(log1p_over(lmbda, y))
 
 
 def exp10(x: Any) -> Any:

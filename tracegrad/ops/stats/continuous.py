@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..elementwise.arithmetic import div, greater, less, neg, sub, where
+from ..elementwise.arithmetic import div, greater, greater_equal, less, neg, sub, where
 from ..elementwise.derived import add, mul
 from ..elementwise.elementary import absolute, exp, expm1, log, log1p, sqrt, square
 from ..elementwise.powers import power
 from ..elementwise.special import (
     betaln,
+    erf,
+    erfinv,
     lgamma,
     log_sigmoid,
     logit,
@@ -29,12 +31,13 @@ from ..scipy_special.incomplete import (
     betaincinv,
     gammainc,
     gammaincc,
+    gammainccinv,
     gammaincinv,
     log_ndtr,
     stdtr,
     stdtrit,
 )
-from .distribution import INFINITY, Univariate
+from .distribution import FINITE, INFINITY, Univariate
 
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 POSITIVE = (0.0, INFINITY)
@@ -84,6 +87,7 @@ gamma = Univariate(
     cdf=lambda z, a: gammainc(a, z),
     sf=lambda z, a: gammaincc(a, z),
     ppf=lambda q, a: gammaincinv(a, q),
+    isf=lambda q, a: gammainccinv(a, q),
 )
 chi2 = Univariate(
     "chi2",
@@ -96,6 +100,7 @@ chi2 = Univariate(
     cdf=lambda z, df: gammainc(mul(df, 0.5), mul(z, 0.5)),
     sf=lambda z, df: gammaincc(mul(df, 0.5), mul(z, 0.5)),
     ppf=lambda q, df: mul(gammaincinv(mul(df, 0.5), q), 2.0),
+    isf=lambda q, df: mul(gammainccinv(mul(df, 0.5), q), 2.0),
 )
 beta = Univariate(
     "beta",
@@ -130,7 +135,8 @@ cauchy = Univariate(
     log_density=lambda z: sub(neg(log1p(square(z))), math.log(math.pi)),
     cdf=lambda z: add(mul(arctan(z), 1 / math.pi), 0.5),
     sf=lambda z: sub(0.5, mul(arctan(z), 1 / math.pi)),
-    ppf=lambda q: tan(mul(sub(q, 0.5), math.pi)),
+    ppf=lambda q: div(-1.0, tan(mul(q, math.pi))),
+    isf=lambda q: div(1.0, tan(mul(q, math.pi))),
 )
 laplace = Univariate(
     "laplace",
@@ -171,6 +177,7 @@ lognorm = Univariate(
     logcdf=lambda z, s: log_ndtr(div(log(z), s)),
     logsf=lambda z, s: log_ndtr(neg(div(log(z), s))),
     ppf=lambda q, s: exp(mul(ndtri(q), s)),
+    isf=lambda q, s: exp(neg(mul(ndtri(q), s))),
 )
 invgamma = Univariate(
     "invgamma",
@@ -179,6 +186,8 @@ invgamma = Univariate(
     support=(5e-324, INFINITY),
     cdf=lambda z, a: gammaincc(a, div(1.0, z)),
     sf=lambda z, a: gammainc(a, div(1.0, z)),
+    ppf=lambda q, a: div(1.0, gammainccinv(a, q)),
+    isf=lambda q, a: div(1.0, gammaincinv(a, q)),
 )
 weibull_min = Univariate(
     "weibull_min",
@@ -209,6 +218,7 @@ gumbel_r = Univariate(
     sf=lambda z: neg(expm1(neg(exp(neg(z))))),
     logcdf=lambda z: neg(exp(neg(z))),
     ppf=lambda q: neg(log(neg(log(q)))),
+    isf=lambda q: neg(log(neg(log1p(neg(q))))),
 )
 gumbel_l = Univariate(
     "gumbel_l",
@@ -217,12 +227,13 @@ gumbel_l = Univariate(
     sf=lambda z: exp(neg(exp(z))),
     logsf=lambda z: neg(exp(z)),
     ppf=lambda q: log(neg(log1p(neg(q)))),
+    isf=lambda q: log(neg(log(q))),
 )
 halfnorm = Univariate(
     "halfnorm",
     log_density=lambda z: add(_normal(z), math.log(2.0)),
     support=POSITIVE,
-    cdf=lambda z: sub(1.0, mul(ndtr(neg(z)), 2.0)),
+    cdf=lambda z: erf(mul(z, math.sqrt(0.5))),
     sf=lambda z: mul(ndtr(neg(z)), 2.0),
     ppf=lambda q: ndtri(mul(add(q, 1.0), 0.5)),
     isf=lambda q: neg(ndtri(mul(q, 0.5))),
@@ -233,6 +244,7 @@ halfcauchy = Univariate(
     support=POSITIVE,
     cdf=lambda z: mul(arctan(z), 2 / math.pi),
     ppf=lambda q: tan(mul(q, math.pi / 2)),
+    isf=lambda q: div(1.0, tan(mul(q, math.pi / 2))),
 )
 rayleigh = Univariate(
     "rayleigh",
@@ -257,6 +269,10 @@ def _share(z: Any, n: Any, m: Any) -> Any:
     return div(mul(n, z), add(m, mul(n, z)))
 
 
+def _of_share(share: Any, n: Any, m: Any) -> Any:
+    return div(mul(m, share), mul(n, sub(1.0, share)))
+
+
 f = Univariate(
     "f",
     "dfn dfd",
@@ -264,6 +280,8 @@ f = Univariate(
     support=POSITIVE,
     cdf=lambda z, n, m: betainc(mul(n, 0.5), mul(m, 0.5), _share(z, n, m)),
     sf=lambda z, n, m: betaincc(mul(n, 0.5), mul(m, 0.5), _share(z, n, m)),
+    ppf=lambda q, n, m: _of_share(betaincinv(mul(n, 0.5), mul(m, 0.5), q), n, m),
+    isf=lambda q, n, m: div(1.0, _of_share(betaincinv(mul(m, 0.5), mul(n, 0.5), q), m, n)),
 )
 
 
@@ -272,21 +290,58 @@ def _inverse_gauss(z: Any, mu: Any) -> Any:
     return sub(mul(log(z), -1.5), add(HALF_LOG_2PI, div(square(off), mul(z, 2.0))))
 
 
-invgauss = Univariate("invgauss", "mu", log_density=_inverse_gauss, support=(5e-324, INFINITY))
+def _inverse_gauss_parts(z: Any, mu: Any) -> tuple[Any, Any, Any]:
+    """The probabilities of being below and above on the near side, and what the far one adds."""
+    root = sqrt(div(1.0, z))
+    near = mul(root, sub(div(z, mu), 1.0))
+    far = add(div(2.0, mu), log_ndtr(neg(mul(root, add(div(z, mu), 1.0)))))
+    return log_ndtr(near), log_ndtr(neg(near)), far
+
+
+def _inverse_gauss_below(z: Any, mu: Any) -> Any:
+    below, _, far = _inverse_gauss_parts(z, mu)
+    return add(below, log1p(exp(sub(far, below))))
+
+
+def _inverse_gauss_above(z: Any, mu: Any) -> Any:
+    _, above, far = _inverse_gauss_parts(z, mu)
+    return add(above, log1p(neg(exp(sub(far, above)))))
+
+
+def _inverse_gaussian(name: str, shapes: str, fill: tuple[float, ...]) -> Univariate:
+    def of(formula: Any) -> Any:
+        return lambda z, *given: formula(z, *(given or fill))
+
+    return Univariate(
+        name,
+        shapes,
+        log_density=of(_inverse_gauss),
+        support=(5e-324, INFINITY),
+        cdf=lambda *given: exp(of(_inverse_gauss_below)(*given)),
+        sf=lambda *given: exp(of(_inverse_gauss_above)(*given)),
+        logcdf=of(_inverse_gauss_below),
+        logsf=of(_inverse_gauss_above),
+    )
+
+
+invgauss = _inverse_gaussian("invgauss", "mu", ())
+wald = _inverse_gaussian("wald", "", (1.0,))
 vonmises = Univariate(
     "vonmises",
     "kappa",
     log_density=lambda z, kappa: sub(
         mul(kappa, sub(cos(z), 1.0)), add(log(i0e(kappa)), math.log(2 * math.pi))
     ),
+    valid=lambda kappa: (greater_equal(kappa, 0),),
 )
 levy = Univariate(
     "levy",
     log_density=lambda z: sub(mul(log(z), -1.5), add(HALF_LOG_2PI, div(0.5, z))),
     support=(5e-324, INFINITY),
-    sf=lambda z: sub(1.0, mul(ndtr(neg(div(1.0, sqrt(z)))), 2.0)),
+    sf=lambda z: erf(sqrt(div(0.5, z))),
     cdf=lambda z: mul(ndtr(neg(div(1.0, sqrt(z)))), 2.0),
     ppf=lambda q: div(1.0, square(ndtri(mul(q, 0.5)))),
+    isf=lambda q: div(0.5, square(erfinv(q))),
 )
 powerlaw = Univariate(
     "powerlaw",
@@ -320,12 +375,13 @@ skewnorm = Univariate(
     "skewnorm",
     "a",
     log_density=lambda z, a: add(add(_normal(z), log_ndtr(mul(a, z))), math.log(2.0)),
+    support=FINITE,
     valid=lambda a: (),
 )
 
 
 DISTRIBUTIONS = (
     norm, uniform, expon, gamma, chi2, beta, t, cauchy, laplace, logistic, lognorm, invgamma,
-    weibull_min, pareto, gumbel_r, gumbel_l, halfnorm, halfcauchy, rayleigh, f, invgauss, vonmises,
-    levy, powerlaw, truncnorm, skewnorm,
+    weibull_min, pareto, gumbel_r, gumbel_l, halfnorm, halfcauchy, rayleigh, f, invgauss, wald,
+    vonmises, levy, powerlaw, truncnorm, skewnorm,
 )  # fmt: skip

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..elementwise.arithmetic import equal, greater, greater_equal, less_equal, neg, sub
-from ..elementwise.comparison import floor
+from ..elementwise.arithmetic import (
+    div,
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    neg,
+    sub,
+    where,
+)
+from ..elementwise.comparison import floor, maximum, minimum
 from ..elementwise.derived import add, mul
-from ..elementwise.elementary import expm1, log, log1p
-from ..elementwise.special import lgamma, xlog1py, xlogy
+from ..elementwise.elementary import absolute, expm1, log, log1p, sqrt, square
+from ..elementwise.special import betaln, lgamma, xlog1py, xlogy
+from ..elementwise.trigonometric import tanh
+from ..scipy_special.bessel import ive
 from ..scipy_special.incomplete import betainc, betaincc, gammainc, gammaincc
 from .distribution import INFINITY, Discrete
 
@@ -19,6 +31,15 @@ def _log_choose(n: Any, k: Any) -> Any:
 
 def _share(p: Any) -> tuple[Any, ...]:
     return greater_equal(p, 0), less_equal(p, 1)
+
+
+def _trials(n: Any, p: Any) -> tuple[Any, ...]:
+    return greater_equal(n, 0), equal(n, floor(n)), *_share(p)
+
+
+def _successes(k: Any, n: Any) -> tuple[Any, Any]:
+    """What the incomplete beta function takes for more than k of n, where there are more."""
+    return add(k, 1.0), where(less(k, n), sub(n, k), 1.0)
 
 
 poisson = Discrete(
@@ -37,7 +58,9 @@ binom = Discrete(
         _log_choose(n, k), add(xlogy(k, p), xlog1py(sub(n, k), neg(p)))
     ),
     support=(0.0, lambda n, p: n),
-    valid=lambda n, p: (greater_equal(n, 0), equal(n, floor(n)), *_share(p)),
+    valid=_trials,
+    cdf=lambda k, n, p: where(less(k, n), betaincc(*_successes(k, n), p), 1.0),
+    sf=lambda k, n, p: where(less(k, n), betainc(*_successes(k, n), p), 0.0),
 )
 bernoulli = Discrete(
     "bernoulli",
@@ -45,6 +68,8 @@ bernoulli = Discrete(
     log_density=lambda k, p: add(xlogy(k, p), xlog1py(sub(1.0, k), neg(p))),
     support=(0.0, 1.0),
     valid=_share,
+    cdf=lambda k, p: where(less(k, 1), sub(1.0, p), 1.0),
+    sf=lambda k, p: where(less(k, 1), mul(p, 1.0), 0.0),
 )
 nbinom = Discrete(
     "nbinom",
@@ -75,4 +100,61 @@ logser = Discrete(
     valid=lambda p: (greater(p, 0), greater(1.0, p)),
 )
 
-DISTRIBUTIONS = (poisson, binom, bernoulli, nbinom, geom, logser)
+betabinom = Discrete(
+    "betabinom",
+    "n a b",
+    log_density=lambda k, n, a, b: sub(
+        add(_log_choose(n, k), betaln(add(k, a), add(sub(n, k), b))), betaln(a, b)
+    ),
+    support=(0.0, lambda n, a, b: n),
+    valid=lambda n, a, b: (greater_equal(n, 0), equal(n, floor(n)), greater(a, 0), greater(b, 0)),
+)
+hypergeom = Discrete(
+    "hypergeom",
+    "M n N",
+    log_density=lambda k, m, n, draws: sub(
+        add(_log_choose(n, k), _log_choose(sub(m, n), sub(draws, k))), _log_choose(m, draws)
+    ),
+    support=(
+        lambda m, n, draws: maximum(add(sub(draws, m), n), 0.0),
+        lambda m, n, draws: minimum(n, draws),
+    ),
+    valid=lambda m, n, draws: (
+        greater(m, 0), greater_equal(n, 0), greater_equal(draws, 0), less_equal(n, m),
+        less_equal(draws, m), *[equal(x, floor(x)) for x in (m, n, draws)],
+    ),
+)  # fmt: skip
+randint = Discrete(
+    "randint",
+    "low high",
+    log_density=lambda k, low, high: neg(log(add(mul(k, 0.0), sub(high, low)))),
+    support=(lambda low, high: low, lambda low, high: sub(high, 1.0)),
+    valid=lambda low, high: (greater(high, low), equal(low, floor(low)), equal(high, floor(high))),
+    cdf=lambda k, low, high: div(add(sub(k, low), 1.0), sub(high, low)),
+)
+planck = Discrete(
+    "planck",
+    "lambda_",
+    log_density=lambda k, rate: sub(log(neg(expm1(neg(rate)))), mul(rate, k)),
+    support=(0.0, INFINITY),
+    cdf=lambda k, rate: neg(expm1(neg(mul(rate, add(k, 1.0))))),
+    logsf=lambda k, rate: neg(mul(rate, add(k, 1.0))),
+)
+dlaplace = Discrete(
+    "dlaplace",
+    "a",
+    log_density=lambda k, a: sub(log(tanh(mul(a, 0.5))), mul(a, absolute(k))),
+)
+skellam = Discrete(
+    "skellam",
+    "mu1 mu2",
+    log_density=lambda k, a, b: add(
+        sub(mul(mul(k, 0.5), sub(log(a), log(b))), square(sub(sqrt(a), sqrt(b)))),
+        log(ive(absolute(k), mul(sqrt(mul(a, b)), 2.0))),
+    ),
+)
+
+DISTRIBUTIONS = (
+    poisson, binom, bernoulli, nbinom, geom, logser, betabinom, hypergeom, randint, planck,
+    dlaplace, skellam,
+)  # fmt: skip

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -29,13 +30,16 @@ from ..elementwise.logic import isnan, logical_and
 
 Formula = Callable[..., Any]
 NAN, INFINITY = float("nan"), float("inf")
+FINITE = (-sys.float_info.max, sys.float_info.max)
+"""The support of a formula that has no value at infinity."""
 
 
 class Univariate:
     """One distribution. Its methods take x, the shape parameters in SciPy's order, loc and scale,
     all of them broadcast; with parameters alone it is called for a `Frozen` one.
 
-    Where a parameter is outside of its range results are NaN, as SciPy's.
+    Where a parameter is outside of its range results are NaN, as SciPy's. `inside` is a place that
+    is in the support whatever the parameters are, where its ends may be infinite.
     """
 
     discrete = False
@@ -47,6 +51,7 @@ class Univariate:
         *,
         log_density: Formula,
         support: tuple[float | Formula, float | Formula] = (-INFINITY, INFINITY),
+        inside: float | None = None,
         valid: Formula | None = None,
         cdf: Formula | None = None,
         sf: Formula | None = None,
@@ -60,7 +65,7 @@ class Univariate:
             "density": log_density, "cdf": cdf, "sf": sf, "logcdf": logcdf, "logsf": logsf,
             "ppf": ppf, "isf": isf,
         }  # fmt: skip
-        self.support, self.valid = support, valid
+        self.support, self.valid, self.inside = support, valid, inside
 
     def __repr__(self) -> str:
         return f"<distribution {self.name}>"
@@ -136,7 +141,9 @@ class Univariate:
         inside = logical_and(inside, less(absolute(z), INFINITY))
         finite = [not callable(e) and math.isinf(e) for e in self.support]
         middle: Any = 0.0
-        if not finite[0] and not finite[1]:
+        if self.inside is not None:
+            middle = self.inside
+        elif not finite[0] and not finite[1]:
             middle = mul(add(low, high), 0.5)
         elif not finite[0]:
             middle = add(low, 1.0)
