@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .checks import OFTEN, publish
+from .checks import OFTEN, describe, publish
 from .derivatives.forward import jvp as _jvp
 from .derivatives.forward import linearize
 from .derivatives.jacobians import jacobian
@@ -222,6 +222,8 @@ def _check_randomness(randomness: str) -> None:
 
 def _guarded(func: Function, who: str) -> Function:
     """The function, where drawing random numbers in it is an error."""
+    if not callable(func):
+        raise TypeError(f"{who}: expected a function, got {describe(func)}")
 
     def guarded(*args: Any, **kwargs: Any) -> Any:
         result = func(*args, **kwargs)

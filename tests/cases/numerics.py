@@ -225,6 +225,8 @@ SMOOTHED = (
     Case("spline_filter", lambda x: tuple(ndimage.spline_filter(x, mode=m) for m in MODES),
          normal((26, 25)), lambda x: tuple(sn.spline_filter(x, mode=m) for m in MODES), order=0,
          jit=False),
+    Case("spline_filter single", ndimage.spline_filter, normal((5, 4), dtype=np.float32),
+         sn.spline_filter, order=0, jit=False),
 )  # fmt: skip
 
 

@@ -71,6 +71,8 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
         return function.derive(
             ("vmap", repr(in_axes), repr(out_axes)), lambda f: vmap(f, in_axes, out_axes), again
         )
+    if not callable(function):
+        raise TypeError(f"vmap: expected a function, got {describe(function)}")
 
     def mapped(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = with_values(args, kwargs) or (args, kwargs)

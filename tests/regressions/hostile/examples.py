@@ -178,6 +178,18 @@ MADE: dict[str, tuple[Callable[[], Any], tuple[tuple[str, Maker], ...]]] = {
         lambda: lambda argnums: tg.grad(total, argnums)(vector()),
         (("argnums", lambda: 0),),
     ),
+    "vmap of something": (
+        lambda: lambda function: tg.vmap(function)(vector()),
+        (("function", lambda: sine),),
+    ),
+    "func.vmap of something": (
+        lambda: lambda function: tg.func.vmap(function)(vector()),
+        (("function", lambda: sine),),
+    ),
+    "func.jacfwd of something": (
+        lambda: lambda function: tg.func.jacfwd(function)(vector()),
+        (("function", lambda: sine),),
+    ),
     "vmap with in_axes": (
         lambda: lambda in_axes: tg.vmap(sine, in_axes)(square()),
         (("in_axes", lambda: 0),),

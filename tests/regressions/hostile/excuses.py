@@ -181,6 +181,13 @@ EXCUSES: dict[str, list[Excuse]] = {
             "np.apply_along_axis in grad",
         ),
     ],
+    "a class is called as any function, and says itself what it takes": [
+        Excuse(
+            "nameless",
+            "function = a class",
+            "vmap of something|func.vmap of something|func.jacfwd of something",
+        ),
+    ],
     "a state of the right kind that no schedule has": [
         Excuse(
             "nameless",
