@@ -195,5 +195,9 @@ ROUTINES: dict[str, Callable[..., None]] = {
     "svdvals": _svdvals,
     "triangular_solve": _triangular_solve,
 }
+ROUTINES |= {
+    f"blocked_{name}": ROUTINES[name]
+    for name in ("cholesky", "det", "inv", "slogdet", "solve", "triangular_solve")
+}
 
 __all__ = ["Arrays", "arrays", "by_library"]

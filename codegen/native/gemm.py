@@ -23,12 +23,12 @@ from numba.np import numpy_support
 from .bridge import primitive
 from .support import index, wide
 
-__all__ = ["ADD", "DTYPES", "SCALED", "SYMMETRIC", "entry", "entry_signature"]
+__all__ = ["ADD", "DTYPES", "NEGATE", "SCALED", "SYMMETRIC", "entry", "entry_signature"]
 
 DTYPES = ("float32", "float64")
-ADD, SCALED, SYMMETRIC = 1, 2, 4
+ADD, SCALED, SYMMETRIC, NEGATE = 1, 2, 4, 8
 """Flags: add to `c` instead of overwriting it; weigh the terms of the sums by `scale`; `c` is
-symmetric, so that half of it is enough.
+symmetric, so that half of it is enough; take minus the sums.
 
 Of a symmetric result the first m rows may be asked for: what stands below them in the first m
 columns is written too."""
@@ -95,20 +95,20 @@ class _Masked:
 
 
 def _make_tile(vectors: int) -> Callable[..., None]:
-    """`c[i, j] (+)= sum_q a[i, q] b[q, j]` for ROWS rows and `vectors` vectors of columns, of which
-    the first `rows` and `used` are written."""
+    """`c[i, j] (+)= sign * sum_q a[i, q] b[q, j]` for ROWS rows and `vectors` vectors of columns,
+    of which the first `rows` and `used` are written."""
 
     def tile(*args: Any) -> None:
         raise TypeError("compiled code only")
 
     def typer(  # type: ignore[no-untyped-def]
-        k, a, at_a, row_a, step_a, b, at_b, step_b, c, at_c, row_c, rows, used, add,
+        k, a, at_a, row_a, step_a, b, at_b, step_b, c, at_c, row_c, rows, used, add, sign,
     ):  # fmt: skip
         u = types.uintp
-        return signature(types.none, u, a, u, u, u, b, u, u, c, u, u, u, u, types.boolean)
+        return signature(types.none, u, a, u, u, u, b, u, u, c, u, u, u, u, types.boolean, a.dtype)
 
     def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        k, a, at_a, row_a, step_a, b, at_b, step_b, c, at_c, row_c, rows, used, add = args
+        k, a, at_a, row_a, step_a, b, at_b, step_b, c, at_c, row_c, rows, used, add, sign = args
         element = context.get_value_type(sig.args[1].dtype)
         size = context.get_abi_sizeof(element)
         lanes = REGISTER // size
@@ -175,6 +175,9 @@ def _make_tile(vectors: int) -> Callable[..., None]:
             variable.add_incoming(later, loop)
         builder.cbranch(builder.icmp_unsigned("<", following, k), loop, after)
         builder.position_at_end(after)
+        first = builder.insert_element(undefined, sign, ir.Constant(ir.IntType(32), 0))
+        signs = builder.shuffle_vector(first, undefined, spread)
+        new = [[builder.fmul(x, signs) for x in row] for row in new]
         targets = [
             [
                 place(to_c, builder.add(builder.mul(number(r), row_c), number(v * lanes)))
@@ -326,7 +329,7 @@ def entry(dtype: str) -> Callable[..., None]:
     t = np.dtype(dtype).type
     lanes = REGISTER // np.dtype(dtype).itemsize
     widest = lanes * VECTORS
-    zero, one = t(0), t(1)
+    zero, one, minus = t(0), t(1), t(-1)
     panel_space = make_scratch(DEEP * widest)
 
     def products(  # type: ignore[no-untyped-def]
@@ -349,6 +352,7 @@ def entry(dtype: str) -> Callable[..., None]:
             (flags & index(SCALED)) != o,
             (flags & index(SYMMETRIC)) != o,
         )
+        sign = minus if (flags & index(NEGATE)) != o else one
         panel = panel_space(first_a)
         for number in range(o, word(at_count)):
             a, b = shifted(first_a, number * word(next_a)), shifted(first_b, number * word(next_b))
@@ -421,6 +425,7 @@ def entry(dtype: str) -> Callable[..., None]:
                                     rows,
                                     used,
                                     add,
+                                    sign,
                                 )
                             elif vectors == two:
                                 _tile_2(
@@ -438,6 +443,7 @@ def entry(dtype: str) -> Callable[..., None]:
                                     rows,
                                     used,
                                     add,
+                                    sign,
                                 )
                             else:
                                 _tile_1(
@@ -455,6 +461,7 @@ def entry(dtype: str) -> Callable[..., None]:
                                     rows,
                                     used,
                                     add,
+                                    sign,
                                 )
             if half:
                 for j in range(unit, n):

@@ -164,7 +164,11 @@ def _make_det(a: Any, out: Any) -> Body:
         odd = lu(a, work)
         product = t(-1) if odd else t(1)
         for i in range(a.shape[0]):
+            before = product
             product = t(product * work[i, i])
+            if work[i, i] == 0 and not np.isnan(before):
+                # Also where the product before has overflowed.
+                product = t(0)
         out[()] = product
 
     return core

@@ -11,7 +11,17 @@ from typing import Any
 import numpy as np
 
 from . import gemm
+from .blocked import (
+    blocked_cholesky,
+    blocked_det,
+    blocked_inv,
+    blocked_slogdet,
+    blocked_solve,
+    blocked_triangular_solve,
+    cholesky_adjoint,
+)
 from .bridge import implements
+from .factored import factored_inv, factored_slogdet, factored_solve, lu_factors
 from .filters import recursive_filter
 from .foreign import LARGEST
 from .fourier.library import fft, irfft, rfft
@@ -36,11 +46,14 @@ from .stacks import small_cholesky, small_det, small_inv, small_solve, small_tri
 from .support import signed
 
 __all__ = [
-    "adjugate", "banded_solve", "cholesky", "det", "eig", "eigh", "eigvalsh", "expm", "fft", "inv",
-    "irfft", "lu", "matmul", "matmul_batched", "matmul_batched_scaled", "matmul_scaled",
-    "permutation", "pinv", "qr", "recursive_filter", "rfft", "slogdet", "small_cholesky",
-    "small_det", "small_inv", "small_solve", "small_triangular_solve", "solve", "sparse_entries",
-    "sparse_product", "sparse_solve", "sqrtm", "svd", "svdvals", "sylvester", "triangular_solve",
+    "adjugate", "banded_solve", "blocked_cholesky", "blocked_det", "blocked_inv", "blocked_slogdet",
+    "blocked_solve", "blocked_triangular_solve", "cholesky", "cholesky_adjoint", "det", "eig",
+    "eigh", "eigvalsh", "expm", "factored_inv", "factored_slogdet", "factored_solve", "fft", "inv",
+    "irfft", "lu", "lu_factors", "matmul", "matmul_batched", "matmul_batched_scaled",
+    "matmul_scaled", "permutation", "pinv", "qr", "recursive_filter", "rfft", "slogdet",
+    "small_cholesky", "small_det", "small_inv", "small_solve", "small_triangular_solve", "solve",
+    "sparse_entries", "sparse_product", "sparse_solve", "sqrtm", "svd", "svdvals", "sylvester",
+    "triangular_solve",
 ]  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from ..disk import cache
 from ..disk.entry import DiskEntry
 from ..disk.stored import CODE, library_of, object_code
 from ..translation.direct import DirectCompiler
-from . import gemm, small, symbols
+from . import dense, elimination, gemm, positive, small, symbols
 from .fourier import transform
 
 FAMILIES: dict[str, tuple[Callable[[str], Callable[..., None]], Callable[[str], Any]]] = {
@@ -21,6 +21,12 @@ FAMILIES: dict[str, tuple[Callable[[str], Callable[..., None]], Callable[[str], 
     "eliminate": (small.eliminate, small.eliminate_signature),
     "cholesky": (small.cholesky, small.cholesky_signature),
     "triangular": (small.triangular, small.triangular_signature),
+    "substitute": (dense.substitute, dense.substitute_signature),
+    "lu": (elimination.lu, elimination.lu_signature),
+    "factored": (elimination.factored, elimination.factored_signature),
+    "inverse": (elimination.inverse, elimination.inverse_signature),
+    "factor": (positive.factor, positive.factor_signature),
+    "adjoint": (positive.adjoint, positive.adjoint_signature),
     "fourier": (transform.entry, transform.entry_signature),
 }
 

@@ -15,9 +15,10 @@ from tracegrad.errors import ShapeError
 from tracegrad.ir.dispatch import bind
 from tracegrad.ir.op import Op
 from tracegrad.ops import matmul
-from tracegrad.ops.matrices import linalg
+from tracegrad.ops.matrices import factored, linalg
 from tracegrad.ops.matrices.spectral import eigh_strict_op, svd_strict_op
 from tracegrad.ops.matrices.stacks import as_stack
+from tracegrad.ops.matrices.triangular import cholesky_adjoint_op
 
 Inputs = Callable[[np.random.Generator], tuple[Any, ...]]
 Shape = tuple[int, ...]
@@ -76,6 +77,23 @@ def both(
 def spectral(eigh: Any, a: Any) -> Any:
     w, v = eigh((a + adjoint(a)) / 2)
     return w, (v * np.sin(w)[..., None, :]) @ adjoint(v)
+
+
+def cholesky_adjoint(factor: Any, ct: Any) -> Any:
+    half = np.tril(np.tril(factor).swapaxes(1, 2) @ np.tril(ct)) * (1 - np.eye(3) / 2)
+    inverse = np.linalg.inv(np.tril(factor))
+    made = inverse.swapaxes(1, 2) @ half @ inverse
+    return (made + made.swapaxes(1, 2)) / 2
+
+
+def by_factors(a: Any, b: Any) -> Any:
+    factors, moved = factored.lu_factors_op(a)
+    return (
+        factored.factored_solve_op(factors, moved, b, turned=False),
+        factored.factored_solve_op(factors, moved, b, turned=True),
+        factored.factored_inv_op(factors, moved),
+        *factored.factored_slogdet_op(factors, moved),
+    )
 
 
 def singular(svd: Any, a: Any) -> Any:
@@ -297,6 +315,28 @@ FACTORIZATIONS = (
         positive((3, 3)),
         symmetric(lambda a: np.linalg.cholesky(a, upper=True)),
         ("cholesky",),
+    ),
+    Case(
+        "cholesky_adjoint",
+        lambda factor, ct: cholesky_adjoint_op(factor, ct),
+        lambda rng: (np.tril(rng.normal(size=(2, 3, 3))) + 2 * np.eye(3), *normal((2, 3, 3))(rng)),
+        cholesky_adjoint,
+        ("cholesky_adjoint",),
+    ),
+    Case(
+        "factored systems",
+        by_factors,
+        lambda rng: (*regular((2, 3, 3))(rng), *normal((2, 3, 2))(rng)),
+        lambda a, b: (
+            np.linalg.solve(a, b),
+            np.linalg.solve(a.swapaxes(1, 2), b),
+            np.linalg.inv(a),
+            *np.linalg.slogdet(a),
+        ),
+        ("lu_factors", "factored_solve", "factored_inv", "factored_slogdet"),
+        order=0,
+        special=((np.eye(4)[None, ::-1].copy(), np.ones((1, 4, 0))),),
+        errors=(((np.zeros((1, 3, 3)), np.ones((1, 3, 2))), np.linalg.LinAlgError, "Singular"),),
     ),
     *[
         Case(f"qr {m} {n}", QR, regular((m, n)), QR_NUMPY, ("qr",))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..devices import driver
-from . import SIZES, WORKLOADS, Workload, machine, operations, programs
+from . import SIZES, WORKLOADS, Workload, dense, machine, operations, programs
 from .contestant import CONTESTANTS, OURS, PEERS
 from .measure import usable_cores
 from .program_texts import texts
@@ -42,6 +42,7 @@ examples:
   python -m tracegrad bench --memory --workload lennard_jones
   python -m tracegrad bench --operations --peers              single eager operations beside torch's
   python -m tracegrad bench --sparse                          sparse Jacobians beside loops by hand
+  python -m tracegrad bench --linalg --peers                  factorisations beside torch's (MKL)
   python -m tracegrad bench --programs --peers                plain Python beside Numba's and JAX's
 
 The exit code is 1 when a result of eager or jit is wrong or missing, 2 for wrong usage, else 0.
@@ -149,6 +150,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], ve
         ),
     )
     parser.add_argument(
+        "--linalg",
+        action="store_true",
+        help=(
+            "time factorisations of matrices with 100 to 1,000 rows and their derivatives instead, "
+            "with --peers beside torch's"
+        ),
+    )
+    parser.add_argument(
         "--json", type=Path, metavar="PATH", help="write everything that was measured"
     )
     parser.add_argument(
@@ -156,7 +165,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], ve
         type=Path,
         metavar="PATH",
         help="write the tables as Markdown; in a file with lines '<!-- begin 1 thread -->' and "
-        "'<!-- end 1 thread -->' (or '2 threads', 'memory', 'operations', 'programs', 'sparse'), "
+        "'<!-- end 1 thread -->' (or '2 threads', 'memory', 'operations', 'programs', 'sparse', "
+        "'linalg'), "
         "what is between them is replaced",
     )
     parser.add_argument(
@@ -314,17 +324,33 @@ def time_sparse(head: dict[str, Any], python: str | None, options: argparse.Name
         return found
 
 
+def time_linalg(head: dict[str, Any], python: str | None, options: argparse.Namespace) -> Section:
+    """`--linalg`."""
+    with progress_bar() as bar:
+        task = bar.add_task("preparing", total=len(dense.problems(options.size)))
+        return dense.measure(
+            head,
+            options.size,
+            python,
+            options.repeat / 80,
+            lambda name: bar.update(task, advance=1, description=f"{name} done"),
+        )
+
+
 def special(options: argparse.Namespace) -> Callable[..., Section] | None:
     """What measures other things than workloads, where that is asked for."""
     if options.sparse:
         return time_sparse
     if options.programs:
         return time_programs
+    if options.linalg:
+        return time_linalg
     return time_operations if options.operations else None
 
 
 def tell(findings: Section, options: argparse.Namespace) -> int:
-    """Print and write what `--operations`, `--programs` or `--sparse` found; the exit code."""
+    """Print and write what `--operations`, `--programs`, `--sparse` or `--linalg` found; the exit
+    code."""
     out = console()
     for title, rows in findings.tables():
         out.print(tables.rich_table(title, *rows))

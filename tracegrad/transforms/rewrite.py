@@ -20,6 +20,7 @@ from .algebra import (
     put_once,
 )
 from .collect_in_place import collect
+from .factors import factor_once
 from .identities import (
     drop_broadcast,
     drop_identity,
@@ -148,8 +149,8 @@ def tidy(graph: Graph) -> Graph:
 
 
 def spell_out(graph: Graph) -> Graph:
-    """Small products, and those that read a large matrix a second time, as sums of products; the
-    rules for products come before."""
+    """Small products, and those that read a large matrix a second time, as sums of products, and
+    what several systems of one matrix share; the rules for products come before."""
     streams = streamed(graph)
 
     def rule(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Sequence[Atom] | None:
@@ -158,7 +159,7 @@ def spell_out(graph: Graph) -> Graph:
         spelled = small_product(b, node, inputs)
         return None if spelled is None else (spelled,)
 
-    return rewrite(graph, rule)
+    return factor_once(rewrite(graph, rule))
 
 
 def remove_dead(graph: Graph) -> Graph:

@@ -55,11 +55,17 @@ class Rewriter:
         return kept.outputs
 
     def emit(self, op: Op, inputs: Sequence[Atom], params: dict[str, Any], like: Node) -> Atom:
+        """The result of an operation that has one."""
+        return self.apply(op, inputs, params, like)[0]
+
+    def apply(
+        self, op: Op, inputs: Sequence[Atom], params: dict[str, Any], like: Node
+    ) -> Sequence[Atom]:
         types = op.infer(*inputs, **params)
         node = Node(
             op, tuple(inputs), params, tuple([Var(t) for t in types]), like.where, like.note
         )
-        return self.keep(node, node.inputs)[0]
+        return self.keep(node, node.inputs)
 
     def inherit(self, old: Sequence[Var], new: Sequence[Atom]) -> None:
         """What stands for a value of the user's has its name, if it has none of its own."""

@@ -34,6 +34,18 @@ off many at a time in registers."""
 IN_REGISTERS = ("cholesky", "det", "inv", "solve", "triangular_solve")
 
 
+IN_BLOCKS = {
+    "cholesky": 48, "triangular_solve": 48, "inv": 48, "det": 96, "slogdet": 96, "solve": 96,
+}  # fmt: skip
+"""Real matrices of at least so many rows, and of numbers of rows that are not known, are worked off
+by own routines in blocks; below, LAPACK takes no longer."""
+
+
+def is_large(name: str, dtype: Any, n: Int) -> bool:
+    """Whether that is done in blocks for matrices of n rows."""
+    return bool(dtype.kind == "f") and not (isinstance(n, int) and n < IN_BLOCKS[name])
+
+
 def routine(name: str, *parameters: str, failure: str = "") -> lower.Library:
     """A library routine that receives these parameters behind its inputs and outputs, then where to
     record its failure."""
@@ -47,7 +59,8 @@ def routine(name: str, *parameters: str, failure: str = "") -> lower.Library:
             and inputs[0].dtype.kind == "f"
             and all(isinstance(s, int) and 0 < s <= SMALL for s in sizes)
         )
-        return f"small_{name}" if small else name, (
+        large = name in IN_BLOCKS and is_large(name, inputs[0].dtype, inputs[0].shape[-1])
+        return f"small_{name}" if small else f"blocked_{name}" if large else name, (
             *[kernel.Literal(v, FLOAT64) if isinstance(v, float) else v for v in given],
             *status,
         )

@@ -21,6 +21,7 @@ from ..define import shape_of
 from ..elementwise.arithmetic import imag, neg, sub, where
 from ..elementwise.derived import add, conj, mul, real
 from ..totals.reductions import product_of_others
+from . import factored
 from .products import adjoint, product, swap
 from .spectral import svd_stack
 from .stacks import (
@@ -319,4 +320,4 @@ def adjugate(a: Any) -> Any:
     return reshape(stack(flat, 1), (b, n, n))
 
 
-OPS = (solve_op, inv_op, pinv_op, det_op, slogdet_op, adjugate_op)
+OPS = (solve_op, inv_op, pinv_op, det_op, slogdet_op, adjugate_op, *factored.OPS)

@@ -1,0 +1,240 @@
+"""What `lapack` does for large real matrices, by the own routines in blocks; the derivative of
+Cholesky factors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy
+from numba.np import numpy_support
+
+from . import dense, elimination, factorizations, lapack
+from .bridge import compiled, implements
+from .factored import eliminated, of_diagonal
+from .foreign import copied, fill, routine
+from .lapack import record
+from .symbols import OWN
+
+__all__ = [
+    "blocked_cholesky", "blocked_det", "blocked_inv", "blocked_slogdet", "blocked_solve",
+    "blocked_triangular_solve", "cholesky_adjoint",
+]  # fmt: skip
+
+LEAST = 48
+"""Below, LAPACK's take no longer."""
+
+
+def blocked_cholesky(a: Any, out: Any, status: Any = None, code: int = 0) -> None:
+    factorizations.cholesky(a, out, status, code)
+
+
+def blocked_triangular_solve(
+    a: Any,
+    b: Any,
+    x: Any,
+    lower: bool,
+    trans: int = 0,
+    unit: bool = False,
+    status: Any = None,
+    code: int = 0,
+) -> None:
+    factorizations.triangular_solve(a, b, x, lower, trans, unit, status, code)
+
+
+def blocked_solve(a: Any, b: Any, x: Any, status: Any = None, code: int = 0) -> None:
+    factorizations.solve(a, b, x, status, code)
+
+
+def blocked_inv(a: Any, out: Any, status: Any = None, code: int = 0) -> None:
+    factorizations.inv(a, out, status, code)
+
+
+def blocked_det(a: Any, out: Any) -> None:
+    factorizations.det(a, out)
+
+
+def blocked_slogdet(a: Any, sign: Any, logabsdet: Any) -> None:
+    factorizations.slogdet(a, sign, logabsdet)
+
+
+def cholesky_adjoint(l: Any, c: Any, out: Any) -> None:  # noqa: E741
+    """The cotangent of symmetric matrices, spread evenly over both triangles, from that of their
+    lower factors l."""
+    for m, given, o in zip(l, c, out, strict=True):
+        inside = np.tril(np.tril(m).T @ np.tril(given))
+        inside[np.diag_indices(len(m))] /= 2
+        for _ in range(2):
+            inside = scipy.linalg.solve_triangular(
+                m, inside, lower=True, trans=1, check_finite=False
+            ).T
+        o[...] = (inside + inside.T) / 2
+
+
+def _space(like: Any) -> Any:
+    t, block = numpy_support.as_dtype(like.dtype).type, dense.BLOCK
+
+    def space(n: int) -> Any:
+        return np.empty(block * (n + 16 + block), t)
+
+    return compiled(space)
+
+
+@implements(blocked_cholesky, inline=False)
+def _type_cholesky(a: Any, out: Any, status: Any = None, code: Any = 0) -> Any:
+    own, space, least = routine(OWN, f"factor_{a.dtype}", "laaao"), _space(a), LEAST
+
+    def body(a: Any, out: Any, status: Any = None, code: int = 0) -> None:
+        count, n, _ = a.shape
+        if n < least:
+            lapack.cholesky(a, out, status, code)
+        else:
+            work = space(n)
+            for q in range(count):
+                failed = own(n, a, q * n * n, out, q * n * n, work, 0)
+                if failed != 0:
+                    fill(out[q], np.nan)
+                    record(status, code, failed)
+
+    return body
+
+
+@implements(cholesky_adjoint, inline=False)
+def _type_adjoint(l: Any, c: Any, out: Any) -> Any:  # noqa: E741
+    own, space = routine(OWN, f"adjoint_{l.dtype}", "laaaa"), _space(l)
+
+    def body(l: Any, c: Any, out: Any) -> None:  # noqa: E741
+        count, n, _ = l.shape
+        work = space(n)
+        for q in range(count):
+            own(n, l, q * n * n, c, q * n * n, out, q * n * n, work, 0)
+
+    return body
+
+
+@implements(blocked_triangular_solve, inline=False)
+def _type_triangular(
+    a: Any,
+    b: Any,
+    x: Any,
+    lower: Any,
+    trans: Any = 0,
+    unit: Any = False,
+    status: Any = None,
+    code: Any = 0,
+) -> Any:
+    own = routine(OWN, f"substitute_{a.dtype}", dense.SUBSTITUTE_KINDS)
+    least, few = LEAST, dense.FEW
+
+    def body(
+        a: Any,
+        b: Any,
+        x: Any,
+        lower: bool,
+        trans: int = 0,
+        unit: bool = False,
+        status: Any = None,
+        code: int = 0,
+    ) -> None:
+        count, n, k = b.shape
+        if n < least or k < few:
+            lapack.triangular_solve(a, b, x, lower, trans, unit, status, code)
+            return
+        row, col = (n, 1) if trans == 0 else (1, n)
+        for q in range(count):
+            m, solution = a[q], x[q]
+            zero = 0
+            if not unit:
+                for i in range(n):
+                    if m[i, i] == 0 and zero == 0:
+                        zero = i + 1
+            if zero != 0:
+                fill(solution, np.nan)
+                record(status, code, zero)
+            else:
+                copied(b[q], solution)
+                own(
+                    n, k, a, q * n * n, row, col, 1 if lower == (trans == 0) else 0,
+                    1 if unit else 0, x, q * n * k, k, 0,
+                )  # fmt: skip
+
+    return body
+
+
+@implements(blocked_solve, inline=False)
+def _type_solve(a: Any, b: Any, x: Any, status: Any = None, code: Any = 0) -> Any:
+    own = routine(OWN, f"factored_{a.dtype}", elimination.FACTORED_KINDS)
+    factorised, least, t = eliminated(a), LEAST, numpy_support.as_dtype(a.dtype).type
+
+    def body(a: Any, b: Any, x: Any, status: Any = None, code: int = 0) -> None:
+        count, n, k = b.shape
+        if n < least:
+            lapack.solve(a, b, x, status, code)
+            return
+        work, exchanges, space = np.empty((n, n), t), np.empty(n, np.int64), np.empty(n, t)
+        for q in range(count):
+            failed = factorised(a[q], work, exchanges)
+            if failed != 0:
+                fill(x[q], np.nan)
+                record(status, code, failed)
+            else:
+                copied(b[q], x[q])
+                own(n, k, work, 0, exchanges, 0, x, q * n * k, 0, space, 0)
+
+    return body
+
+
+@implements(blocked_inv, inline=False)
+def _type_inv(a: Any, out: Any, status: Any = None, code: Any = 0) -> Any:
+    own = routine(OWN, f"inverse_{a.dtype}", elimination.INVERSE_KINDS)
+    factorised, least, t = eliminated(a), LEAST, numpy_support.as_dtype(a.dtype).type
+
+    def body(a: Any, out: Any, status: Any = None, code: int = 0) -> None:
+        count, n, _ = a.shape
+        if n < least:
+            lapack.inv(a, out, status, code)
+            return
+        work, exchanges, space = np.empty((n, n), t), np.empty(n, np.int64), np.empty(n, t)
+        for q in range(count):
+            failed = factorised(a[q], work, exchanges)
+            if failed != 0:
+                fill(out[q], np.nan)
+                record(status, code, failed)
+            else:
+                own(n, work, 0, exchanges, 0, out, q * n * n, space, 0)
+
+    return body
+
+
+@implements(blocked_det, inline=False)
+def _type_det(a: Any, out: Any) -> Any:
+    factorised, t = eliminated(a), numpy_support.as_dtype(a.dtype).type
+
+    def body(a: Any, out: Any) -> None:
+        count, n, _ = a.shape
+        work, exchanges = np.empty((n, n), t), np.empty(n, np.int64)
+        for q in range(count):
+            factorised(a[q], work, exchanges)
+            product = t(1)
+            for i in range(n):
+                factor, before = work[i, i], product
+                product = t(product * (factor if exchanges[i] == i else -factor))
+                if factor == 0 and not np.isnan(before):
+                    product = t(0)
+            out[q] = product
+
+    return body
+
+
+@implements(blocked_slogdet, inline=False)
+def _type_slogdet(a: Any, sign: Any, logabsdet: Any) -> Any:
+    factorised, t = eliminated(a), numpy_support.as_dtype(a.dtype).type
+
+    def body(a: Any, sign: Any, logabsdet: Any) -> None:
+        count, n, _ = a.shape
+        work, exchanges = np.empty((n, n), t), np.empty(n, np.int64)
+        for q in range(count):
+            factorised(a[q], work, exchanges)
+            of_diagonal(work, exchanges, sign, logabsdet, q)
+
+    return body

@@ -1,0 +1,269 @@
+"""What own factorisations of large real matrices are made of, by address: products of blocks,
+substitution, transposed copies.
+
+Matrices lie row by row; of each, `row` elements separate the beginnings of two rows. Nearly all of
+the work is in `product`, which is `gemm`; what is left runs along rows and vectorises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.typing import signature
+from numba.np import numpy_support
+
+from . import symbols
+from .bridge import compiled, primitive
+from .foreign import typer_of
+from .gemm import ADD, NEGATE, get, put, shifted, word
+from .support import index, wide
+
+__all__ = [
+    "BLOCK", "CHUNK", "FEW", "NARROW", "SUBSTITUTE_KINDS", "TALL", "BlockParts", "apart", "less",
+    "parts", "pointers", "substitute", "substitute_signature",
+]  # fmt: skip
+
+BLOCK = 64
+"""Rows and columns that are factorised at a time."""
+NARROW = 8
+"""Rows that are eliminated one by one."""
+CHUNK = 256
+"""Columns of so many rows stay in the innermost cache."""
+FEW = 8
+"""Fewer right-hand sides than these leave nothing to do for products of blocks."""
+TALL = 128
+"""Rows of one product where only a triangle of its result is wanted."""
+
+
+def _own(name: str, count: int) -> Callable[..., None]:
+    """A routine of `prebuilt` as a function of `count` integers and pointers, of one dtype."""
+
+    def function(*args: Any) -> None:
+        raise TypeError(f"{name}: compiled code only")
+
+    def native(pointers: Any) -> str:
+        element = next(k.dtype for k in pointers if isinstance(k, types.CPointer))
+        return symbols.symbol(symbols.OWN, f"{name}_{element}")
+
+    def typer(*kinds: Any) -> Any:
+        symbols.register(native(kinds))
+        given = [k if isinstance(k, types.CPointer) else types.uintp for k in kinds]
+        return signature(types.none, *given)
+
+    def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        bytes_ = ir.PointerType(ir.IntType(8))
+        passed = []
+        for kind, value in zip(sig.args, args, strict=True):
+            place = value
+            if not isinstance(kind, types.CPointer):
+                place = cgutils.alloca_once(builder, value.type)
+                builder.store(value, place)
+            passed.append(builder.bitcast(place, bytes_))
+        kind_of = ir.FunctionType(ir.VoidType(), [bytes_] * len(passed))
+        callee = cgutils.get_or_insert_function(builder.module, kind_of, native(sig.args))
+        builder.call(callee, passed)
+        return context.get_dummy_value()
+
+    primitive(function, typer_of(typer, count))(lower)
+    return function
+
+
+_gemm, _substitute = _own("gemm", 18), _own("substitute", 10)
+
+
+def apart() -> None:
+    """Keep the function that calls this a function: compiled once, not into each caller."""
+
+
+@primitive(apart, lambda: signature(types.none))
+def _lower_apart(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    set.add(builder.function.attributes, "noinline")
+    return context.get_dummy_value()
+
+
+def less(y: Any, f: Any, x: Any) -> Any:
+    """`y - f * x`, rounded once where the machine can."""
+    raise TypeError("compiled code only")
+
+
+@primitive(less, lambda y, f, x: signature(y, y, y, y) if isinstance(y, types.Float) else None)
+def _lower_less(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    y, f, x = args
+    fuse = ("contract",)
+    return builder.fsub(y, builder.fmul(f, x, flags=fuse), flags=fuse)
+
+
+def pointers(dtype: str) -> tuple[Any, Any, Any]:
+    """Addresses of integers, of elements, and of an error number."""
+    return (
+        types.CPointer(types.int64),
+        types.CPointer(numpy_support.from_dtype(np.dtype(dtype))),
+        types.CPointer(types.int32),
+    )
+
+
+class BlockParts:
+    """The functions that own factorisations share, for one dtype.
+
+    product(m, n, k, a, row_a, step_a, b, step_b, c, row_c)
+        c -= a @ b; rows of b and c are contiguous
+    substitute(n, k, a, row, col, forward, ones, b, step, lower)
+        b[n, k] = a^-1 b for a triangular a with elements a[i * row + j * col], the lower triangle
+        where `forward`; its diagonal counts as ones where `ones`; b is a lower triangle, too, and
+        remains one where `lower`
+    turn(m, n, a, row_a, b, row_b)
+        b[j, i] = a[i, j]
+    subtract(n, f, x, y)
+        y -= f * x along rows
+    divide(n, y, pivot)
+        y /= pivot
+    """
+
+    product: Callable[..., None]
+    substitute: Callable[..., None]
+    turn: Callable[..., None]
+    subtract: Callable[..., None]
+    divide: Callable[..., None]
+
+
+@cache
+def parts(dtype: str) -> BlockParts:
+    """Those for a dtype."""
+    t = np.dtype(dtype).type
+    one, zero = t(1), t(0)
+
+    @compiled
+    def product(m, n, k, a, row_a, step_a, b, step_b, c, row_c):  # type: ignore[no-untyped-def]
+        apart()
+        o, unit = index(0), index(1)
+        _gemm(
+            m, n, k, a, row_a, step_a, b, step_b, unit, a, c, row_c, index(ADD | NEGATE), unit, o,
+            o, o, o,
+        )  # fmt: skip
+
+    @compiled
+    def subtract(n, f, x, y):  # type: ignore[no-untyped-def]
+        apart()
+        for j in range(index(0), n):
+            put(y, j, less(get(y, j), f, get(x, j)))
+
+    @compiled
+    def divide(n, y, pivot):  # type: ignore[no-untyped-def]
+        apart()
+        inverse = one / pivot
+        if inverse - inverse == zero:
+            for j in range(index(0), n):
+                put(y, j, get(y, j) * inverse)
+        else:
+            # The reciprocal of what is next to nothing overflows.
+            for j in range(index(0), n):
+                put(y, j, get(y, j) / pivot)
+
+    @compiled
+    def substitute(n, k, a, row, col, forward, ones, b, step, lower):  # type: ignore[no-untyped-def]
+        apart()
+        _substitute(n, k, a, row, col, forward, ones, b, step, lower)
+
+    @compiled
+    def turn(m, n, a, row_a, b, row_b):  # type: ignore[no-untyped-def]
+        apart()
+        o, side = index(0), index(16)
+        for top in range(o, m, side):
+            bottom = min(m, top + side)
+            for left in range(o, n, side):
+                for j in range(left, min(n, left + side)):
+                    for i in range(top, bottom):
+                        put(b, j * row_b + i, get(a, i * row_a + j))
+
+    made = BlockParts()
+    made.product, made.substitute = product, substitute
+    made.turn, made.subtract, made.divide = turn, subtract, divide
+    return made
+
+
+SUBSTITUTE_KINDS = "llallllall"
+
+
+def substitute_signature(dtype: str) -> Any:
+    """n, k, a, the distances of its rows and columns, flags `forward` and `ones`, b, the distance
+    of its rows, flag `lower`: see `BlockParts.substitute`."""
+    i, t, _ = pointers(dtype)
+    return types.void(i, i, t, i, i, i, i, t, i, i)
+
+
+def substitute(dtype: str) -> Callable[..., None]:
+    """b = a^-1 b for a triangular a."""
+    own = parts(dtype)
+    product, subtract, divide = own.product, own.subtract, own.divide
+
+    @compiled
+    def eliminate(n, k, a, row, col, forward, ones, b, step):  # type: ignore[no-untyped-def]
+        """`substitute` of a few rows: row by row, along as many columns as stay in the cache."""
+        apart()
+        o, unit = index(0), index(1)
+        for first in range(o, k, index(CHUNK)):
+            end = min(k, first + index(CHUNK))
+            for r in range(o, n):
+                i = r if forward else n - unit - r
+                to = i * step
+                for s in range(o, r):
+                    q = s if forward else n - unit - s
+                    factor, source = get(a, i * row + q * col), q * step
+                    subtract(
+                        end - first, factor, shifted(b, source + first), shifted(b, to + first)
+                    )
+                if not ones:
+                    divide(end - first, shifted(b, to + first), get(a, i * row + i * col))
+
+    @compiled
+    def inner(n, k, a, row, col, forward, ones, b, step):  # type: ignore[no-untyped-def]
+        """`substitute` of one block."""
+        apart()
+        o, narrow = index(0), index(NARROW)
+        for done in range(o, n, narrow):
+            size = min(narrow, n - done)
+            at = done if forward else n - done - size
+            known = o if forward else at + size
+            if done > o:
+                product(
+                    size, k, done, shifted(a, at * row + known * col), row, col,
+                    shifted(b, known * step), step, shifted(b, at * step), step,
+                )  # fmt: skip
+            eliminate(  # type: ignore[no-untyped-call]
+                size, k, shifted(a, at * row + at * col), row, col, forward, ones,
+                shifted(b, at * step), step,
+            )  # fmt: skip
+
+    def function(  # type: ignore[no-untyped-def]
+        of_n, of_k, a, of_row, of_col, of_forward, of_ones, b, of_step, of_lower
+    ):
+        wide()
+        n, k, row, col, step = word(of_n), word(of_k), word(of_row), word(of_col), word(of_step)
+        none = index(0)
+        forward, ones, lower = (
+            word(of_forward) != none,
+            word(of_ones) != none,
+            word(of_lower) != none,
+        )
+        o, block = index(0), index(BLOCK)
+        for done in range(o, n, block):
+            size = min(block, n - done)
+            at = done if forward else n - done - size
+            known = o if forward else at + size
+            width = min(k, at + size) if lower else k
+            if done > o:
+                product(
+                    size, min(k, at) if lower else k, done, shifted(a, at * row + known * col), row,
+                    col, shifted(b, known * step), step, shifted(b, at * step), step,
+                )  # fmt: skip
+            inner(  # type: ignore[no-untyped-call]
+                size, width, shifted(a, at * row + at * col), row, col, forward, ones,
+                shifted(b, at * step), step,
+            )  # fmt: skip
+
+    return function

@@ -1,0 +1,190 @@
+"""Own Cholesky factors of large real matrices, and their derivative, in blocks.
+
+The derivative is that of the algorithm, block by block in reverse order (Murray, Differentiation of
+the Cholesky decomposition, 2016): twice the work of the factor, whatever the cotangent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba.core import types
+
+from .bridge import compiled
+from .dense import BLOCK, CHUNK, NARROW, TALL, apart, less, parts, pointers
+from .gemm import get, put, shifted, word
+from .support import index, sqrt_float, wide
+
+__all__ = ["adjoint", "adjoint_signature", "factor", "factor_signature", "room"]
+
+
+def room(n: int) -> int:
+    """Elements of working space for n rows. Rows of it are an odd number of cache lines apart."""
+    return BLOCK * (n + 16) + BLOCK * BLOCK
+
+
+def factor_signature(dtype: str) -> Any:
+    """n, a[n, n], out[n, n], space; the number of the first pivot that is not positive."""
+    i, t, o = pointers(dtype)
+    return types.void(i, t, t, t, o)
+
+
+def adjoint_signature(dtype: str) -> Any:
+    """n, the factor l[n, n], its cotangent c[n, n], out[n, n], space."""
+    i, t, _ = pointers(dtype)
+    return types.void(i, t, t, t, t)
+
+
+def factor(dtype: str) -> Callable[..., None]:
+    """The lower factor of `a`, of which the upper triangle is not read."""
+    own, t = parts(dtype), np.dtype(dtype).type
+    product, turn, subtract, divide = own.product, own.turn, own.subtract, own.divide
+    zero = t(0)
+
+    @compiled
+    def panel(rows, width, p, step):  # type: ignore[no-untyped-def]
+        """The first rows of the upper factor of a matrix whose first rows are p; the number of the
+        first pivot that is not positive."""
+        apart()
+        o, unit, narrow = index(0), index(1), index(NARROW)
+        for top in range(o, rows, narrow):
+            end = min(rows, top + narrow)
+            if top > o:
+                product(
+                    end - top, width - top, top, shifted(p, top), unit, step, shifted(p, top), step,
+                    shifted(p, top * step + top), step,
+                )  # fmt: skip
+            # The square on the diagonal, then what is right of it.
+            for i in range(top, end):
+                for q in range(top, i):
+                    subtract(
+                        end - i, get(p, q * step + i), shifted(p, q * step + i),
+                        shifted(p, i * step + i),
+                    )  # fmt: skip
+                pivot = get(p, i * step + i)
+                if not pivot > zero:
+                    return i + unit
+                root = sqrt_float(pivot)
+                put(p, i * step + i, root)
+                divide(end - i - unit, shifted(p, i * step + i + unit), root)
+            for first in range(end, width, index(CHUNK)):
+                count = min(index(CHUNK), width - first)
+                for i in range(top, end):
+                    here = shifted(p, i * step + first)
+                    for q in range(top, i):
+                        subtract(count, get(p, q * step + i), shifted(p, q * step + first), here)
+                    divide(count, here, get(p, i * step + i))
+        return o
+
+    def function(of_n, a, out, space, info):  # type: ignore[no-untyped-def]
+        wide()
+        o, unit, block, tall = index(0), index(1), index(BLOCK), index(TALL)
+        n = word(of_n)
+        put(info, o, 0)
+        for i in range(o, n):
+            for j in range(o, i + unit):
+                put(out, i * n + j, get(a, i * n + j))
+        for at in range(o, n, block):
+            rows, width = min(block, n - at), n - at
+            step = ((width + index(7)) // index(8) | unit) * index(8)
+            corner = shifted(out, at * n + at)
+            turn(width, rows, corner, n, space, step)
+            failed = panel(rows, width, space, step)  # type: ignore[no-untyped-call]
+            if failed != o:
+                put(info, o, at + failed)
+                return
+            turn(rows, width, space, step, corner, n)
+            # What is left of the lower triangle, and some elements above it.
+            for top in range(rows, width, tall):
+                end = min(width, top + tall)
+                product(
+                    end - top, end - rows, rows, shifted(corner, top * n), n, unit,
+                    shifted(space, rows), step, shifted(corner, top * n + rows), n,
+                )  # fmt: skip
+        for i in range(o, n):
+            for j in range(i + unit, n):
+                put(out, i * n + j, zero)
+
+    return function
+
+
+def adjoint(dtype: str) -> Callable[..., None]:
+    """The cotangent of a symmetric matrix from that of its factor, spread evenly over both
+    triangles."""
+    own, t = parts(dtype), np.dtype(dtype).type
+    product, substitute, turn, subtract = own.product, own.substitute, own.turn, own.subtract
+    half = t(0.5)
+
+    @compiled
+    def small(n, l, row_l, c, row_c):  # type: ignore[no-untyped-def]  # noqa: E741
+        """One block: row by row from the last."""
+        apart()
+        o, unit = index(0), index(1)
+        for back in range(o, n):
+            j = n - unit - back
+            pivot = get(l, j * row_l + j)
+            change = get(c, j * row_c + j)
+            for i in range(j + unit, n):
+                change = less(change, get(l, i * row_l + j) / pivot, get(c, i * row_c + j))
+                put(c, i * row_c + j, get(c, i * row_c + j) / pivot)
+            change = change / pivot
+            along = shifted(c, j * row_c)
+            subtract(j, change, shifted(l, j * row_l), along)
+            for i in range(j + unit, n):
+                f = get(c, i * row_c + j)
+                subtract(j, f, shifted(l, i * row_l), along)
+                subtract(j, f, shifted(l, j * row_l), shifted(c, i * row_c))
+            put(c, j * row_c + j, half * change)
+
+    def function(of_n, l, c, out, space):  # type: ignore[no-untyped-def]  # noqa: E741
+        wide()
+        o, unit, block = index(0), index(1), index(BLOCK)
+        n = word(of_n)
+        square = shifted(space, block * (n + index(16)))
+        for i in range(o, n):
+            for j in range(o, i + unit):
+                put(out, i * n + j, get(c, i * n + j))
+        end = n
+        while end > o:
+            rows = (end - unit) % block + unit
+            at = end - rows
+            below = n - end
+            corner = at * n + at
+            if below > o:
+                step = ((below + index(7)) // index(8) | unit) * index(8)
+                under = end * n + at
+                turn(below, rows, shifted(out, under), n, space, step)
+                substitute(
+                    rows, below, shifted(l, corner), unit, n, False, False, space, step, False
+                )
+                turn(rows, below, space, step, shifted(out, under), n)
+                product(
+                    below, at, rows, shifted(out, under), n, unit, shifted(l, at * n), n,
+                    shifted(out, end * n), n,
+                )  # fmt: skip
+                product(
+                    rows, end, below, space, step, unit, shifted(l, end * n), n,
+                    shifted(out, at * n), n,
+                )  # fmt: skip
+            small(rows, shifted(l, corner), n, shifted(out, corner), n)  # type: ignore[no-untyped-call]
+            for i in range(o, rows):
+                for j in range(o, i + unit):
+                    value = get(out, corner + i * n + j)
+                    put(square, i * block + j, value)
+                    put(square, j * block + i, value)
+                put(square, i * block + i, get(square, i * block + i) + get(square, i * block + i))
+            product(
+                rows, at, rows, square, block, unit, shifted(l, at * n), n, shifted(out, at * n), n
+            )
+            end = at
+        for top in range(o, n, index(16)):
+            for left in range(o, top + unit, index(16)):
+                for i in range(top, min(n, top + index(16))):
+                    for j in range(left, min(left + index(16), i)):
+                        value = half * get(out, i * n + j)
+                        put(out, i * n + j, value)
+                        put(out, j * n + i, value)
+
+    return function

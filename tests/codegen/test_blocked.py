@@ -1,0 +1,242 @@
+"""Own factorisations of large matrices: residuals on matrices of all kinds, the pivots of LAPACK,
+what fails, sizes around the ends of blocks."""
+
+from __future__ import annotations
+
+import ctypes
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg
+from tracegrad.codegen.native import library, prebuilt
+
+import tracegrad as tg
+
+SIZES = (1, 7, 63, 64, 65, 130, 200)
+RNG = np.random.default_rng(5)
+
+
+class Own:
+    """The routines for one dtype, called by address with single matrices."""
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype, self.eps = np.dtype(dtype), float(np.finfo(dtype).eps)
+
+    def call(self, name: str, *args: Any) -> int:
+        """The error number; integers and arrays are given by address."""
+        held = [np.array(a) if isinstance(a, int) else a for a in (*args, np.zeros(1, np.int32))]
+        kind = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(held))
+        kind(prebuilt.address(f"{name}_{self.dtype}"))(*[a.ctypes.data for a in held])
+        return int(held[-1][0])
+
+    def room(self, n: int) -> Any:
+        return np.full(64 * (n + 16 + 64), np.nan, self.dtype)
+
+    def lu(self, a: Any) -> tuple[Any, Any, int]:
+        made, exchanges = a.astype(self.dtype), np.zeros(len(a), np.int64)
+        return made, exchanges, self.call("lu", len(a), made, exchanges, self.room(len(a)))
+
+    def solve(self, factors: Any, exchanges: Any, b: Any, turned: bool) -> Any:
+        x = b.astype(self.dtype)
+        n, k = b.shape
+        self.call("factored", n, k, factors, exchanges, x, int(turned), self.room(n))
+        return x.astype(float)
+
+    def inverse(self, factors: Any, exchanges: Any) -> Any:
+        out = np.full_like(factors, np.nan)
+        self.call("inverse", len(out), factors, exchanges, out, self.room(len(out)))
+        return out
+
+    def cholesky(self, a: Any) -> tuple[Any, int]:
+        out = np.full(a.shape, np.nan, self.dtype)
+        return out, self.call("factor", len(a), a.astype(self.dtype), out, self.room(len(a)))
+
+    def adjoint(self, factor: Any, ct: Any) -> Any:
+        out = np.full_like(factor, np.nan)
+        self.call("adjoint", len(out), factor, ct.astype(self.dtype), out, self.room(len(out)))
+        return out
+
+    def substitute(self, a: Any, b: Any, lower: bool, turned: bool, unit: bool) -> Any:
+        (n, k), x = b.shape, b.astype(self.dtype)
+        apart = (1, n) if turned else (n, 1)
+        forward = int(lower != turned)
+        self.call("substitute", n, k, a.astype(self.dtype), *apart, forward, int(unit), x, k, 0)
+        return x.astype(float)
+
+
+@pytest.fixture(params=[np.float64, np.float32])
+def own(request: pytest.FixtureRequest) -> Own:
+    return Own(request.param)
+
+
+def kahan(n: int) -> Any:
+    s, c = np.sin(1.2), np.cos(1.2)
+    return np.diag(s ** np.arange(n)) @ (np.eye(n) - c * np.triu(np.ones((n, n)), 1))
+
+
+def general(n: int) -> dict[str, Any]:
+    """Matrices that are hard to factorise, or whose rows have to be exchanged."""
+    a = RNG.normal(size=(n, n))
+    u, _, v = np.linalg.svd(a)
+    return {
+        "random": a,
+        "Hilbert": scipy.linalg.hilbert(n),
+        "Kahan": kahan(n),
+        "graded": a * 10.0 ** -np.linspace(0, 20, n)[:, None],
+        "graded columns": a * 10.0 ** np.linspace(0, 9, n),
+        "near-singular": (u * 10.0 ** -np.linspace(0, 14, n)) @ v,
+        "reversed": np.eye(n)[::-1] + 1e-3 * a,
+        "large": a * 1e30,
+        "small": a * 1e-30,
+    }
+
+
+def residual(a: Any, x: Any, b: Any) -> float:
+    """The largest one, in units of what the numbers in it are."""
+    return float(np.max(np.abs(a @ x - b) / (np.abs(a).max() * np.abs(x).max() + np.abs(b).max())))
+
+
+def test_lu_is_backward_stable_and_pivots_as_lapack(own: Own) -> None:
+    for n in SIZES:
+        for name, given in general(n).items():
+            a = given.astype(own.dtype)
+            factors, exchanges, failed = own.lu(a)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                theirs, pivots = scipy.linalg.lu_factor(a, check_finite=False)
+            if name in ("random", "reversed", "large", "small", "graded columns"):
+                np.testing.assert_array_equal(exchanges, pivots, err_msg=f"{name} {n}")
+            assert (failed == 0) == bool(np.diagonal(factors).all()), (name, n)
+            wide = a.astype(float)
+            lower, upper = np.tril(factors.astype(float), -1) + np.eye(n), np.triu(factors)
+            assert np.abs(lower).max() == 1
+            moved = wide.copy()
+            for i, k in enumerate(exchanges):
+                moved[[i, k]] = moved[[k, i]]
+            bound = n * own.eps * np.abs(lower) @ np.abs(upper.astype(float))
+            assert (np.abs(lower @ upper - moved) <= bound + np.finfo(own.dtype).tiny).all(), name
+            if failed or not np.isfinite(theirs).all():
+                continue
+            for k in (1, 9):
+                b = RNG.normal(size=(n, k)).astype(own.dtype)
+                for turned in (False, True):
+                    x = own.solve(factors, exchanges, b, turned)
+                    if np.isfinite(x).all():
+                        left = wide.T if turned else wide
+                        assert residual(left, x, b) < 20 * n * own.eps, (name, n, k, turned)
+                    else:
+                        assert name in ("Hilbert", "Kahan", "graded", "near-singular", "small")
+
+
+def test_inverse(own: Own) -> None:
+    for n in SIZES:
+        a = (RNG.normal(size=(n, n)) + 2 * np.sqrt(n) * np.eye(n)[::-1]).astype(own.dtype)
+        out = own.inverse(*own.lu(a)[:2])
+        np.testing.assert_allclose(a @ out, np.eye(n), atol=60 * n * own.eps)
+
+
+def test_cholesky_and_its_derivative(own: Own) -> None:
+    for n in SIZES:
+        x = RNG.normal(size=(n, n))
+        plain = x @ x.T / n + np.eye(n)
+        for grades in (np.ones(n), 10.0 ** -np.linspace(0, 9, n)):
+            a = plain * grades * grades[:, None]
+            given = np.where(np.triu(np.ones((n, n)), 1) > 0, np.nan, a)
+            out, failed = own.cholesky(given)
+            assert failed == 0
+            assert (np.triu(out, 1) == 0).all()
+            wide, scale = out.astype(float), np.sqrt(np.diagonal(a))
+            error = np.abs(wide @ wide.T - a) / scale / scale[:, None]
+            assert error.max() < 10 * n * own.eps
+        out, _ = own.cholesky(plain)
+        ct = RNG.normal(size=(n, n)).astype(own.dtype)
+        ct[np.triu_indices(n, 1)] = np.nan
+        found, expected = own.adjoint(out, ct), np.empty((1, n, n))
+        library.cholesky_adjoint(out.astype(float)[None], np.tril(ct)[None].astype(float), expected)
+        np.testing.assert_array_equal(found, found.T)
+        np.testing.assert_allclose(
+            found, expected[0], rtol=0, atol=30 * n * own.eps * np.abs(expected).max()
+        )
+
+
+def test_triangular_systems(own: Own) -> None:
+    for n in (50, 64, 130):
+        for matrix in (np.tril(RNG.normal(size=(n, n))) + 4 * np.eye(n), kahan(n).T):
+            for lower, turned, unit in np.ndindex(2, 2, 2):
+                read = (matrix if lower else matrix.T).astype(own.dtype)
+                a = read.copy()
+                a[np.triu_indices(n, 1) if lower else np.tril_indices(n, -1)] = np.nan
+                m = read.astype(float)
+                if unit:
+                    m = np.eye(n) + (m - np.diag(np.diag(m))) / n
+                    a = (a / n).astype(own.dtype)
+                m = m.T if turned else m
+                for k in (20, 8, 3):
+                    b = RNG.normal(size=(n, k)).astype(own.dtype)
+                    x = own.substitute(a, b, bool(lower), bool(turned), bool(unit))
+                    # The bound for each entry, which inverted blocks on the diagonal would break.
+                    size = np.abs(m) @ np.abs(x) + np.abs(b)
+                    assert np.max(np.abs(m @ x - b) / size) < 2 * n * own.eps, (n, lower, turned)
+
+
+def test_what_fails_has_the_number_of_lapack(own: Own) -> None:
+    n = 130
+    x = RNG.normal(size=(n, n))
+    a = x @ x.T + n * np.eye(n)
+    for at, value in ((100, -1.0), (70, np.nan), (0, 0.0)):
+        bad = a.copy()
+        bad[at, at] = value
+        assert own.cholesky(bad)[1] == at + 1
+    singular = a.copy()
+    singular[:, 40] = 0
+    assert own.lu(singular)[2] == 41
+    assert own.lu(np.zeros((n, n)))[2] == 1
+    for value in (np.nan, np.inf):
+        bad = a.copy()
+        bad[3, 5] = value
+        factors, exchanges, _ = own.lu(bad)
+        assert np.isnan(own.solve(factors, exchanges, a, False)).any()
+    # Pivots next to nothing, whose reciprocals overflow.
+    diagonal = np.diag(np.full(n, np.finfo(own.dtype).smallest_subnormal))
+    found = own.substitute(diagonal, 3 * diagonal, True, False, False)
+    np.testing.assert_array_equal(found, 3 * np.eye(n))
+
+
+def everything(a: Any, b: Any, s: Any) -> Any:
+    """All that is done in blocks, of stacks."""
+    factor = np.linalg.cholesky(s)
+    sign, size = np.linalg.slogdet(a)
+    return (
+        np.linalg.solve(a, b),
+        np.linalg.inv(a),
+        sign,
+        size,
+        np.linalg.det(a / 20),
+        factor,
+        tg.linalg.triangular_solve(factor, b, trans=1),
+    )
+
+
+def test_compiled_functions_call_them() -> None:
+    n = 96
+    a, b = RNG.normal(size=(2, n, n)), RNG.normal(size=(2, n, 9))
+    s = a @ a.swapaxes(1, 2) + np.eye(n)
+    compiled = tg.jit(everything)
+    found = compiled(a, b, s)
+    for ours, eager in zip(found, everything(a, b, s), strict=True):
+        scale = np.abs(eager).max()
+        np.testing.assert_allclose(ours / scale, eager / scale, atol=1e-9)
+    assert str(compiled.programs(a, b, s)).count("blocked_") >= 6
+    bad = a.copy()
+    bad[1, :, 3] = 0
+    with pytest.raises(np.linalg.LinAlgError, match="Singular"):
+        compiled(bad, b, s)
+    with pytest.raises(np.linalg.LinAlgError, match="positive definite"):
+        compiled(a, b, -s)
+
+
+def test_a_singular_matrix_has_no_determinant_however_large_its_other_pivots() -> None:
+    for n in (10, 120):
+        assert tg.jit(np.linalg.det)(np.diag(np.r_[np.full(n, 1e200), 0.0])) == 0
