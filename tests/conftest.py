@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
@@ -91,3 +91,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="N times as much of what is drawn at random: programs, loops, moments, threads",
     )
+    parser.addoption(
+        "--none-skipped",
+        action="store_true",
+        help="a test that is skipped fails: what it needs should be there",
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.skipped and item.config.getoption("--none-skipped"):
+        report.outcome = "failed"
+        report.longrepr = f"it was skipped, and none should be: {report.longreprtext}"
+    return report

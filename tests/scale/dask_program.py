@@ -81,6 +81,18 @@ def main(client):
             os.kill(pids[k % len(pids)], 9)
         time.sleep(0.01 * (k % 7))
         assert bits(total) == expected
+    # And when it has its answer, which the driver has not.
+    engine, pids = total._session.engine, list(client.run(os.getpid).values())
+    waited = engine._wait
+
+    def killed_when_done(*given):
+        engine._wait = waited
+        waited(*given)
+        for pid in pids:
+            os.kill(pid, 9)
+
+    engine._wait = killed_when_done
+    assert bits(total) == expected
 
 
 def without_memory():
@@ -101,6 +113,8 @@ if __name__ == "__main__":
     from distributed import Client, LocalCluster
 
     KILLS, COUNTS = int(sys.argv[1]), [int(n) for n in sys.argv[2].split(",")]
+    # A LocalCluster lets workers go that take longer than that to start again.
+    dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"})
     dask.config.set({"distributed.scheduler.allowed-failures": 1})
     options = {"threads_per_worker": 1, "dashboard_address": None}
     with LocalCluster(n_workers=2, **options) as cluster, Client(cluster) as client:

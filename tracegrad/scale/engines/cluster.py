@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import itertools
 import pickle
@@ -97,9 +98,7 @@ class DaskWorkers:
                 running.look = lambda: sum(
                     len(t.own) for t, f in zip(tasks, futures, strict=True) if f.done()
                 )
-                self._wait(futures, sent, shared, end)
-                found: Sequence[Answer] = self.client.gather(futures)
-                return found
+                return self._answers(futures, sent, shared, end)
         except _TooLateError as error:
             left = sum(not f.done() for f in futures)
             self._cancel(futures)
@@ -128,6 +127,26 @@ class DaskWorkers:
             pure=False,
         )
 
+    def _answers(
+        self, futures: list[Any], tasks: Sequence[ShardTask], shared: Any, end: float | None
+    ) -> Sequence[Answer]:
+        """What all give. A worker that is lost when it is done takes its answer with it: the task
+        is done again, which is waited for as before."""
+        loop = self.client.loop.asyncio_loop
+        while True:
+            self._wait(futures, tasks, shared, end)
+            coming = asyncio.run_coroutine_threadsafe(
+                self.client.gather(futures, asynchronous=True), loop
+            )
+            try:
+                found: Sequence[Answer] = coming.result(_piece(end))
+                return found
+            except TimeoutError:
+                if coming.done() and not coming.cancelled():
+                    raise
+            finally:
+                coming.cancel()
+
     def _wait(
         self, futures: list[Any], tasks: Sequence[ShardTask], shared: Any, end: float | None
     ) -> None:
@@ -136,9 +155,8 @@ class DaskWorkers:
         seen = time.monotonic()
         tries = 0
         while True:
-            rest = PIECE if end is None else min(PIECE, end - time.monotonic())
             try:
-                self.module.wait(futures, timeout=max(0.0, rest))
+                self.module.wait(futures, timeout=_piece(end))
                 return
             except TimeoutError:
                 if self.client.status != "running":
@@ -214,6 +232,11 @@ class DaskWorkers:
 
 class _TooLateError(Exception):
     """The limit of an evaluation is over."""
+
+
+def _piece(end: float | None) -> float:
+    """Seconds to wait for now."""
+    return PIECE if end is None else max(0.0, min(PIECE, end - time.monotonic()))
 
 
 def _place(client: Any) -> str:
