@@ -147,6 +147,33 @@ CASES: dict[str, Case] = {
     "allclose": (lambda t, x: t.tensor(t.allclose(x, x + 1e-9)), (M,)),
     "equal": (lambda t, x: t.tensor(t.equal(x, x)), (M,)),
     "polygamma": (lambda t, x: t.special.polygamma(2, x), (positive(3),)),
+    **{
+        f"special.{name}": (lambda t, x, name=name: getattr(t.special, name)(x), (positive(3),))
+        for name in ("i0", "i0e", "i1", "i1e", "erfcx", "log_ndtr")
+    },
+    # Torch has no derivatives of these.
+    **{
+        f"special.{name}": (
+            lambda t, x, name=name: getattr(t.special, name)(x.detach()),
+            (positive(3),),
+        )
+        for name in (
+            "bessel_j0",
+            "bessel_j1",
+            "bessel_y0",
+            "bessel_y1",
+            "modified_bessel_i0",
+            "modified_bessel_i1",
+            "modified_bessel_k0",
+            "modified_bessel_k1",
+            "scaled_modified_bessel_k0",
+            "scaled_modified_bessel_k1",
+        )
+    },
+    "special.gammainc": (lambda t, x: t.special.gammainc(t.tensor(1.5), x), (positive(3),)),
+    "special.gammaincc": (lambda t, x: t.special.gammaincc(t.tensor(1.5), x), (positive(3),)),
+    "special.zeta": (lambda t, x: t.special.zeta(x.detach() + 1, x.detach()), (positive(3),)),
+    "special.multigammaln": (lambda t, x: t.special.multigammaln(x + 2, 3), (positive(3),)),
     "special.xlog1py": (lambda t, x, y: t.special.xlog1py(x, y), (M, positive(3, 4))),
     "special.expit": (lambda t, x: t.special.expit(x), (M,)),
     # --- made

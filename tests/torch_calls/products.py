@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.torch_calls.draws import (
     Case,
     M,
@@ -12,6 +14,26 @@ from tests.torch_calls.draws import (
     real,
     whole,
 )
+
+DRAWN = {"p": positive(3), "r": real(3), "P": positive(2, 3), "R": real(2, 3)}
+KINDS = {
+    "Exponential": "pP", "Gamma": "ppP", "Chi2": "pP", "StudentT": "prpR", "Laplace": "rpR",
+    "Cauchy": "rpR", "Gumbel": "rpR", "LogNormal": "rpP", "HalfNormal": "pP",
+}  # fmt: skip
+"""Kinds of parameters (positive, any), and of values."""
+
+
+def of_kind(distributions: Any, kind: str, given: Any) -> Any:
+    made = getattr(distributions, kind)(*given[:-1])
+    if kind in ("Cauchy", "StudentT"):
+        # No moments; torch's trigamma has 9 digits here.
+        return made.log_prob(given[-1]), made.entropy().detach()
+    return made.log_prob(given[-1]), made.entropy(), made.mean, made.stddev
+
+
+def vectors(made: Any, value: Any) -> Any:
+    return made.log_prob(value), made.entropy(), made.variance
+
 
 CASES: dict[str, Case] = {
     # --- products
@@ -105,6 +127,30 @@ CASES: dict[str, Case] = {
     ),
     "tril of flags": (lambda t, c: t.tril(c), (flags(3, 4),)),
     "triu of flags": (lambda t, c: ~c.triu(1), (flags(3, 4),)),
+    # --- distributions of more kinds
+    **{
+        f"distributions.{kind}": (
+            lambda t, *given, kind=kind: of_kind(t.distributions, kind, given),
+            tuple(DRAWN[letter] for letter in letters),
+        )
+        for kind, letters in KINDS.items()
+    },
+    "distributions.MultivariateNormal": (
+        lambda t, m, s, x: vectors(t.distributions.MultivariateNormal(m, s @ s.T + t.eye(3)), x),
+        (real(3), real(3, 3), real(2, 3)),
+    ),
+    "distributions.MultivariateNormal tril": (
+        lambda t, m, s, x: t.distributions.MultivariateNormal(m, scale_tril=t.tril(s)).log_prob(x),
+        (real(3), positive(3, 3), real(2, 3)),
+    ),
+    "distributions.Dirichlet": (
+        lambda t, a, x: vectors(t.distributions.Dirichlet(a), x / x.sum(-1, keepdim=True)),
+        (positive(3), positive(2, 3)),
+    ),
+    "distributions.Independent": (
+        lambda t, m, s, x: vectors(t.distributions.Independent(t.distributions.Normal(m, s), 1), x),
+        (real(2, 3), positive(2, 3), real(4, 2, 3)),
+    ),
     # --- distributions
     "Normal": (
         lambda t, m, s, x: t.distributions.Normal(m, s).log_prob(x),

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from .. import ops
 from ..faces.tensor.casts import titled
+from ..ops.matrices import scipy_names
 from .methods import tensor_of, written
 
 _linalg = ops.linalg
@@ -38,7 +39,7 @@ class InverseInfo(NamedTuple):
 
 def _same(name: str) -> Callable[..., Any]:
     """A function of one matrix that means the same in NumPy."""
-    function: Any = getattr(_linalg, name)
+    function: Any = getattr(_linalg, name, None) or getattr(scipy_names, name)
 
     def made(A: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
         found = function(tensor_of(f"linalg.{name}", A), *args, **kwargs)
@@ -54,7 +55,13 @@ def _same(name: str) -> Callable[..., Any]:
 cholesky, det, eigh, eigvalsh, inv, slogdet, svdvals, qr = map(
     _same, ("cholesky", "det", "eigh", "eigvalsh", "inv", "slogdet", "svdvals", "qr")
 )
-cond, matrix_power = map(_same, ("cond", "matrix_power"))
+cond, matrix_power, tensorinv = map(_same, ("cond", "matrix_power", "tensorinv"))
+eig, eigvals = map(_same, ("eig", "eigvals"))
+
+
+def matrix_exp(A: Any) -> Any:
+    """The exponential of a square matrix, or of a stack of them."""
+    return scipy_names.expm(tensor_of("linalg.matrix_exp", A))
 
 
 def solve(A: Any, B: Any, *, left: bool = True, out: Any = None) -> Any:
@@ -211,12 +218,15 @@ __all__ = [
     "cross",
     "det",
     "diagonal",
+    "eig",
     "eigh",
+    "eigvals",
     "eigvalsh",
     "inv",
     "inv_ex",
     "lstsq",
     "matmul",
+    "matrix_exp",
     "matrix_norm",
     "matrix_power",
     "matrix_rank",
@@ -229,6 +239,7 @@ __all__ = [
     "solve_triangular",
     "svd",
     "svdvals",
+    "tensorinv",
     "vecdot",
     "vector_norm",
 ]

@@ -61,7 +61,7 @@ class Multivariate:
         return exp(self.logpdf(x, *args, **kwargs))
 
 
-class MultivariateNormal(Multivariate):
+class NormalDensity(Multivariate):
     """The normal distribution of vectors."""
 
     name = "multivariate_normal"
@@ -134,7 +134,7 @@ class MultivariateT(Multivariate):
         return sub(front, mul(half, log1p(div(_distance(factor, off), df))))
 
 
-class Dirichlet(Multivariate):
+class DirichletDensity(Multivariate):
     """The distribution of shares that sum to 1."""
 
     name = "dirichlet"
@@ -213,6 +213,6 @@ class Multinomial:
         return exp(self.logpmf(x, n, p))
 
 
-multivariate_normal, multivariate_t = MultivariateNormal(), MultivariateT()
-dirichlet, wishart, multinomial = Dirichlet(), Wishart(), Multinomial()
+multivariate_normal, multivariate_t = NormalDensity(), MultivariateT()
+dirichlet, wishart, multinomial = DirichletDensity(), Wishart(), Multinomial()
 DISTRIBUTIONS = (multivariate_normal, multivariate_t, dirichlet, wishart, multinomial)

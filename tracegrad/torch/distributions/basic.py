@@ -1,11 +1,4 @@
-"""torch.distributions: probabilities of numbers, entropies, and samples that gradients may flow
-through.
-
->>> import tracegrad.torch as torch
->>> policy = torch.distributions.Categorical(logits=torch.tensor([0.0, 0.0]))
->>> policy.log_prob(torch.tensor(1)), policy.entropy()
-(tensor(-0.6931), tensor(0.6931))
-"""
+"""The distributions of most programs, what all share, and divergences."""
 
 from __future__ import annotations
 
@@ -15,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from .. import ops
-from ..autograd.grad_mode import no_grad
-from ..config import default_dtype
-from ..faces.tensor.shapes import Size
-from ..nn import functional as F
-from ..nn.functional.common import known
-from ..ops.random import DEFAULT
-from ..ops.totals.statistics import stop_gradient
-from ..tensor import Tensor
-from ..tensors import tensor
+from ... import ops
+from ...autograd.grad_mode import no_grad
+from ...config import default_dtype
+from ...faces.tensor.shapes import Size
+from ...nn import functional as F
+from ...nn.functional.common import known
+from ...ops.random import DEFAULT
+from ...ops.totals.statistics import stop_gradient
+from ...tensor import Tensor
+from ...tensors import tensor
 
 
-def _parameters(*values: Any) -> list[Any]:
+def parameters(*values: Any) -> list[Any]:
     """Parameters as Tensors of one shape: numbers become Tensors of the default dtype."""
     made = [x if isinstance(x, Tensor) else tensor(float(x), dtype=default_dtype()) for x in values]
     shape = np.broadcast_shapes(*[tuple(x.shape) for x in made])
@@ -94,6 +87,21 @@ class Distribution:
         """The entropy in nats."""
         raise NotImplementedError(f"{type(self).__name__} has no entropy")
 
+    @property
+    def mean(self) -> Any:
+        """The mean."""
+        raise NotImplementedError(f"{type(self).__name__} has no mean")
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        raise NotImplementedError(f"{type(self).__name__} has no variance")
+
+    @property
+    def stddev(self) -> Any:
+        """The standard deviation."""
+        return ops.sqrt(self.variance)
+
     def perplexity(self) -> Any:
         """The exponential of the entropy."""
         return ops.exp(self.entropy())
@@ -110,7 +118,7 @@ class Normal(Distribution):
     has_rsample = True
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = _parameters(loc, scale)
+        self.loc, self.scale = parameters(loc, scale)
         super().__init__(tuple(self.loc.shape), (), validate_args)
         self._checked(
             "parameter scale", self.scale, lambda s: s > 0, "GreaterThan(lower_bound=0.0)"
@@ -147,7 +155,7 @@ class Uniform(Distribution):
     has_rsample = True
 
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
-        self.low, self.high = _parameters(low, high)
+        self.low, self.high = parameters(low, high)
         super().__init__(tuple(self.low.shape), (), validate_args)
         self._checked(
             "high - low", self.high - self.low, lambda d: d > 0, "GreaterThan(lower_bound=0.0)"
@@ -171,14 +179,14 @@ class Uniform(Distribution):
         return ops.log(self.high - self.low)
 
 
-def _one_of(name: str, probs: Any, logits: Any) -> Any:
+def one_of(name: str, probs: Any, logits: Any) -> Any:
     if (probs is None) == (logits is None):
         raise ValueError(f"{name}: Either `probs` or `logits` must be specified, but not both.")
     given = probs if logits is None else logits
-    return given if isinstance(given, Tensor) else _parameters(given)[0]
+    return given if isinstance(given, Tensor) else parameters(given)[0]
 
 
-def _inside(probs: Any) -> Any:
+def inside_of(probs: Any) -> Any:
     """Probabilities away from 0 and 1, whose logarithms are finite."""
     eps = float(np.finfo(probs.dtype).eps)
     return ops.clip(probs, eps, 1 - eps)
@@ -196,7 +204,7 @@ class Categorical(Distribution):
     def __init__(
         self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
-        given = _one_of("Categorical", probs, logits)
+        given = one_of("Categorical", probs, logits)
         if not given.shape:
             raise ValueError(
                 "Categorical: the parameter must be at least one-dimensional: "
@@ -219,7 +227,7 @@ class Categorical(Distribution):
                 "Simplex()",
             )
             self.probs = given / ops.sum(given, axis=-1, keepdims=True)
-            self.logits = ops.log(_inside(self.probs))
+            self.logits = ops.log(inside_of(self.probs))
 
     mode = property(
         lambda self: ops.argmax(self.probs, axis=-1), doc="The class that is most probable."
@@ -265,7 +273,7 @@ class Bernoulli(Distribution):
     def __init__(
         self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
-        given = _one_of("Bernoulli", probs, logits)
+        given = one_of("Bernoulli", probs, logits)
         super().__init__(tuple(given.shape), (), validate_args)
         if logits is not None:
             self.logits, self.probs = given, ops.sigmoid(given)
@@ -276,7 +284,7 @@ class Bernoulli(Distribution):
                 lambda p: (p >= 0) & (p <= 1),
                 "Interval(lower_bound=0.0, upper_bound=1.0)",
             )
-            self.probs, self.logits = given, ops.logit(_inside(given))
+            self.probs, self.logits = given, ops.logit(inside_of(given))
 
     mean = property(lambda self: self.probs, doc="The mean.")
     variance = property(lambda self: self.probs * (1 - self.probs), doc="The variance.")
