@@ -10,7 +10,7 @@ import scipy
 from numba.np import numpy_support
 
 from . import dense, elimination, factorizations, lapack
-from .bridge import compiled, implements
+from .bridge import implements
 from .factored import eliminated, of_diagonal
 from .foreign import copied, fill, routine
 from .lapack import record
@@ -71,25 +71,17 @@ def cholesky_adjoint(l: Any, c: Any, out: Any) -> None:  # noqa: E741
         o[...] = (inside + inside.T) / 2
 
 
-def _space(like: Any) -> Any:
-    t, block = numpy_support.as_dtype(like.dtype).type, dense.BLOCK
-
-    def space(n: int) -> Any:
-        return np.empty(block * (n + 16 + block), t)
-
-    return compiled(space)
-
-
 @implements(blocked_cholesky, inline=False)
 def _type_cholesky(a: Any, out: Any, status: Any = None, code: Any = 0) -> Any:
-    own, space, least = routine(OWN, f"factor_{a.dtype}", "laaao"), _space(a), LEAST
+    own, least, block = routine(OWN, f"factor_{a.dtype}", "laaao"), LEAST, dense.BLOCK
+    t = numpy_support.as_dtype(a.dtype).type
 
     def body(a: Any, out: Any, status: Any = None, code: int = 0) -> None:
         count, n, _ = a.shape
         if n < least:
             lapack.cholesky(a, out, status, code)
         else:
-            work = space(n)
+            work = np.empty(block * (n + 16 + block), t)
             for q in range(count):
                 failed = own(n, a, q * n * n, out, q * n * n, work, 0)
                 if failed != 0:
@@ -101,11 +93,12 @@ def _type_cholesky(a: Any, out: Any, status: Any = None, code: Any = 0) -> Any:
 
 @implements(cholesky_adjoint, inline=False)
 def _type_adjoint(l: Any, c: Any, out: Any) -> Any:  # noqa: E741
-    own, space = routine(OWN, f"adjoint_{l.dtype}", "laaaa"), _space(l)
+    own, block = routine(OWN, f"adjoint_{l.dtype}", "laaaa"), dense.BLOCK
+    t = numpy_support.as_dtype(l.dtype).type
 
     def body(l: Any, c: Any, out: Any) -> None:  # noqa: E741
         count, n, _ = l.shape
-        work = space(n)
+        work = np.empty(block * (n + 16 + block), t)
         for q in range(count):
             own(n, l, q * n * n, c, q * n * n, out, q * n * n, work, 0)
 

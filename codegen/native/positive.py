@@ -17,22 +17,19 @@ from .dense import BLOCK, CHUNK, NARROW, TALL, apart, less, parts, pointers
 from .gemm import get, put, shifted, word
 from .support import index, sqrt_float, wide
 
-__all__ = ["adjoint", "adjoint_signature", "factor", "factor_signature", "room"]
-
-
-def room(n: int) -> int:
-    """Elements of working space for n rows. Rows of it are an odd number of cache lines apart."""
-    return BLOCK * (n + 16) + BLOCK * BLOCK
+__all__ = ["adjoint", "adjoint_signature", "factor", "factor_signature"]
 
 
 def factor_signature(dtype: str) -> Any:
-    """n, a[n, n], out[n, n], space; the number of the first pivot that is not positive."""
+    """n, a[n, n], out[n, n], space for BLOCK * (n + 16) elements; the number of the first pivot
+    that is not positive."""
     i, t, o = pointers(dtype)
     return types.void(i, t, t, t, o)
 
 
 def adjoint_signature(dtype: str) -> Any:
-    """n, the factor l[n, n], its cotangent c[n, n], out[n, n], space."""
+    """n, the factor l[n, n], its cotangent c[n, n], out[n, n], space for BLOCK * (n + 16 + BLOCK)
+    elements."""
     i, t, _ = pointers(dtype)
     return types.void(i, t, t, t, t)
 
@@ -88,6 +85,7 @@ def factor(dtype: str) -> Callable[..., None]:
                 put(out, i * n + j, get(a, i * n + j))
         for at in range(o, n, block):
             rows, width = min(block, n - at), n - at
+            # Rows of the working space are an odd number of cache lines apart.
             step = ((width + index(7)) // index(8) | unit) * index(8)
             corner = shifted(out, at * n + at)
             turn(width, rows, corner, n, space, step)
