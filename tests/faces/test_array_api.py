@@ -375,3 +375,67 @@ def test_scipy_and_sklearn_differentiated() -> None:
     )
     assert found.returncode == 0, found.stdout + found.stderr
     assert found.stdout.count("as differences say") == 16
+
+
+# --- special numbers ------------------------------------------------------------------------------
+
+SPECIAL = np.array(
+    [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        0.5,
+        -0.5,
+        2.0,
+        -3.0,
+        2.5,
+        np.inf,
+        -np.inf,
+        np.nan,
+        1e-320,
+        -1e300,
+        np.pi,
+    ]
+)
+UNARY = [
+    "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "exp",
+    "expm1", "floor", "isfinite", "isinf", "isnan", "log", "log1p", "log2", "log10", "negative",
+    "positive", "reciprocal", "round", "sign", "signbit", "sin", "sinh", "square", "sqrt", "tan",
+    "tanh", "trunc",
+]  # fmt: skip
+BINARY = [
+    "add", "atan2", "copysign", "divide", "equal", "floor_divide", "greater", "greater_equal",
+    "hypot", "less", "less_equal", "logaddexp", "maximum", "minimum", "multiply", "nextafter",
+    "not_equal", "pow", "remainder", "subtract",
+]  # fmt: skip
+OF_COMPLEX = [n for n in UNARY if n not in ("ceil", "floor", "signbit", "trunc", "sign")]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "complex64"])
+def test_special_numbers(dtype: str) -> None:
+    """Every function of elements, of each special number and each pair of them, plain and with
+    requires_grad: the numbers of array-api-strict with their signs of zero. (`sign` of complex
+    numbers that are not finite is NumPy's.)"""
+    strict = pytest.importorskip("array_api_strict")
+    wide = np.dtype(dtype).itemsize == (16 if dtype[0] == "c" else 8)
+    x = SPECIAL.astype(dtype)
+    if dtype[0] == "c":
+        x = np.array([complex(a, b) for a in SPECIAL for b in SPECIAL]).astype(dtype)
+    pairs = [p.ravel().copy() for p in np.meshgrid(x, x)]
+    for grad in (False, True):
+        for name in UNARY if dtype[0] == "f" else OF_COMPLEX:
+            found = getattr(xp, name)(tg.tensor(x, requires_grad=grad))
+            _same(name, found, getattr(strict, name)(strict.asarray(x)), wide)
+        for name in BINARY if dtype[0] == "f" else ():
+            found = getattr(xp, name)(*[tg.tensor(p, requires_grad=grad) for p in pairs])
+            _same(name, found, getattr(strict, name)(*[strict.asarray(p) for p in pairs]), wide)
+
+
+def _same(name: str, found: Any, expected: Any, wide: bool) -> None:
+    f, e = found.detach().numpy(), np.asarray(expected)
+    assert f.dtype == e.dtype, name
+    np.testing.assert_allclose(f, e, 1e-13 if wide else 1e-6, 0, err_msg=name)
+    if f.dtype.kind == "f":
+        np.testing.assert_array_equal(np.signbit(f) | (f != f), np.signbit(e) | (e != e), name)
