@@ -1,7 +1,8 @@
 """Random programs: the same values and gradients eagerly, compiled, un-jitted, and after printing
 and parsing.
 
-`pytest tests/compiled/test_random_programs.py --soak 100000` runs as many as one likes.
+`pytest tests/compiled/test_random_programs.py --soak 100000` runs as many as one likes, with a
+second size and Hessian products.
 """
 
 from __future__ import annotations
@@ -175,6 +176,35 @@ def check_compiled(program: Callable[..., Any], args: tuple[Any, ...]) -> None:
         assert_same((found, *compiled), (value, *gradients), tolerance(args), floor=1e-14)
 
 
+def larger(x: Any) -> Any:
+    """The same array with each axis twice as long, but those of length 1."""
+    for axis, size in enumerate(x.shape):
+        x = np.concatenate([x, x * 0.75], axis=axis) if size > 1 else x
+    return x
+
+
+def check_further(program: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    """A second size of the same functions, whose graphs are for all sizes where that can be, and
+    Hessian products of both sizes."""
+    total, places = objective(program), tuple(range(len(args)))
+    both = tg.value_and_grad(total, argnums=places)
+
+    def product(*xs: Any) -> Any:
+        tangents = tuple(np.cos(x) for x in xs)
+        return tg.jvp(lambda *ys: tg.grad(total, argnums=places)(*ys), xs, tangents)[1]
+
+    with np.errstate(all="ignore"):
+        for function in (both, product):
+            jitted = tg.jit(function)
+            for given in (args, tuple(map(larger, args))):
+                entry = jitted._entry(given, {})[0]
+                operands = [*given, *entry.traced.captures]
+                found = run_unjitted(optimize(entry.graph), operands)
+                value, *gradients = function(*given)
+                expected = (value, *gradients[0]) if function is both else (value, *gradients)
+                assert_same(tuple(found), expected, 100 * tolerance(args), floor=1e-12)
+
+
 @settings(max_examples=500, **COMMON)  # type: ignore[arg-type]
 @given(programs())
 def test_unjitted_programs(case: Any) -> None:
@@ -191,6 +221,9 @@ def test_soak(request: Any) -> None:
     count = request.config.getoption("--soak")
     if not count:
         pytest.skip("give --soak N for N further random programs")
-    settings(max_examples=count, **{**COMMON, "derandomize": False})(
-        given(programs())(lambda case: check_unjitted(*case))
-    )()
+
+    def check(case: Any) -> None:
+        check_unjitted(*case)
+        check_further(*case)
+
+    settings(max_examples=count, **{**COMMON, "derandomize": False})(given(programs())(check))()
