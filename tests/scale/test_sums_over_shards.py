@@ -362,6 +362,17 @@ def test_dtypes_numbers_and_several_arguments() -> None:
     np.testing.assert_allclose(b, 2.0 * x.sum(), rtol=1e-5)
     count = tg.scale.sum_over(lambda t, s: np.any(s["x"] > t), SHARDS)
     assert count(0.0) == sum(bool(np.any(s["x"] > 0.0)) for s in SHARDS)
+    few = [
+        np.array([100, 60], np.uint8),
+        np.array([90, 200], np.uint8),
+        np.array([80, 3], np.uint8),
+    ]
+    small = tg.scale.sum_over(lambda t, s: s, few)(0.0)
+    assert (small.dtype, small.tolist()) == (np.uint64, [270, 263])
+    total = tg.scale.sum_over(lambda t, s: s, lambda: iter([x.astype(np.int8) for x in few]))
+    assert (total(0.0).dtype, total(0.0).tolist()) == (np.int64, [270, 7])
+    mask = tg.scale.sum_over(lambda t, s: s > t, few, reduce="concatenate")(85.0)
+    assert (mask.dtype, mask.tolist()) == (np.bool_, [True, False, True, True, False, False])
     z = np.array([1.0 + 2.0j, -1.0j, 0.5])
     square = lambda t, s: np.sum(np.abs(s["x"] @ t) ** 2)  # noqa: E731
     found = tg.grad(tg.scale.sum_over(square, SHARDS))(z)

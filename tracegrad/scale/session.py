@@ -41,6 +41,7 @@ from .worker import (
     Setup,
     ShardTask,
     described,
+    type_of_sum,
     versions,
 )
 
@@ -432,13 +433,13 @@ def _results(entry: Any, values: Any) -> tuple[Any, list[ArrayType], list[ArrayT
     spec = entry.traced.out_spec
     types = []
     for v in entry.graph.outputs[: spec.num_leaves]:
-        dtype = np.dtype(np.int64) if v.type.dtype == np.bool_ else v.type.dtype
-        types.append(ArrayType(dtype, tuple(integers.evaluate(s, sizes) for s in v.type.shape)))
+        shape = tuple([integers.evaluate(s, sizes) for s in v.type.shape])
+        types.append(ArrayType(v.type.dtype, shape))
     summed, gathered = unflatten(spec, list(range(len(types))))
     first, second = flatten(summed), flatten(gathered)
     return (
         (first[1], second[1]),
-        [types[k] for k in first[0]],
+        [ArrayType(type_of_sum(types[k].dtype), types[k].shape) for k in first[0]],
         [types[k] for k in second[0]],
     )
 

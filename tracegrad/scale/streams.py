@@ -22,7 +22,7 @@ from .progress import shown
 from .reports import LOG, Evaluation
 from .session import ShardedFunction, bytes_of, kinds_of
 from .sources import as_arrays
-from .worker import Timing, arrays_of, described, failure, here
+from .worker import Timing, addends_of, described, failure, here
 
 _END = object()
 
@@ -117,7 +117,7 @@ class StreamedFunction(ShardedFunction):
                 while (chunk := coming.result()) is not _END:
                     coming = loader.submit(next, stream, _END)
                     start = time.perf_counter()
-                    leaves = arrays_of(function(given, (), as_arrays(chunk))[0])
+                    leaves = addends_of(function(given, (), as_arrays(chunk))[0])
                     del chunk
                     found = [(x.dtype, x.shape) for x in leaves]
                     if found != expected:

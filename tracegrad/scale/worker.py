@@ -268,7 +268,7 @@ def work(task: ShardTask) -> Answer:
             else:
                 operands = given, tuple(own), shard
                 summed, gathered = code.for_types(operands)(*operands)
-                if leaves := arrays_of(summed):
+                if leaves := addends_of(summed):
                     total.add(PartialSum(0, at, leaves))
                 found.append(arrays_of(gathered))
             seconds.append(time.perf_counter() - began)
@@ -307,9 +307,21 @@ def described(shard: Any) -> tuple[bytes, Types]:
 
 
 def arrays_of(tree: Any) -> list[np.ndarray[Any, Any]]:
-    """The leaves as arrays; truths as numbers, so that their sum counts."""
-    found = [np.asarray(raw(x)) for x in flatten(tree)[0]]
-    return [x.astype(np.int64) if x.dtype == np.bool_ else x for x in found]
+    """The leaves as arrays."""
+    return [np.asarray(raw(x)) for x in flatten(tree)[0]]
+
+
+def addends_of(tree: Any) -> list[np.ndarray[Any, Any]]:
+    """The leaves as arrays to be added up."""
+    return [x.astype(type_of_sum(x.dtype), copy=False) for x in arrays_of(tree)]
+
+
+def type_of_sum(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """What such numbers are added up in, as by `np.sum`: truths are counted, and small integers do
+    not overflow."""
+    if dtype.kind in "biu" and dtype.itemsize < 8:
+        return np.dtype(np.uint64 if dtype.kind == "u" else np.int64)
+    return dtype
 
 
 def _compiled() -> int:
@@ -357,11 +369,12 @@ __all__ = [
     "ShardTask",
     "Timing",
     "VersionsDifferError",
-    "arrays_of",
+    "addends_of",
     "described",
     "failure",
     "forget",
     "here",
+    "type_of_sum",
     "versions",
     "work",
 ]
