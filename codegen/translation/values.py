@@ -453,9 +453,9 @@ class Values:
         if room not in self.scopes:
             word = ir.MetaDataString
             domain = self.module.add_metadata([word(self.module, "memory that moves")])
-            self.scopes[room] = self.module.add_metadata(
-                [word(self.module, self.module.get_unique_name("memory")), domain]
-            )
+            # Nodes of one text are one node: of one scope, nothing would alias itself.
+            name = f"memory {len(self.scopes)} of {self.module.name}"
+            self.scopes[room] = self.module.add_metadata([word(self.module, name), domain])
 
     @contextmanager
     def apart(self, builder: Any, x: ArrayFields) -> Iterator[None]:

@@ -19,7 +19,7 @@ from tracegrad.codegen.disk import sources
 from tracegrad.codegen.native import support
 from tracegrad.codegen.native.bridge import implements
 from tracegrad.codegen.native.compile import FLAGS, compile_source
-from tracegrad.codegen.native.support import index
+from tracegrad.codegen.native.support import acc, index
 from tracegrad.codegen.translation import direct, unit
 
 import tracegrad as tg
@@ -101,6 +101,25 @@ def numbers(x: Any, out: Any) -> None:
     out[6] = abs(-2.5)
 
 
+def scratch(x: Any, out: Any, status: Any) -> None:
+    """Arrays that are made anew, of another size, at each pass of a loop."""
+    for i in range(2, 5):
+        a = np.empty((index(i),), np.float64)
+        b = np.empty((index(i),), np.float64)
+        for j in range(i):
+            a[j] = x[j] * i
+            b[j] = 0.0
+        for j in range(i):
+            s = 0.0
+            for k in range(i):
+                t = x[k] * x[j]
+                s = acc(s, t)
+                b[k] = b[k] + t * a[j]
+            a[j] = s
+        for j in range(i):
+            out[j] = out[j] + a[j] + b[j]
+
+
 def divided(a: Any, b: Any) -> Any:
     return a // b, a - (a // b) * b
 
@@ -118,6 +137,14 @@ def test_equals_python(function: Callable[..., Any], fallbacks: list[str]) -> No
         exec(_text(function), scope)
         scope[function.__name__](x, expected)
     np.testing.assert_array_equal(found, expected)
+    assert not fallbacks
+
+
+def test_memory_made_in_loops_is_told_apart(fallbacks: list[str]) -> None:
+    x, found, expected = np.linspace(0.5, 1.5, 6), np.zeros(6), np.zeros(6)
+    compiled(scratch, VECTOR, VECTOR, NUMBERS)(x, found, np.zeros(2, np.int64))
+    scratch(x, expected, None)
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
     assert not fallbacks
 
 
