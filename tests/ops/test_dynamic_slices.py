@@ -39,7 +39,6 @@ KEYS: dict[str, Callable[[Any, Any], Any]] = {
     "backwards by two": lambda i, j: (..., slice(j + 4, j - 2, -2), None),
     "from the end": lambda i, j: slice(i - 8, i - 5),
     "none": lambda i, j: slice(i, i),
-    "wrong order": lambda i, j: slice(i + 1, i),
     "beside an index array": lambda i, j: (slice(i - 1, i + 2), np.array([0, 5, 2])),
     "behind an index array": lambda i, j: (np.array([[0], [5]]), slice(j, j + 3)),
     "computed twice": lambda i, j: slice((i // 2) * 2 - j, (i // 2) * 2 - j + 3),
@@ -252,6 +251,8 @@ def test_errors_of_slices() -> None:
     assert "tg.dynamic_slice" in text
     assert "difference is not known" in key_error(tg.jit(lambda x, i, k: x[i : i + k]), x, 3, 2)
     assert "difference is not known" in key_error(tg.jit(lambda x, i: x[1:i]), x, 3)
+    # Empty but for i = -1.
+    assert "count from the end" in key_error(tg.jit(lambda x, i: x[i + 1 : i]), x, 3)
     assert "the step of a slice" in key_error(tg.jit(lambda x, i: x[1:5:i]), x, 3)
     assert "must be an integer, not float64" in key_error(tg.jit(lambda x, i: x[i : i + 2]), x, 3.0)
     assert "11 apart" in key_error(tg.jit(lambda x, i: x[i : i + 11]), x, 3)

@@ -26,7 +26,7 @@ def evaluate(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
             trace.call(values[v], v.name)
     last_use = _last_uses(graph)
     node = None
-    symbolic = trace is not None and bool(trace.sizes.hints)
+    symbolic = trace is not None and trace.sizes.symbolic
     try:
         for position, node in enumerate(graph.nodes):
             if trace:
@@ -64,7 +64,7 @@ def evaluate_batched(
     trace = STATE.traces[-1] if STATE.traces else None
     kept = (trace.keep_lines, trace.where, trace.note) if trace else (True, "", "")
     node = None
-    symbolic = trace is not None and bool(trace.sizes.hints)
+    symbolic = trace is not None and trace.sizes.symbolic
     try:
         for node in graph.nodes:
             if trace:

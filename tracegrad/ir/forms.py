@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._codegen import integers
-from ..sizes.size import Size
-from ..types import Int
+from ..sizes.owners import answered
+from ..sizes.signs import not_negative
+from ..sizes.size import Size, at_most
+from ..types import COUNT, Int
 from .dispatch import STATE, Value
 from .graph import Atom, Literal, Node, Var
 
@@ -37,6 +39,8 @@ class Forms:
         self.same: dict[Var, Var] = {}
         """Results that repeat an earlier one."""
         self.made: dict[Any, tuple[Var, ...]] = {}
+        self.named: dict[str, Int] = {}
+        """What is not known around a graph, and is the size of arrays in it: as that size."""
         self.ranges: dict[str, tuple[Int, Int]] = {}
         """Of what is not known, where it is said, the least value and one above the largest."""
 
@@ -103,10 +107,45 @@ def form_of(x: Any) -> Int:
     data = x._data if isinstance(x, Value) else x
     if isinstance(data, Var):
         form: Int = data.trace.forms.of(data)
-        return form
+        return form if isinstance(form, int) else as_sizes(form)
     if type(data) is Size:
         return data.form  # which an array of it would make one number
     return data if isinstance(data, integers.Integer) else int(np.asarray(data))
+
+
+def as_sizes(form: Int) -> Int:
+    """An expression in which what is the size of arrays stands as that."""
+    named = {k: v for trace in STATE.traces for k, v in trace.forms.named.items()}
+    return integers.substitute(form, named) if named else form
+
+
+def late(form: Int) -> bool:
+    """Whether an expression holds sizes that are known only while the graph runs."""
+    return any(name.startswith(COUNT) for name in integers.symbols(form))
+
+
+def proven(relation: str, difference: Int) -> bool | None:
+    """Whether `difference` is == 0, < 0, <= 0, as the ranges of what it is made of tell; None where
+    they do not tell it of the lengths of slices."""
+    low, high = smallest(difference), largest(difference)
+    if high is not None and relation != "==" and _negative(high, relation == "<"):
+        return True
+    if low is not None and relation != "==" and _negative(-low, relation == "<="):
+        return False
+    if relation == "==" and (
+        (high is not None and _negative(high, True)) or (low is not None and _negative(-low, True))
+    ):
+        return False
+    return None
+
+
+def _negative(value: Int, strictly: bool) -> bool:
+    """Whether an expression of sizes is less than 0, or at most that: a fact, where its form does
+    not show it."""
+    value = value + 1 if strictly else value
+    if isinstance(value, int):
+        return value <= 0
+    return answered(value) and (not_negative(-value) or at_most(value, 0))
 
 
 def unknown(form: Int) -> bool:

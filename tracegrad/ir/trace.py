@@ -22,7 +22,7 @@ from ..weak import as_python
 from . import upward
 from .contents import SMALL, digest
 from .dispatch import STATE, Value, no_operand
-from .forms import Forms
+from .forms import Forms, proven
 from .graph import Atom, Graph, Literal, Node, Var
 from .lines import FOREIGN as FOREIGN
 from .lines import text_for_program, user_place
@@ -155,6 +155,13 @@ class Trace:
     def decide(self, relation: str, difference: integers.Int) -> bool:
         return self.sizes.decide(relation, difference)
 
+    @property
+    def late(self) -> frozenset[str]:
+        return self.sizes.late
+
+    def proven(self, relation: str, difference: integers.Int) -> bool | None:
+        return proven(relation, difference)
+
     def pin(self, value: integers.Int) -> int:
         if self.stager is not None:
             self.stager.pinned(self)
@@ -231,7 +238,7 @@ class Trace:
 
     def emit(self, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> tuple[Var, ...]:
         """Append an application of `op`; the new variables."""
-        if self.sizes.hints:
+        if self.sizes.symbolic:
             params = {key: forms(value) for key, value in params.items()}
         try:
             atoms = tuple([self.lift(x) for x in inputs])

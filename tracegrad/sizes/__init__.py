@@ -25,6 +25,7 @@ from .size import Size as Size
 from .size import at_most as at_most
 from .size import form as form
 from .size import forms as forms
+from .size import is_empty as is_empty
 from .size import less as less
 from .size import same as same
 from .size import same_shape as same_shape

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol, TypeAlias
 
 from .._codegen import integers
+from ..errors import ConcretizationError
 
 Int: TypeAlias = integers.Int
 RELATIONS: dict[str, Callable[[int], bool]] = {
@@ -25,8 +26,16 @@ class Owner(Protocol):
     def hints(self) -> Mapping[str, int]:
         """The numbers for which the symbols stand while it is asked."""
 
+    @property
+    def late(self) -> frozenset[str]:
+        """The names of lengths that change from pass to pass of loops that are traced."""
+
     def decide(self, relation: str, difference: Int) -> bool:
         """Whether `difference` is == 0, < 0, <= 0."""
+
+    def proven(self, relation: str, difference: Int) -> bool | None:
+        """The same of counts that are known only while the code runs; None where nothing tells
+        it."""
 
     def pin(self, value: Int) -> int:
         """The number that `value` is, from now on."""
@@ -69,6 +78,9 @@ class Sizes:
     ) -> None:
         self.hints = dict(hints or {})
         self.guards = dict(guards or {})
+        self.late: frozenset[str] = frozenset()
+        self.symbolic = bool(hints)
+        """Whether shapes hold expressions: of sizes, or of lengths that loops change."""
 
     def decide(self, relation: str, difference: Int) -> bool:
         known = self.guards.get((relation, difference))
@@ -76,6 +88,10 @@ class Sizes:
             known = RELATIONS[relation](integers.evaluate(difference, self.hints))
             self.guards[relation, difference] = known
         return known
+
+    def proven(self, relation: str, difference: Int) -> bool | None:
+        """Of a finished graph's counts nothing is known."""
+        return None
 
     def hold(self, bindings: dict[str, int]) -> bool:
         """Whether all recorded facts are true for these sizes."""
@@ -105,10 +121,21 @@ def answered(value: Int) -> bool:
     return bool(SIZES.open) and integers.symbols(value) <= SIZES.open[-1].hints.keys()
 
 
+def is_late(value: Int) -> bool:
+    """Whether an expression holds lengths that a loop of the open trace changes."""
+    return bool(SIZES.open) and not SIZES.open[-1].late.isdisjoint(integers.symbols(value))
+
+
 def pinned(value: Int) -> int:
     """The number that a size is while tracing; using it pins the size."""
     if isinstance(value, int):
         return value
     if not SIZES.open:
         raise TypeError(f"the symbolic integer {value} has no value outside a trace")
+    if not answered(value):
+        raise ConcretizationError(
+            f"the length {value} changes from pass to pass of a loop, and what is done here needs "
+            "it as a number while the function is traced. Begin with an array that has room for "
+            "the longest, or count in a loop."
+        )
     return SIZES.open[-1].pin(value)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._codegen import integers
-from .owners import Int, answered
+from .owners import SIZES, Int, answered, is_late
 
 
 def not_negative(value: Int) -> bool:
@@ -15,7 +15,8 @@ def not_negative(value: Int) -> bool:
         return value >= 0
     names = integers.symbols(value)
     if not answered(value):
-        return True  # counts of a loop, of which nothing is asked
+        # Of the counts of a loop mostly nothing is asked.
+        return not is_late(value) or bool(SIZES.open[-1].proven("<=", integers.mul(-1, value)))
     atoms = {atom for monomial, _ in value.terms for atom in monomial}
     if all(isinstance(atom, integers.Symbol) for atom in atoms):
         value = integers.substitute(value, {n: integers.symbol(n) + 2 for n in names})

@@ -5,35 +5,61 @@ from __future__ import annotations
 import math
 import numbers
 import operator
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from .._codegen import integers
-from .owners import RELATIONS, SIZES, Int, answered, pinned
+from ..errors import ConcretizationError
+from .owners import RELATIONS, SIZES, Int, answered, is_late, pinned
 from .signs import not_negative, positive
 
 # --- questions ------------------------------------------------------------------------------------
 
 
-def decide(relation: str, a: Any, b: Any) -> bool:
+def decide(relation: str, a: Any, b: Any, must: bool | None = True) -> bool:
     """The truth of `a relation b` ("==", "<", "<=") for sizes of either kind: where the form does
-    not show it, the innermost owner's answer."""
+    not show it, the innermost owner's answer. A ConcretizationError where that has none and the
+    answer matters (`must`; None: where the program asks)."""
     difference = integers.add(form(a), integers.mul(-1, form(b)))
     if isinstance(difference, int):
         return RELATIONS[relation](difference)
     # Where nobody is asked two sizes of different form are taken to differ; the verifier and the
     # passes need no more. So are expressions of anything else than sizes (loop indices).
     if not answered(difference):
-        return False
+        found = SIZES.open[-1].proven(relation, difference) if SIZES.open else None
+        if found is None and is_late(difference) and (_by_program() if must is None else must):
+            raise ConcretizationError(
+                f"the program asks whether {form(a)} {relation} {form(b)}, of which one is the "
+                "length of a slice that changes from pass to pass of a loop, and not known while "
+                "the function is traced. Ask it of the integers that the slice is between."
+            )
+        return bool(found)
     return SIZES.open[-1].decide(relation, difference)
+
+
+def _by_program() -> bool:
+    """Whether the program compares two sizes, and not the library, to which sizes that may be equal
+    are different ones."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals["__name__"] == __name__:
+        frame = frame.f_back
+    who = frame.f_globals.get("__name__", "").split(".")
+    return who[0] != __name__.split(".")[0] or who[1:2] == ["staging"]
 
 
 def same(a: Any, b: Any) -> bool:
     """Whether two sizes are equal: known from their form, or decided by the current trace, which
     records a guard."""
-    return a == b if type(a) is int and type(b) is int else decide("==", a, b)
+    return a == b if type(a) is int and type(b) is int else decide("==", a, b, False)
+
+
+def is_empty(size: Int) -> bool:
+    """Whether an axis has no elements; a ConcretizationError where only the passes of a loop know
+    that."""
+    return size == 0 if isinstance(size, int) else is_late(size) and decide("==", size, 0)
 
 
 def less(a: Any, b: Any) -> bool:
@@ -64,7 +90,7 @@ def within_64_bits(size: Size) -> Int:
     """The form of a size as an operand, if the code can compute it; else the number."""
     # One symbol times a small number, or added to one, is far below that.
     small = all(len(m) <= 1 and abs(c) < 1 << 20 for m, c in size.form.terms)
-    if small or (at_most(size, 1 << 62) and at_most(-(1 << 62), size)):
+    if small or not answered(size.form) or (at_most(size, 1 << 62) and at_most(-(1 << 62), size)):
         return size.form
     return pinned(size.form)
 
@@ -124,7 +150,7 @@ class Size:
 
     def __eq__(self, other: object) -> Any:
         if isinstance(other, INTEGRAL):
-            return decide("==", self, _exact(other))
+            return decide("==", self, _exact(other), None)
         if isinstance(other, complex) and other.imag == 0:
             other = other.real
         if isinstance(other, numbers.Real):
@@ -145,7 +171,7 @@ class Size:
         return _ordered("<=", other, self, math.ceil)
 
     def __bool__(self) -> bool:
-        return not same(self, 0)
+        return decide("<", 0, self) or not decide("==", self, 0)
 
     def __hash__(self) -> int:
         # Where a size is looked up among numbers, it has to be found.
@@ -264,7 +290,7 @@ def _ordered(relation: str, a: Any, b: Any, rounded: Callable[[Any], int]) -> An
         else:
             # An infinity is farther than any size.
             pair.append(int(math.copysign(1 << 62, x)))
-    return decide(relation, *pair)
+    return decide(relation, pair[0], pair[1])
 
 
 def _combined(

@@ -10,11 +10,12 @@ import numpy as np
 from .. import ops
 from ..dtypes import promote
 from ..sizes import Size, same_shape
+from ..sizes.owners import is_late
 from ..tensor import Boxed
 from ..transforms.tracing import leaf_type
 from ..transforms.weak import kind_of
 from ..tree import unflatten
-from ..types import ArrayType
+from ..types import ArrayType, show
 from .agreement import readable, same_object, with_numbers
 from .aliases import Held
 from .places import MISSING, BoxPlace, StagedPlace
@@ -118,6 +119,13 @@ class Carried:
             return []
         leaves, spec = parts(value)
         leaves = contents_of(leaves, contents)
+        varying = [x for x in leaves if not is_static(x) and any(map(is_late, leaf_type(x).shape))]
+        if varying and (self.undefined or not self.bound):
+            raise Refused(
+                f"{self.line}: {name} has the shape {show(leaf_type(varying[0]).shape)} after a "
+                "pass of this loop, which changes from pass to pass, and is read afterwards. Keep "
+                "it in an array of the largest size."
+            )
         if not self.bound:
             self.found = spec, [x if is_static(x) else leaf_type(x) for x in leaves]
             raise Retry

@@ -12,8 +12,10 @@ from .. import ops
 from ..control.repeat import fori_loop, while_loop
 from ..errors import ConcretizationError, ShapeError, TracegradError
 from ..ir.dispatch import STATE
+from ..ir.forms import bounded, form_of
 from ..ir.graph import Graph
-from ..sizes import SYMBOLIC
+from ..ops.places.spans import ComputedLength
+from ..sizes import SYMBOLIC, form
 from ..tensor import Boxed
 from .branches import choose, flag_of
 from .carried import ChangedShape
@@ -58,11 +60,10 @@ def counted_loop(loop: StagedLoop, items: Any, body: Callable[[Any], Any], count
     known = type(count) is int
 
     def step(k: Any, leaves: Sequence[Any]) -> list[Any]:
-        loop.at(k)
-        found = loop.inside(leaves, lambda: body(items.item(weak_number(k))), True)
+        found = loop.step(k, leaves, lambda: body(items.item(weak_number(k))))
         if known and _nodes() * count <= Budget.nodes:
             raise _Unroll
-        return list(found)
+        return found
 
     if loop.flag is None:
         found = loop.until_known(lambda: fori_loop(0, count, step, loop.initial()))
@@ -77,6 +78,7 @@ def counted_loop(loop: StagedLoop, items: Any, body: Callable[[Any], Any], count
 
     def next_(carry: Sequence[Any]) -> list[Any]:
         k, *leaves = carry
+        bounded(k, 0, form_of(form(count)))  # or it would have ended
         return [k + 1, *step(k, leaves)]
 
     found = loop.until_known(lambda: while_loop(going, next_, [np.int64(0), *loop.initial()]))
@@ -178,6 +180,8 @@ class Loops:
                     staged(True, True)
                     return
                 except TracegradError as error:
+                    if _of_outer(error, session):
+                        raise
                     LOG.info("%s: the first pass apart: %s", place, error)
             body()
             first, passes = False, passes + 1
@@ -223,7 +227,7 @@ class Loops:
                 except _Unroll:
                     pass
                 except (TracegradError, NameError) as error:
-                    if type(count) is not int:
+                    if type(count) is not int or _of_outer(error, session):
                         raise
                     LOG.info("%s: not one loop: %s", place, error)
                     if isinstance(error, (ChangedShape, NameError)) and count > 2 and not flag:
@@ -267,6 +271,8 @@ class Loops:
                 session, place, _Later(items), count - 1, functions, names, known, others, ""
             )
         except (_Unroll, TracegradError, NameError) as error:
+            if _of_outer(error, session):
+                raise
             LOG.info("%s: this loop is written out: %s", place, error)
             for item in rest:
                 body(item)
@@ -306,6 +312,11 @@ class Loops:
                 session, place, ops.logical_not(stop), (one, lambda: None),
                 variables([body], names), known, variables([body], others),
             )  # fmt: skip
+
+
+def _of_outer(error: Exception, session: Session) -> bool:
+    """Whether a loop around can make a length known in its passes."""
+    return isinstance(error, ComputedLength) and not error.names.isdisjoint(session.numbers)
 
 
 class _Later:

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ..control.lengths import name_of, over_size
 from ..ir.dispatch import STATE
+from ..ops.places.spans import ComputedLength
 from ..tensor import Boxed
 from .agreement import readable
 from .aliases import arrays_of, root_of
@@ -29,6 +31,10 @@ def _lists_of(value: Any) -> list[Any]:
     if isinstance(value, Grown):
         inner = list.__iter__(value)
     return [value, *[x for v in inner for x in _lists_of(v)]]
+
+
+class Varying(Exception):
+    """Arrays in a loop have lengths that depend on the number of the step."""
 
 
 class Changing(Exception):
@@ -68,6 +74,8 @@ class StagedLoop:
                 if c.place.name == name:
                     c.recall(began, learnt)
         self.flag = next((p for p in places if flag and p.name == flag), None)
+        self.varies = False
+        """Whether the number of the step is the size of arrays."""
         self.items: list[Any] = []
         """What may be an item of a list that the loop appended to: arrays, or places."""
 
@@ -89,6 +97,8 @@ class StagedLoop:
             except Retry:
                 for c in self.carried:
                     c.settle()
+            except Varying:
+                self.varies = True
             except Want as want:
                 if want.depth != len(self.session.regions):
                     raise
@@ -105,6 +115,24 @@ class StagedLoop:
         for c in self.carried:
             if isinstance(c, Growing):
                 c.step = step
+
+    def step(self, k: Any, leaves: Sequence[Any], call: Callable[[], Any]) -> list[Any]:
+        """A pass by its number: the leaves after it."""
+        self.at(k)
+        numbers = self.session.numbers
+
+        def body(given: Sequence[Any]) -> list[Any]:
+            return list(self.inside(given, call, True))
+
+        numbers.append(name_of(k))
+        try:
+            return over_size(k, body, leaves) if self.varies else body(leaves)
+        except ComputedLength as error:
+            if self.varies or numbers[-1] not in error.names:
+                raise
+            raise Varying from error
+        finally:
+            numbers.pop()
 
     def inside(self, leaves: Sequence[Any], call: Callable[[], Any], leave: bool) -> Any:
         """`call()` with the carry in its places; the leaves after it, or what it returned."""
@@ -249,4 +277,4 @@ class StagedLoop:
             o.put(MISSING)
 
 
-__all__ = ["Changing", "StagedLoop"]
+__all__ = ["Changing", "StagedLoop", "Varying"]

@@ -69,6 +69,8 @@ class Session:
     """The references that open bodies hold."""
     tries: tuple[str, ...] = ()
     """Where the `try` statements are that are open."""
+    numbers: Any = ()
+    """The names of the numbers of the steps of open loops, in expressions (ir/forms.py)."""
     looks: Any = MappingProxyType({})
     """What was found out about branches and loops (looks.py)."""
     errors: Any = ()
@@ -102,7 +104,7 @@ class Session:
     def begin(self) -> None:
         """Forget what belongs to one attempt."""
         self.made, self.regions, self.unbound, self.merged = {}, [], {}, []
-        self.errors, self.tries, self.looks = [], (), {}
+        self.errors, self.tries, self.looks, self.numbers = [], (), {}, []
         self.held = loading.load(f"{__package__}.aliases").Held()
 
     def version(self, callable_: Any) -> Any:

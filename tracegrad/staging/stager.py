@@ -57,25 +57,28 @@ def written_out(trace: Trace) -> int:
 
 def pinned(trace: Trace) -> None:
     """Where a function of the user's that has loops needs a size as a number, it may be for a loop
-    of so many steps: then it is staged, and the trace starts again."""
+    of so many steps: then it is staged, and the trace starts again. So are functions that staged
+    ones call."""
     session = current()
     if session is None:
         return
     frame: FrameType | None = sys._getframe(1)
     users: list[CodeType] = []
+    called = False
     while frame is not None and frame is not trace.opened:
         code = frame.f_code
         if session.is_users(code) and code not in MADE and code.co_name not in PARTS:
             users.append(code)
+        called = called or code in MADE
         frame = frame.f_back
     if not users or users[0] in session.staged:
         return
     version = version_of(users[0])
-    if version.code is None or not version.loops:
+    if version.code is None or not (version.loops or called):
         return
     if type(session.staged) is frozenset:
         session.open()
-    LOG.info("%s is staged: it has loops, and needs a size as a number", place_of(users[0]))
+    LOG.info("%s is staged: it needs a size as a number, for loops", place_of(users[0]))
     session.staged |= {c for c in users if version_of(c).code is not None}
     raise Restart
 

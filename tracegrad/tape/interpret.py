@@ -77,7 +77,7 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
     rest = aside = None
     if STATE.traces:
         outs = STATE.traces[-1].emit(op, inputs, params)
-        if STATE.traces[-1].sizes.hints:
+        if STATE.traces[-1].sizes.symbolic:
             # Rules see what the traced function would.
             params = {key: seen_within(value) for key, value in params.items()}
     elif left:

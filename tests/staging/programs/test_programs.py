@@ -24,7 +24,7 @@ INPUTS: dict[str, tuple[Callable[..., Any], list[tuple[Any, ...]]]] = {
     # What the benchmarks measure.
     **{name: (t.total, [t.at(n) for n in (4, 5, 6)]) for name, t in texts().items()},
 }
-BY_SIZE = {"householder"}
+BY_SIZE: set[str] = set()
 """Programs that trace as they are at small sizes, and are written out for each of them."""
 
 

@@ -227,7 +227,7 @@ def make_plan(shape: Shape, key: Any) -> ReadingPlan:
             for n in shape[axis : axis + len(shape) - used]:
                 whole(n)
         elif isinstance(e, slice):
-            found = span(e) if has_traced_ends(e) else e
+            found = span(e, shape[axis]) if has_traced_ends(e) else e
             if isinstance(found, slice):
                 b, n, s = _slice_range(found, shape[axis])
                 if together and s > 0 and not less(n, 1) and not same(n, shape[axis]):

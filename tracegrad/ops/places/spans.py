@@ -9,16 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from ..._codegen import integers
 from ...checks import describe
 from ...errors import ConcretizationError, ShapeError
 from ...ir.dispatch import STATE, Value
-from ...ir.forms import form_of, unknown
+from ...ir.forms import UNKNOWN, form_of, late, proven, unknown
 from ...ir.graph import Var
 from ...ir.trace import is_left_over, left_over, user_line
-from ...sizes import SYMBOLIC, quotient_of, seen
-from ...types import Shape, normalize_axis, show
+from ...sizes import SYMBOLIC, form, quotient_of, seen
+from ...types import Int, Shape, normalize_axis, show
 from ..define import as_array, ndim_of, shape_of
-from ..elementwise.derived import convert
+from ..elementwise.derived import add, convert
 from .gathering import gather_at, put_at
 from .positions import Window
 
@@ -38,9 +39,18 @@ def has_traced_ends(item: slice) -> bool:
     return is_traced(item.start) or is_traced(item.stop) or is_traced(item.step)
 
 
-def span(item: slice) -> slice | tuple[Any, Window]:
-    """A slice with traced ends as where it begins, and its size, step and extent; as a slice
-    between numbers where these are known."""
+class ComputedLength(ConcretizationError):
+    """The length of a slice is an expression of integers that are not known, here by their names:
+    in a graph over these as sizes it is one as well."""
+
+    def __init__(self, text: str, names: frozenset[str]) -> None:
+        super().__init__(text)
+        self.names = names
+
+
+def span(item: slice, n: Any) -> slice | tuple[Any, Window]:
+    """A slice with traced ends, of n elements, as where it begins, and its size, step and extent;
+    as a slice between numbers where these are known."""
     for x, name in ((item.start, "start"), (item.stop, "stop"), (item.step, "step")):
         if isinstance(x, Value) and isinstance(x._data, Var) and is_left_over(x._data):
             raise left_over(x._data)
@@ -57,24 +67,76 @@ def span(item: slice) -> slice | tuple[Any, Window]:
     step = 1 if item.step is None else operator.index(item.step)
     if step == 0:
         raise ValueError("slice step cannot be zero")
-    if item.start is None or item.stop is None:
-        raise ConcretizationError(
-            f"{user_line()}: how many elements a slice from or to a traced integer has, "
-            f"as in x[i:], is not known while the function is traced. {DYNAMIC}"
-        )
-    first, last = form_of(item.start), form_of(item.stop)
-    if not unknown(first) and not unknown(last):
-        return slice(seen(first), seen(last), step)
-    extent = last - first if step > 0 else first - last
-    if unknown(extent):
+    if item.start is not None and item.stop is not None:
+        first, last = form_of(item.start), form_of(item.stop)
+        if not _varies(first) and not _varies(last):
+            return slice(seen(first), seen(last), step)
+        extent = last - first if step > 0 else first - last
+        if not _varies(extent):
+            wide = seen(extent)
+            if wide > 0:
+                return item.start, _window(wide, step)
+            # Of ends in this order there is something between them where just one of them counts
+            # from the end.
+            near, far = (last, first) if step > 0 else (first, last)
+            if wide == 0 or proven("<=", -near) or proven("<", far):
+                return slice(0, 0)
+            raise ConcretizationError(
+                f"{user_line()}: whether the ends of a slice count from the end is not known while "
+                f"the function is traced, and it is empty where both or none do. {DYNAMIC}"
+            )
+    return _between(item.start, item.stop, step, form(n))
+
+
+def _varies(place: Int) -> bool:
+    return unknown(place) or late(place)
+
+
+def _window(extent: Any, step: int) -> Window:
+    return quotient_of(extent + abs(step) - 1, abs(step)), step, extent
+
+
+def _between(start: Any, stop: Any, step: int, n: Int) -> tuple[Any, Window]:
+    """A slice of which a loop changes the length."""
+    down = step < 0
+    ends = [_end(x, n) for x in (start, stop)]
+    first, last = (
+        missing if end is None else end
+        for end, missing in zip(ends, (n - 1, -1) if down else (0, n), strict=True)
+    )
+    extent = first - last if down else last - first
+    inside = [-end for end in ends if end is not None]
+    if not all(proven("<=", x) for x in (*inside, -extent, first - n + 1 if down else last - n)):
         raise ConcretizationError(
             f"{user_line()}: the ends of a slice are traced, and their difference is not known "
-            f"while the function is traced: so neither is the result's size. {DYNAMIC}"
+            f"while the function is traced, or not that they are in order and inside: so neither "
+            f"is the result's size. {DYNAMIC}"
         )
-    extent = seen(extent)
-    if extent <= 0:
-        return slice(0, 0)
-    return item.start, (quotient_of(extent + abs(step) - 1, abs(step)), step, extent)
+    if unknown(extent):
+        names = frozenset(s for s in integers.symbols(extent) if s.startswith(UNKNOWN))
+        raise ComputedLength(
+            f"{user_line()}: how many elements a slice has that begins or ends at a traced "
+            f"integer, as in x[i:], is not known while the function is traced. {DYNAMIC}",
+            names,
+        )
+    if not _varies(first):
+        start = seen(first)
+        start = start if isinstance(start, SYMBOLIC) else np.int64(start)
+    elif form_of(start) != first:
+        start = add(start, seen(n))
+    window = _window(seen(extent), step)
+    if down and stop is None:
+        # Behind the last element there is no place that could be named.
+        window = window[0], step, (window[0] - 1) * -step
+    return start, window
+
+
+def _end(x: Any, n: Int) -> Int | None:
+    """Where an end of a slice is, counted from the first element; None where none is given."""
+    if x is None:
+        return None
+    place = form_of(x)
+    return place + n if proven("<", place) else place
 
 
 def _starts(x: Any, start: Any, axis: int | None, who: str) -> tuple[list[int], list[Any]]:
@@ -176,7 +238,7 @@ def dynamic_update_slice(x: Any, values: Any, start: Any, axis: int | None = Non
     return put_at(x, values, indices, tuple(axes), 0, (), True, tuple(windows)) if axes else values
 
 
-__all__ = ["dynamic_slice", "dynamic_update_slice", "has_traced_ends", "span"]
+__all__ = ["ComputedLength", "dynamic_slice", "dynamic_update_slice", "has_traced_ends", "span"]
 
 
 def slice_part(value: Any) -> int:

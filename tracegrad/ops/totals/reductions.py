@@ -14,6 +14,7 @@ from ...dtypes import BOOL, INT64, UINT64
 from ...errors import DTypeError, ShapeError
 from ...ir.dispatch import bind
 from ...ir.op import Op, Types, op
+from ...sizes import is_empty
 from ...types import ArrayType, Int, normalize_axis, show
 from ..arrays.concatenation import concatenate
 from ..arrays.shape import broadcast_to, expand_dims, front, reshape, sum_axes, sum_op, transpose
@@ -193,7 +194,7 @@ def _check_order(dtype: np.dtype[Any], name: str) -> None:
 def _extreme_infer(name: str) -> Callable[..., Types]:
     def infer(x: Any, *, axes: tuple[int, ...]) -> Types:
         _check_order(x.type.dtype, name)
-        if builtins.any(isinstance(x.type.shape[a], int) and x.type.shape[a] == 0 for a in axes):
+        if builtins.any(is_empty(x.type.shape[a]) for a in axes):
             raise ShapeError(
                 f"{name} of no elements: axes {axes} of an array of shape {show(x.type.shape)} "
                 "are empty. Give initial=..., or check the size first."
@@ -319,7 +320,7 @@ def ptp(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
 def _arg(name: str, numpy: Callable[..., Any], combine: str, doc: str) -> Op:
     def infer(x: Any, *, axis: int) -> Types:
         shape = x.type.shape
-        if isinstance(shape[axis], int) and shape[axis] == 0:
+        if is_empty(shape[axis]):
             raise ShapeError(
                 f"{name} of no elements: axis {axis} of an array of shape {show(shape)} is empty"
             )
