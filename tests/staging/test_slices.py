@@ -1,7 +1,6 @@
 """Slices whose length the passes of a loop change: what NumPy gives, at all sizes by one graph, and
 what they may not decide."""
 
-
 from __future__ import annotations
 
 import itertools
@@ -31,7 +30,8 @@ def by_source(jitted: Any, *args: Any) -> tuple[Any, list[Any]]:
     return entry, run_unjitted(jitted.graphs(*args)[-1], [*args, *entry.traced.captures])
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+# The source of the other one takes long without a compiler.
+@pytest.mark.parametrize("name", sorted(PROGRAMS.keys() - {"cholesky_by_rows"}))
 def test_one_executable(name: str) -> None:
     """Values and gradients of two sizes; from the second on by one graph."""
     program, at = PROGRAMS[name]
@@ -48,11 +48,11 @@ def test_one_executable(name: str) -> None:
     assert both._entry((at(7),), {}).entry is entry
 
 
-@pytest.mark.parametrize("name", ["back_substitution", "durbin_by_slices", "triangular_products"])
+@pytest.mark.parametrize("name", ["back_substitution", "cholesky_by_rows"])
 def test_compiled(name: str) -> None:
     program, at = PROGRAMS[name]
     gradient = tg.jit(tg.grad(program))
-    for n in (4, 5, 8):
+    for n in (3, 5, 8):
         x = at(n)
         np.testing.assert_allclose(gradient(x), tg.grad(program)(x), rtol=1e-9, atol=1e-12)
 

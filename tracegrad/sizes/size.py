@@ -46,7 +46,7 @@ def _by_program() -> bool:
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_globals["__name__"] == __name__:
         frame = frame.f_back
-    who = frame.f_globals.get("__name__", "").split(".")
+    who = str(frame.f_globals.get("__name__", "")).split(".")
     return who[0] != __name__.split(".")[0] or who[1:2] == ["staging"]
 
 
