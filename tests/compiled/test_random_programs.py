@@ -78,8 +78,12 @@ SHAPING: list[Callable[[Any], Any]] = [
 
 
 @st.composite
-def programs(draw: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """A function of one or two arrays built from a list of steps, and its arguments."""
+def programs(
+    draw: Any, more: tuple[Callable[[Any], Any], ...] = ()
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """A function of one or two arrays built from a list of steps, and its arguments; `more` are
+    steps of one array beside those of all programs."""
+    shaping = [*SHAPING, *more]
     count = draw(st.integers(1, 2))
     shapes = [draw(st.sampled_from(SHAPES)) for _ in range(count)]
     dtype = draw(st.sampled_from([np.float64, np.float64, np.float64, np.float32]))
@@ -112,7 +116,7 @@ def programs(draw: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
                     b = a
                 new = BINARY[op % len(BINARY)](a, b)
             else:
-                new = SHAPING[op % len(SHAPING)](a)
+                new = shaping[op % len(shaping)](a)
             if new.ndim <= 4 and np.prod(new.shape) <= 400:
                 values.append(new)
         return tuple(values[-2:]) if many else values[-1]

@@ -23,6 +23,7 @@ from .lower import Emitter, Storage
 from .names import Names, templates
 from .nests import Nests
 from .passes.pipeline import Draft, run_pipeline
+from .shared_writes import shared_writes
 from .tasks import Task, bundles, loops, map_task, part_task, parts, probe_task, reduce_task, stages
 from .two_step_reductions import NOTHING, Own, by_lane, in_blocks, in_turn
 from .whole import Whole
@@ -211,7 +212,10 @@ class Builder:
             self.flush()
         if not loops(bundle[0], 0):
             for task in bundle:
-                self.whole.run(task) if task.kind == "whole" else self.nests.run([task], 0)
+                if task.kind != "whole":
+                    self.nests.run([task], 0)
+                elif not shared_writes(self, task, tasks, outputs):
+                    self.whole.run(task)
             return
         work = _largest([integers.product([a.extent for a in (*t.axes, *t.lanes)]) for t in bundle])
         sequential = any(t.kind in ("arg", "scan") and t.axes[0].reduced for t in bundle)

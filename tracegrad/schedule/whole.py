@@ -18,13 +18,13 @@ from .analysis import Analysis
 from .carries import CarryPlan
 from .corners import begins
 from .flat import parts_of
-from .indices import aligned, is_empty, is_one
+from .indices import Index, aligned, is_empty, is_one
 from .lower import Emitter, Storage
 from .names import comment_of, place_of
 from .nests import Nests
 from .small_matrices import is_small_matrix, write_out
 from .taped import taped
-from .tasks import Task, bundles, loops, part_task
+from .tasks import Task, bundles, loops, map_task, part_task, probe_task
 from .values import converted
 
 if TYPE_CHECKING:
@@ -221,19 +221,29 @@ class Whole:
         self.fill(dest, atom)
         return dest
 
-    def fill(self, dest: Storage, atom: Atom) -> None:
-        """Store all elements of an atom, unless they lie there."""
+    def filling(self, dest: Storage, atom: Atom) -> list[Task]:
+        """The tasks of which `fill` is the whole."""
         e = self.emitter
         if isinstance(atom, Var) and e.storage.get(atom) == dest:
-            return
+            return []
         if isinstance(atom, Var) and atom in e.definitions and atom not in e.storage:
             parts = parts_of(atom, e.definitions, e.storage.__contains__)
             if parts:
                 node, _ = e.definitions[atom]
-                self.run_all([part_task(e, atom, node, dest, p) for p in parts])
-                return
-        for index in e.positions(dest.shape):
-            self.nests.store(dest, index, e.element(atom, aligned(index, atom.type.shape)))
+                return [part_task(e, atom, node, dest, p) for p in parts]
+        task = map_task(atom, None, dest, copy=True, again=e.again)
+        probe_task(e, task)
+        return [task]
+
+    def fill(self, dest: Storage, atom: Atom) -> None:
+        """Store all elements of an atom, unless they lie there."""
+        tasks = self.filling(dest, atom)
+        if tasks and not tasks[0].copy:
+            self.run_all(tasks)
+        elif tasks:
+            for index in self.emitter.positions(dest.shape):
+                value = self.emitter.element(atom, aligned(index, atom.type.shape))
+                self.nests.store(dest, index, value)
 
     def call(self, node: Node) -> None:
         e = self.emitter
@@ -310,21 +320,22 @@ class Whole:
     # --- scatter ----------------------------------------------------------------------------------
 
     def scatter(self, node: Node, task: Task) -> None:
+        self.fill(task.dest, node.inputs[0])
+        if not is_empty(node.inputs[1].type.shape):
+            with self.emitter.nest(node.inputs[1].type.shape) as index:
+                self.write(node, task, index)
+
+    def write(self, node: Node, task: Task, index: Index) -> None:
+        """One update of a scatter, at its place."""
         e = self.emitter
         rule = node.op.lowering
         assert isinstance(rule, lowering.Scatter)
-        target, updates = node.inputs[0], node.inputs[1]
-        self.fill(task.dest, target)
-        if is_empty(updates.type.shape):
-            return
-        shapes = tuple(a.type.shape for a in node.inputs)
         combine: Any = rule.combine
-        dtype = node.outputs[0].type.dtype
-        with e.nest(updates.type.shape) as index:
-            value = converted(e.element(updates, index), dtype)
-            at = e.gathered(node, rule.index(index, shapes, node.params), target)
-            if at is not None:
-                self.nests.store(task.dest, at, value, combine)
+        shapes = tuple(a.type.shape for a in node.inputs)
+        value = converted(e.element(node.inputs[1], index), node.outputs[0].type.dtype)
+        at = e.gathered(node, rule.index(index, shapes, node.params), node.inputs[0])
+        if at is not None:
+            self.nests.store(task.dest, at, value, combine)
 
     # --- regions ----------------------------------------------------------------------------------
 

@@ -29,19 +29,43 @@ class SparseRow(NamedTuple):
     values: float
 
 
+class SolvedRow(NamedTuple):
+    """What one contestant took to solve a problem, in seconds of processor time."""
+
+    problem: str
+    size: int
+    who: str
+    setup: float
+    solved: float
+    result: float
+    """A number that all contestants have to find."""
+    values: float | None = None
+    """How much of it went into functions and derivatives, where that is known."""
+
+
+AGREE = 1e-3
+"""Relative difference of results that solve the same problem."""
+
+
 @dataclass
 class SparseTimes(Section):
     """What a run measured. `head` says with which version, machine and settings."""
 
     head: dict[str, Any]
     rows: Sequence[SparseRow]
+    solved: Sequence[SolvedRow] = ()
     remarks: list[str] = field(default_factory=list)
     name: str = "sparse"
 
     @property
     def wrong(self) -> bool:
-        """Values are compared where they are timed, and a difference is an error."""
-        return False
+        """Whether contestants found different solutions; values are compared where they are
+        timed."""
+        first: dict[tuple[str, int], float] = {}
+        return any(
+            abs(r.result - first.setdefault((r.problem, r.size), r.result)) > AGREE * abs(r.result)
+            for r in self.solved
+        )
 
     def by_hand(self, row: SparseRow) -> float:
         """The seconds of the loop by hand for the same values."""
@@ -64,14 +88,25 @@ class SparseTimes(Section):
             ["values over a loop by hand, at worst", f"{AIM}", f"{worst:.2f}", yes(worst <= AIM)],
             ["set-up, s, at worst", f"{SETUP}", f"{slowest:.2f}", yes(slowest <= SETUP)],
         ]
+        solved_headings = ["problem", "n", "who", "set-up", "solved", "functions", "result"]
+        solved = [
+            [r.problem, f"{r.size:,}", r.who, seconds(r.setup), seconds(r.solved)]
+            + ["" if r.values is None else seconds(r.values), f"{r.result:.6g}"]
+            for r in self.solved
+        ]
         return [
             ("Sparse derivatives, set-up in s, values in ms", (headings, rows)),
+            *([("Solved with them, in s", (solved_headings, solved))] if solved else []),
             ("Aims of sparse derivatives", (["aim", "wanted", "measured", "met"], aims)),
         ]
 
     def write_json(self, path: Path) -> None:
         """Everything, times in seconds."""
-        everything = {**self.head, "sparse": [r._asdict() for r in self.rows]}
+        everything = {
+            **self.head,
+            "sparse": [r._asdict() for r in self.rows],
+            "solved": [r._asdict() for r in self.solved],
+        }
         path.write_text(json.dumps(everything, indent=2) + "\n", encoding="utf-8")
 
 
@@ -80,4 +115,4 @@ def yes(met: bool) -> str:
     return "yes" if met else "no"
 
 
-__all__ = ["BY_HAND", "OWN", "SparseRow", "SparseTimes"]
+__all__ = ["BY_HAND", "OWN", "SolvedRow", "SparseRow", "SparseTimes"]
