@@ -1,9 +1,9 @@
 """Colours of the columns of sparse matrices, greedily and one after another: compiled loops over
 the rows and columns of a pattern.
 
-Distance-2 colouring (Curtis, Powell and Reid 1974); star colouring (Gebremedhin, Manne and
-Pothen 2005, algorithm 4.1); acyclic colouring with sets of trees (Gebremedhin, Tarafdar, Manne and
-Pothen 2007), in a given order of the columns. Orders by degree: Matula and Beck (1983), Coleman and
+Distance-2 colouring (Curtis, Powell and Reid 1974), star colouring (Gebremedhin, Manne and Pothen
+2005), acyclic colouring with sets of trees (Gebremedhin, Tarafdar, Manne and Pothen 2007),
+in a given order of the columns. Orders by degree: Matula and Beck (1983), Coleman and
 More (1983).
 """
 
@@ -39,24 +39,36 @@ def columns_apart(  # pragma: no cover - compiled
 
 
 @njit
-def star(starts: Any, others: Any, order: Any) -> Any:  # pragma: no cover - compiled
+def star(starts: Any, others: Any, order: Any, early: Any) -> Any:  # pragma: no cover - compiled
     """Colours of a symmetric pattern such that neighbours differ and no path of four vertices has
-    two colours: then each entry stands alone in one of its two rows."""
+    two colours: then each entry stands alone in one of its two rows.
+
+    With `early` neighbours of a vertex differ among themselves as long as it has no colour, which
+    takes more colours of some patterns and fewer of others.
+    """
     n = len(starts) - 1
     colours = np.full(n, -1, np.int64)
     taken = np.full(n + 1, -1, np.int64)
+    once, twice = np.full(n + 1, -1, np.int64), np.full(n + 1, -1, np.int64)
     for v in order:
         for a in range(starts[v], starts[v + 1]):
             w = others[a]
-            if w == v:
+            if w == v or colours[w] < 0:
                 continue
-            if colours[w] >= 0:
-                taken[colours[w]] = v
+            k = colours[w]
+            taken[k] = v
+            if once[k] == v:
+                twice[k] = v
+            once[k] = v
+        for a in range(starts[v], starts[v + 1]):
+            w = others[a]
+            if w == v or (colours[w] < 0 and not early):
+                continue
             for b in range(starts[w], starts[w + 1]):
                 x = others[b]
-                if x == v or x == w or colours[x] < 0:  # noqa: SIM109
+                if x == v or x == w or colours[x] < 0 or taken[colours[x]] == v:  # noqa: SIM109
                     continue
-                if colours[w] < 0:
+                if colours[w] < 0 or twice[colours[w]] == v:  # x - w - v - another of w's colour
                     taken[colours[x]] = v
                     continue
                 for d in range(starts[x], starts[x + 1]):
@@ -89,7 +101,7 @@ def by_degree(  # pragma: no cover - compiled
         most = max(most, degree[v])
     head = np.full(most + 1, -1, np.int64)
     after, before = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
-    for v in range(n - 1, -1, -1):
+    for v in range(n):
         d = degree[v]
         after[v] = head[d]
         if head[d] >= 0:

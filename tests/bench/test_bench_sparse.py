@@ -9,7 +9,14 @@ import numpy as np
 
 import tracegrad as tg
 from tracegrad.bench import sparse
-from tracegrad.bench.report.sparse import BY_HAND, OWN, SparseRow, SparseTimes
+from tracegrad.bench.report.sparse import (
+    BY_HAND,
+    OWN,
+    ColourRow,
+    SolvedRow,
+    SparseRow,
+    SparseTimes,
+)
 
 
 def test_report(tmp_path: Path) -> None:
@@ -25,6 +32,20 @@ def test_report(tmp_path: Path) -> None:
     assert not times.wrong
     times.write_json(tmp_path / "times.json")
     assert len(json.loads((tmp_path / "times.json").read_text())["sparse"]) == 3
+
+
+def test_solutions_that_differ_are_an_error() -> None:
+    def times(result: float) -> SparseTimes:
+        solved = [
+            SolvedRow("Newton", 9, BY_HAND, 0.0, 1.0, 0.5, 0.1),
+            SolvedRow("Newton", 9, OWN, 0.2, 1.0, result),
+            SolvedRow("Newton", 4, OWN, 0.2, 1.0, 7.0),
+        ]
+        return SparseTimes({}, [], solved, [ColourRow("arrow", 9, "known", (9, 3, 2, None))])
+
+    assert not times(0.5 + 1e-5).wrong
+    assert times(0.51).wrong
+    assert times(0.5).tables()[2][1][1] == [["arrow", "9", "known", "9", "3", "2", ""]]
 
 
 def test_bundle_adjustment_by_hand() -> None:

@@ -19,13 +19,14 @@ import numba
 import numpy as np
 
 from ..sparse.derivatives import hessian_of_lagrangian, sparse_jacobian
+from .colours import colour_rows
 from .report.sparse import BY_HAND, OWN, SparseRow, SparseTimes
 from .sparse_solvers import solved_rows
 
 ALPHA = 0.01
 GRIDS = (32, 100, 224)
 LENGTHS = (1_000, 10_000, 100_000)
-MOST_OF_PEERS = {"CasADi": 20_000, "asdex": 10_000}
+MOST_OF_PEERS = {"CasADi": 100_000, "asdex": 20_000}
 """Up to which size others are timed: beyond, they take minutes."""
 
 
@@ -243,9 +244,12 @@ def measure(
         progress(f"Luksan-Vlcek, {n:,}")
     rows.extend(bundle_rows(OBSERVATIONS if count is None else 1_000, repeat))
     progress("bundle adjustment")
-    return SparseTimes(head, rows, list(solved_rows(size, progress)))
+    solved = list(solved_rows(size, progress))
+    colours = list(colour_rows(8 if size == "small" else 32))
+    progress("colours")
+    return SparseTimes(head, rows, solved, colours)
 
 
 def problems(size: str) -> int:
     """How many of them there are."""
-    return 6 if size == "small" else len(GRIDS) + len(LENGTHS) + 4
+    return 7 if size == "small" else len(GRIDS) + len(LENGTHS) + 5

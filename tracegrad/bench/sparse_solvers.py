@@ -6,6 +6,7 @@ Contestants solve the same equations to the same tolerances, and their results a
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
@@ -201,14 +202,14 @@ def bratu_rows(grid: int) -> Iterator[SolvedRow]:
 
     def own(u: Any) -> tuple[Any, Any]:
         nonlocal spent
-        taken, found = timed(lambda: (residuals(u), jacobian(u)))
+        taken, (r, j) = timed(lambda: (residuals(u), jacobian(u)))
         spent += taken
-        return found
+        return r, j
 
     by_hand(start)
     for who, value, first in ((BY_HAND, by_hand, 0.0), (OWN, own, setup)):
         spent = 0.0
-        taken, u = timed(lambda value=value: newton(value))
+        taken, u = timed(functools.partial(newton, value))
         yield SolvedRow(name, n, who, first, taken, float(u.max()), spent)
 
 

@@ -202,8 +202,8 @@ def colour_symmetric(pattern: Any, order: str | None = None) -> Colours:
     n = pattern.shape[0]
 
     def star(vertices: np.ndarray) -> np.ndarray:
-        found: np.ndarray = _native().star(pattern.indptr, pattern.indices, vertices)
-        return found
+        given = pattern.indptr, pattern.indices, vertices
+        return min((_native().star(*given, early) for early in (True, False)), key=_count)
 
     colour = _fewest(star, _edges(pattern), order, 1)
     rows, columns = _rows_of(pattern), pattern.indices.astype(np.int64)

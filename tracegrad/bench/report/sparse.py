@@ -43,6 +43,16 @@ class SolvedRow(NamedTuple):
     """How much of it went into functions and derivatives, where that is known."""
 
 
+class ColourRow(NamedTuple):
+    """How many colours one pattern takes."""
+
+    pattern: str
+    size: int
+    who: str
+    colours: tuple[int | None, ...]
+    """Of columns, of both, star, acyclic."""
+
+
 AGREE = 1e-3
 """Relative difference of results that solve the same problem."""
 
@@ -54,6 +64,7 @@ class SparseTimes(Section):
     head: dict[str, Any]
     rows: Sequence[SparseRow]
     solved: Sequence[SolvedRow] = ()
+    colours: Sequence[ColourRow] = ()
     remarks: list[str] = field(default_factory=list)
     name: str = "sparse"
 
@@ -94,9 +105,15 @@ class SparseTimes(Section):
             + ["" if r.values is None else seconds(r.values), f"{r.result:.6g}"]
             for r in self.solved
         ]
+        colour_headings = ["pattern", "n", "who", "columns", "both", "star", "acyclic"]
+        colours = [
+            [r.pattern, f"{r.size:,}", r.who, *["" if c is None else f"{c:,}" for c in r.colours]]
+            for r in self.colours
+        ]
         return [
             ("Sparse derivatives, set-up in s, values in ms", (headings, rows)),
             *([("Solved with them, in s", (solved_headings, solved))] if solved else []),
+            *([("Colours", (colour_headings, colours))] if colours else []),
             ("Aims of sparse derivatives", (["aim", "wanted", "measured", "met"], aims)),
         ]
 
@@ -106,6 +123,7 @@ class SparseTimes(Section):
             **self.head,
             "sparse": [r._asdict() for r in self.rows],
             "solved": [r._asdict() for r in self.solved],
+            "colours": [r._asdict() for r in self.colours],
         }
         path.write_text(json.dumps(everything, indent=2) + "\n", encoding="utf-8")
 
@@ -115,4 +133,4 @@ def yes(met: bool) -> str:
     return "yes" if met else "no"
 
 
-__all__ = ["BY_HAND", "OWN", "SolvedRow", "SparseRow", "SparseTimes"]
+__all__ = ["BY_HAND", "OWN", "ColourRow", "SolvedRow", "SparseRow", "SparseTimes"]
