@@ -272,6 +272,9 @@ def test_a_pattern_is_shown() -> None:
     wide = tg.sparsity(lambda x: np.repeat(x, 3)[:1000])(np.ones(400))
     shades = wide._repr_svg_().count("fill-opacity")
     assert 0 < shades < wide.nnz
+    printed = repr(tg.sparsity(lambda x: np.sort(x) * np.sum(x))(np.ones(3)))
+    assert "9 entries (100.00%)" in printed
+    assert "operations taken as dense: 2>\n  argsort at" in printed
     assert "entries" in tg.sparsity(lambda x: x[:0])(np.ones(3))._repr_svg_()
     solved = tg.sparsity(lambda x: np.linalg.solve(np.eye(3) * x[:3], x[3:6]))(X)
     assert solved.colours == 6

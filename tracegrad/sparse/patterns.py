@@ -309,7 +309,12 @@ class Sparsity(sp.csr_array):
         m, n = self.shape
         share = self.nnz / max(m * n, 1)
         how = f"{self.method}, {self.colours} colours" if self.colours else self.method
-        return f"{m:,} x {n:,}, {self.nnz:,} entries ({share:.2%})" + (f", {how}" if how else "")
+        more = f", operations taken as dense: {len(self.dense_at)}" if self.dense_at else ""
+        how = f", {how}" if how else ""
+        return f"{m:,} x {n:,}, {self.nnz:,} entries ({share:.2%}){how}{more}"
+
+    def __repr__(self) -> str:
+        return "\n  ".join([f"<Sparsity: {self._words()}>", *self.dense_at])
 
     def _repr_svg_(self) -> str:
         return to_svg(self, self._words())
