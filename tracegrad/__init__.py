@@ -58,13 +58,20 @@ if _typing.TYPE_CHECKING:
     from . import array_api as array_api
     from . import cuda as cuda
     from . import func as func
+    from . import integrate as integrate
+    from . import interpolate as interpolate
+    from . import ndimage as ndimage
     from . import nn as nn
     from . import optim as optim
     from .bridges import jax as jax
     from .bridges import pytensor as pytensor
     from . import scale as scale
     from . import scipy as scipy
+    from . import signal as signal
     from . import sparse as sparse
+    from . import special as special
+    from . import stats as stats
+    from . import torch as torch
     from . import tree as tree
     from . import utils as utils
     from .autograd import functional as functional
@@ -100,6 +107,10 @@ if _typing.TYPE_CHECKING:
     from .staging.printing import debug_print as debug_print
     from .tensors import *  # type: ignore[assignment]  # noqa: F403
     from .torch_names import *  # noqa: F403
+
+    # In place of the rooms of the operations that have these names.
+    from . import fft as fft  # type: ignore[no-redef]
+    from . import linalg as linalg  # type: ignore[no-redef]
 
 # What is loaded where it is first asked for: modules, and functions by the module that has them.
 _MODULES = {

@@ -3,6 +3,8 @@ on plain, traced and differentiated values: `tracegrad.stats`. They draw no rand
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from .ops.stats import continuous, discrete, more_continuous, multivariate
 
 _ALL = {
@@ -15,4 +17,9 @@ _ALL = {
     )
 }
 globals().update(_ALL)
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...
+
+
 __all__ = sorted(_ALL)

@@ -92,3 +92,15 @@ def test_methods() -> None:
         Model,
         renderer=pydoc.plaintext,  # type: ignore[attr-defined]
     )
+
+
+def test_checkers_see_each_module() -> None:
+    """What is loaded late is imported where checkers look, behind the operations' rooms."""
+    text = Path(tg.__file__).read_text(encoding="utf-8")
+    lines = [line.strip() for line in text.splitlines()]
+    late = {f"from . import {n} as {n}" for n in tg._MODULES if "." not in tg._MODULES[n]}
+    seen = {line.partition("  #")[0] for line in lines}
+    assert late <= seen
+    operations = next(k for k, line in enumerate(lines) if line.startswith("from .ops import *"))
+    for name in ("fft", "linalg"):
+        assert any(line.startswith(f"from . import {name} as") for line in lines[operations:])
