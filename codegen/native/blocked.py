@@ -73,7 +73,7 @@ def cholesky_adjoint(l: Any, c: Any, out: Any) -> None:  # noqa: E741
 
 @implements(blocked_cholesky, inline=False)
 def _type_cholesky(a: Any, out: Any, status: Any = None, code: Any = 0) -> Any:
-    own, least, block = routine(OWN, f"factor_{a.dtype}", "laaao"), LEAST, dense.BLOCK
+    own, least, block = routine(OWN, f"factor_{a.dtype}", "laaao"), LEAST, dense.LARGE_BLOCK
     t = numpy_support.as_dtype(a.dtype).type
 
     def body(a: Any, out: Any, status: Any = None, code: int = 0) -> None:
@@ -93,7 +93,7 @@ def _type_cholesky(a: Any, out: Any, status: Any = None, code: Any = 0) -> Any:
 
 @implements(cholesky_adjoint, inline=False)
 def _type_adjoint(l: Any, c: Any, out: Any) -> Any:  # noqa: E741
-    own, block = routine(OWN, f"adjoint_{l.dtype}", "laaaa"), dense.BLOCK
+    own, block = routine(OWN, f"adjoint_{l.dtype}", "laaaa"), dense.LARGE_BLOCK
     t = numpy_support.as_dtype(l.dtype).type
 
     def body(l: Any, c: Any, out: Any) -> None:  # noqa: E741

@@ -24,12 +24,13 @@ from .gemm import ADD, NEGATE, get, put, shifted, word
 from .support import index, wide
 
 __all__ = [
-    "BLOCK", "CHUNK", "FEW", "NARROW", "SUBSTITUTE_KINDS", "TALL", "BlockParts", "apart", "less",
-    "parts", "pointers", "substitute", "substitute_signature",
+    "CHUNK", "FEW", "LARGE_BLOCK", "NARROW", "SUBSTITUTE_KINDS", "TALL", "BlockParts", "apart",
+    "block_of", "less", "parts", "pointers", "substitute", "substitute_signature",
 ]  # fmt: skip
 
-BLOCK = 64
-"""Rows and columns that are factorised at a time."""
+BLOCK, LARGE_BLOCK, LARGE = 64, 128, 500
+"""Rows and columns that are factorised at a time: more of them from so many rows on, where the
+matrix is larger than the caches and is to be read less often."""
 NARROW = 8
 """Rows that are eliminated one by one."""
 CHUNK = 256
@@ -96,6 +97,12 @@ def _lower_less(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     y, f, x = args
     fuse = ("contract",)
     return builder.fsub(y, builder.fmul(f, x, flags=fuse), flags=fuse)
+
+
+@compiled
+def block_of(n: Any) -> Any:
+    """The rows of a block in a matrix of n rows."""
+    return index(LARGE_BLOCK) if n >= index(LARGE) else index(BLOCK)
 
 
 def pointers(dtype: str) -> tuple[Any, Any, Any]:
@@ -250,7 +257,7 @@ def substitute(dtype: str) -> Callable[..., None]:
             word(of_ones) != none,
             word(of_lower) != none,
         )
-        o, block = index(0), index(BLOCK)
+        o, block = index(0), block_of(n)
         for done in range(o, n, block):
             size = min(block, n - done)
             at = done if forward else n - done - size

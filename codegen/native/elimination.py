@@ -10,7 +10,7 @@ import numpy as np
 from numba.core import types
 
 from .bridge import compiled
-from .dense import BLOCK, FEW, NARROW, apart, less, parts, pointers
+from .dense import FEW, NARROW, apart, block_of, less, parts, pointers
 from .gemm import get, put, shifted, word
 from .support import acc, fabs_float, index, wide
 
@@ -24,7 +24,7 @@ LU_KINDS, FACTORED_KINDS, INVERSE_KINDS = "laaao", "llaaala", "laaaa"
 
 def lu_signature(dtype: str) -> Any:
     """n, the matrix and then its factors a[n, n], with which row each one was exchanged, space for
-    BLOCK * (n + 16) elements; the number of the first pivot that is 0."""
+    LARGE_BLOCK * (n + 16) elements; the number of the first pivot that is 0."""
     i, t, o = pointers(dtype)
     return types.void(i, t, i, t, o)
 
@@ -112,8 +112,8 @@ def lu(dtype: str) -> Callable[..., None]:
 
     def function(of_n, a, exchanges, space, info):  # type: ignore[no-untyped-def]
         wide()
-        o, unit, block = index(0), index(1), index(BLOCK)
-        n = word(of_n)
+        o, unit, n = index(0), index(1), word(of_n)
+        block = block_of(n)
         put(info, o, 0)
         for at in range(o, n, block):
             columns, left = min(block, n - at), n - at

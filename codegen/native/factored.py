@@ -11,7 +11,7 @@ from numba.np import numpy_support
 
 from . import elimination
 from .bridge import compiled, implements
-from .dense import BLOCK
+from .dense import LARGE_BLOCK
 from .factorizations import record
 from .foreign import copied, fill, routine
 from .symbols import OWN
@@ -63,7 +63,7 @@ def eliminated(a: Any) -> Any:
     """For arrays like `a`: a function that leaves the factors of a matrix in `work`, and gives the
     number of the first pivot that is 0."""
     own = routine(OWN, f"lu_{a.dtype}", elimination.LU_KINDS)
-    t, block = numpy_support.as_dtype(a.dtype).type, BLOCK
+    t, block = numpy_support.as_dtype(a.dtype).type, LARGE_BLOCK
 
     def core(a: Any, work: Any, exchanges: Any) -> Any:
         n = a.shape[0]

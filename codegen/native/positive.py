@@ -13,7 +13,7 @@ import numpy as np
 from numba.core import types
 
 from .bridge import compiled
-from .dense import BLOCK, CHUNK, NARROW, TALL, apart, less, parts, pointers
+from .dense import CHUNK, NARROW, TALL, apart, block_of, less, parts, pointers
 from .gemm import get, put, shifted, word
 from .support import index, sqrt_float, wide
 
@@ -21,15 +21,15 @@ __all__ = ["adjoint", "adjoint_signature", "factor", "factor_signature"]
 
 
 def factor_signature(dtype: str) -> Any:
-    """n, a[n, n], out[n, n], space for BLOCK * (n + 16) elements; the number of the first pivot
-    that is not positive."""
+    """n, a[n, n], out[n, n], space for LARGE_BLOCK * (n + 16) elements; the number of the first
+    pivot that is not positive."""
     i, t, o = pointers(dtype)
     return types.void(i, t, t, t, o)
 
 
 def adjoint_signature(dtype: str) -> Any:
-    """n, the factor l[n, n], its cotangent c[n, n], out[n, n], space for BLOCK * (n + 16 + BLOCK)
-    elements."""
+    """n, the factor l[n, n], its cotangent c[n, n], out[n, n], space for LARGE_BLOCK * (n + 16 +
+    LARGE_BLOCK) elements."""
     i, t, _ = pointers(dtype)
     return types.void(i, t, t, t, t)
 
@@ -77,8 +77,8 @@ def factor(dtype: str) -> Callable[..., None]:
 
     def function(of_n, a, out, space, info):  # type: ignore[no-untyped-def]
         wide()
-        o, unit, block, tall = index(0), index(1), index(BLOCK), index(TALL)
-        n = word(of_n)
+        o, unit, tall, n = index(0), index(1), index(TALL), word(of_n)
+        block = block_of(n)
         put(info, o, 0)
         for i in range(o, n):
             for j in range(o, i + unit):
@@ -138,8 +138,8 @@ def adjoint(dtype: str) -> Callable[..., None]:
 
     def function(of_n, l, c, out, space):  # type: ignore[no-untyped-def]  # noqa: E741
         wide()
-        o, unit, block = index(0), index(1), index(BLOCK)
-        n = word(of_n)
+        o, unit, n = index(0), index(1), word(of_n)
+        block = block_of(n)
         square = shifted(space, block * (n + index(16)))
         for i in range(o, n):
             for j in range(o, i + unit):

@@ -33,7 +33,7 @@ class Own:
         return int(held[-1][0])
 
     def room(self, n: int) -> Any:
-        return np.full(64 * (n + 16 + 64), np.nan, self.dtype)
+        return np.full(128 * (n + 16 + 128), np.nan, self.dtype)
 
     def lu(self, a: Any) -> tuple[Any, Any, int]:
         made, exchanges = a.astype(self.dtype), np.zeros(len(a), np.int64)
@@ -218,6 +218,23 @@ def everything(a: Any, b: Any, s: Any) -> Any:
         factor,
         tg.linalg.triangular_solve(factor, b, trans=1),
     )
+
+
+def test_large_blocks() -> None:
+    own, n = Own(np.float64), 520
+    a = RNG.normal(size=(n, n))
+    factors, exchanges, _ = own.lu(a)
+    np.testing.assert_array_equal(exchanges, scipy.linalg.lu_factor(a)[1])
+    b = RNG.normal(size=(n, 9))
+    assert residual(a, own.solve(factors, exchanges, b, False), b) < n * own.eps
+    assert residual(a.T, own.solve(factors, exchanges, b, True), b) < n * own.eps
+    s = a @ a.T / n + np.eye(n)
+    out, failed = own.cholesky(s)
+    assert failed == 0
+    np.testing.assert_allclose(out @ out.T, s, atol=n * own.eps)
+    # The gradient of the log determinant is the inverse.
+    found = own.adjoint(out, np.diag(2 / np.diag(out)))
+    np.testing.assert_allclose(found @ s, np.eye(n), atol=20 * n * own.eps)
 
 
 def test_compiled_functions_call_them() -> None:
