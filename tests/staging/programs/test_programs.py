@@ -24,8 +24,6 @@ INPUTS: dict[str, tuple[Callable[..., Any], list[tuple[Any, ...]]]] = {
     # What the benchmarks measure.
     **{name: (t.total, [t.at(n) for n in (4, 5, 6)]) for name, t in texts().items()},
 }
-BY_SIZE: set[str] = set()
-"""Programs that trace as they are at small sizes, and are written out for each of them."""
 
 
 LONG = {"option lattice"}
@@ -84,8 +82,7 @@ def test_program(name: str) -> None:
         for x, was in zip(args, before, strict=True):
             np.testing.assert_array_equal(x, was)
         entries.append(len({id(e) for e in both._signatures.entries.values()}))
-    if name not in BY_SIZE:
-        assert entries[1] == entries[0]
+    assert entries[1] == entries[0]
 
 
 @pytest.mark.parametrize(
