@@ -6,7 +6,7 @@ import dis
 import os
 import sys
 from collections.abc import Iterator
-from types import FrameType
+from types import CodeType, FrameType
 
 import numpy as np
 
@@ -94,6 +94,11 @@ def asked_by_user() -> bool:
     """Whether the method that calls this was called by the user's code, not by the library or
     NumPy."""
     return not sys._getframe(2).f_code.co_filename.startswith(FOREIGN)
+
+
+def is_installed(code: CodeType) -> bool:
+    """Whether it is the library's, NumPy's or another installed package's."""
+    return code.co_filename.startswith(INSTALLED)
 
 
 def user_line() -> str:

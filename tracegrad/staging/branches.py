@@ -22,6 +22,7 @@ from .agreement import (
     sizes_differ,
     with_numbers,
 )
+from .failing import reached
 from .looks import Looks
 from .places import (
     MISSING,
@@ -93,7 +94,7 @@ def choose(
                     choices,
                     [_start(p, p.key in numbers) for p in choices],
                     others,
-                    call,
+                    reached(session, call),
                 )
                 found = [
                     with_numbers(x) if p.key in numbers else x

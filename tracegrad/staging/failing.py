@@ -3,6 +3,7 @@ branches and loops like a variable, and checked where the function ends."""
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from .. import ops
 from ..control.check import check, error_text
 from ..ir.dispatch import STATE
+from ..ir.lines import is_installed
 from ..ir.trace import inside_of
 from .places import MISSING, traced, unknown
 from .regions import Raised, Refused, change
@@ -72,6 +74,37 @@ def fail(session: Session, error: BaseException, place: tuple[str, int, str], wh
     if where is not True:
         number = ops.where(where, number, NONE)
     failing.put(number if before is NONE else ops.where(ops.equal(before, 0), number, before))
+
+
+def reached(session: Session, call: Callable[[], Any]) -> Callable[[], Any]:
+    """A branch or body in which Python itself may raise, for an index that is known to be out of
+    range or a division of numbers: as if `raise` stood there, since it may never be reached."""
+
+    def run() -> Any:
+        try:
+            return call()
+        except (IndexError, KeyError, ZeroDivisionError) as error:
+            place = _raised_at(error)
+            if place is None or session.tries or type(error) not in RAISED_BY_PYTHON:
+                raise
+            fail(session, error, place, True)
+        raise Raised
+
+    return run
+
+
+RAISED_BY_PYTHON = (IndexError, KeyError, ZeroDivisionError)
+
+
+def _raised_at(error: BaseException) -> tuple[str, int, str] | None:
+    """The innermost line of the user's; None where something else than an index of a traced array
+    failed below it, which is no business of the program's."""
+    steps = list(traceback.walk_tb(error.__traceback__))
+    found = [k for k, (frame, _) in enumerate(steps) if not is_installed(frame.f_code)]
+    if not found or (found[-1] < len(steps) - 1 and type(error) is not IndexError):
+        return None
+    frame, line = steps[found[-1]]
+    return frame.f_code.co_filename, line, frame.f_code.co_name
 
 
 def message_of(make: Callable[[], Any]) -> Any:
@@ -158,4 +191,4 @@ def _one(text: Any) -> Sequence[Any]:
     return [] if text is None else [text]
 
 
-__all__ = ["NONE", "FailingPlace", "Failures", "fail", "is_failing"]
+__all__ = ["NONE", "FailingPlace", "Failures", "fail", "is_failing", "reached"]

@@ -15,6 +15,7 @@ from ..tensor import Boxed
 from .agreement import readable
 from .aliases import arrays_of, root_of
 from .carried import Carried, Retry
+from .failing import reached
 from .growing import Appended, AppendedList, Growing, GrownPlace
 from .lists import Grown
 from .looks import Looks
@@ -152,7 +153,7 @@ class StagedLoop:
                 [c.place for c in self.carried],
                 values,
                 self.others,
-                call,
+                reached(self.session, call) if leave else call,
             )
         if not leave:
             if any(map(_changed, self.carried, values, found)) or any(
