@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from ..compiled.jitted import Jitted
+from ..compiled.jitted import Jitted, likewise
 from ..staging.functions import is_dispatcher
 from ..staging.session import entered
 
@@ -43,7 +43,7 @@ def compiled(made: Function, f: Function, name: str = "", same: bool = True) -> 
         made.__signature__ = own  # type: ignore[attr-defined]
     if not isinstance(f, Jitted):
         return Jitted(made)
-    return f.likewise(made, f.static_argnames if same else ())
+    return likewise(f, made, f.static_argnames if same else ())
 
 
 __all__ = ["compiled", "plain", "run", "standing_for"]

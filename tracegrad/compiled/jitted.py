@@ -136,12 +136,6 @@ class Jitted(Shown, Travelling, Generic[P, R]):
     def _options(self) -> Options:
         return Options(self.static_argnames, self.donated, self.stage, self.code)
 
-    def likewise(
-        self, function: Callable[..., Any], static_argnames: Sequence[str] = ()
-    ) -> Jitted[..., Any]:
-        """Another function, compiled in the same way."""
-        return type(self)(function, static_argnames, stage=self.stage, code=self.code)
-
     def __repr__(self) -> str:
         return f"<jitted {getattr(self.function, '__qualname__', self.function)}>"
 
@@ -395,7 +389,7 @@ class Jitted(Shown, Travelling, Generic[P, R]):
             made.__name__ = f"{getattr(self.function, '__name__', 'function')}_{key[0]}".replace(
                 "<lambda>", "lambda_"
             )
-            derived = self.likewise(made)
+            derived = likewise(self, made)
             derived._origin = again, (self,)
             derived.static_argnames = self.static_argnames
             derived._signature = self._signature
@@ -406,4 +400,11 @@ class Jitted(Shown, Travelling, Generic[P, R]):
         return self._derived[key]
 
 
-__all__ = ["Jitted"]
+def likewise(
+    jitted: Jitted[..., Any], function: Callable[..., Any], static_argnames: Sequence[str] = ()
+) -> Jitted[..., Any]:
+    """Another function, compiled in the same way."""
+    return Jitted(function, static_argnames, stage=jitted.stage, code=jitted.code)
+
+
+__all__ = ["Jitted", "likewise"]

@@ -12,7 +12,12 @@ def bound(jitted: Any, instance: Any) -> Any:
     own = vars(instance).get(name) if hasattr(instance, "__dict__") else None
     # That of another one came with a copy of its attributes.
     if own is None or own._origin[1][1] is not instance:
-        own = jitted.likewise(jitted.function.__get__(instance), jitted.static_argnames)
+        own = type(jitted)(
+            jitted.function.__get__(instance),
+            jitted.static_argnames,
+            stage=jitted.stage,
+            code=jitted.code,
+        )
         own.donated = jitted.donated
         own._origin = bound, (jitted, instance)
         if hasattr(instance, "__dict__"):

@@ -17,6 +17,7 @@ import numpy as np
 
 from .._codegen import c_function as c
 from .._codegen import loading
+from ..compiled.jitted import likewise
 from ..derivatives.forward import jvp
 from ..derivatives.jacobians import jacobian
 from ..derivatives.reverse import vjp
@@ -112,7 +113,7 @@ class _Adding:
             return tuple(flatten(function(*all))[0])
 
         several.__name__ = name
-        kernel = kernel_of(request.function.likewise(several), example, request.what)
+        kernel = kernel_of(likewise(request.function, several), example, request.what)
         full = [k for k, slot in enumerate(outputs) if slot.full]
         made = c.CFunction(
             name,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._codegen import c_function as c
+from ..compiled.jitted import likewise
 from ..derivatives.jacobians import jacobian
 from .kernels import CArray, TracedKernel, packed
 from .native_function import NativeFunction
@@ -108,7 +109,7 @@ def sundials(request: Request) -> Sundials:
     work = tuple([c.CParameter(f"work{k}", "pointer", f"N_Vector work{k}") for k in range(3)])
     jac = _native(
         request,
-        request.kernel(function.likewise(columns), t, y),
+        request.kernel(likewise(function, columns), t, y),
         (
             *head,
             c.CParameter("fy", "pointer", "N_Vector fy"),

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._codegen import c_function as c
-from ..compiled.jitted import Jitted
+from ..compiled.jitted import Jitted, likewise
 from ..derivatives.reverse import grad
 from ..sparse.derivatives import hessian_of_lagrangian, sparse_hessian, sparse_jacobian
 from ..tree import flatten, unflatten
@@ -108,7 +108,7 @@ class Problem:
         own = self.request.function
         head = f"{own.__name__}_" if head is None else head
         function.__name__ = identifier(f"{head}{name}")
-        return own.likewise(function)
+        return likewise(own, function)
 
 
 @dataclass(frozen=True)

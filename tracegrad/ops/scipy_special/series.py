@@ -171,6 +171,10 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> An
     return binom(sub(add(N, k), 1.0), k) if repetition else binom(N, k)
 
 
+MOST_DIMENSIONS = 10_000
+"""Each is a term of a sum that is written out."""
+
+
 def multigammaln(a: Any, d: int) -> Any:
     """Logarithm of the multivariate gamma function of dimension d, a Python integer.
 
@@ -178,8 +182,10 @@ def multigammaln(a: Any, d: int) -> Any:
     >>> round(float(tg.special.multigammaln(3.0, 2)), 6)
     1.550195
     """
-    if not isinstance(d, (int, np.integer)) or isinstance(d, bool) or d < 1:
-        raise ValueError(f"multigammaln: d is {d!r}; it must be an integer from 1 on")
+    if not isinstance(d, (int, np.integer)) or isinstance(d, bool) or not 1 <= d <= MOST_DIMENSIONS:
+        raise ValueError(
+            f"multigammaln: d is {d!r:.60}; it must be an integer from 1 to {MOST_DIMENSIONS}"
+        )
     total: Any = d * (d - 1) / 4 * math.log(math.pi)
     for j in range(int(d)):
         total = add(lgamma(sub(a, 0.5 * j)), total)
