@@ -28,13 +28,13 @@ def _single(*operands: Any) -> type:
 
 def kn(n: Any, x: Any) -> Any:
     """The modified Bessel function of the second kind of an integer order."""
-    value = scipy.special.kn(math.trunc(n), x) if abs(n) <= LARGEST_ORDER else math.nan
+    value = scipy.special.kn(int(n), x) if abs(n) <= LARGEST_ORDER else math.nan
     return _single(n, x)(value)
 
 
 def yn(n: Any, x: Any) -> Any:
     """The Bessel function of the second kind of an integer order."""
-    value = scipy.special.yn(math.trunc(n), x) if abs(n) <= LARGEST_ORDER else math.nan
+    value = scipy.special.yn(int(n), x) if abs(n) <= LARGEST_ORDER else math.nan
     return _single(n, x)(value)
 
 
