@@ -52,7 +52,7 @@ def test_one_executable(name: str) -> None:
 def test_compiled(name: str) -> None:
     program, at = PROGRAMS[name]
     gradient = tg.jit(tg.grad(program))
-    for n in (3, 5, 8):
+    for n in (5, 8):
         x = at(n)
         np.testing.assert_allclose(gradient(x), tg.grad(program)(x), rtol=1e-9, atol=1e-12)
 
