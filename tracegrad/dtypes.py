@@ -93,6 +93,11 @@ def real_of(dtype: DType) -> DType:
     return found
 
 
+def complex_of(dtype: DType) -> DType:
+    """The complex dtype whose parts hold numbers of `dtype`; a complex one itself."""
+    return COMPLEX64 if dtype in (FLOAT32, COMPLEX64) else COMPLEX128
+
+
 def is_flag(value: Any) -> bool:
     """Whether a value is true or false: NumPy computes powers and remainders of two such ones in 8
     bits."""

@@ -21,6 +21,10 @@ def imag(x: Any) -> Any:
     return np.imag(x)
 
 
+def of_parts(x: Any, y: Any) -> Any:
+    return np.result_type(x, y, np.complex64).type(complex(x, y))
+
+
 def conj(x: Any) -> Any:
     return np.conj(x)
 
@@ -39,6 +43,12 @@ def _type_imag(x: Any) -> Any:
 implements(real)(lambda x: (lambda x: x.real) if is_complex(x) else (lambda x: x))
 implements(imag)(_type_imag)
 implements(conj)(lambda x: (lambda x: np.conj(x)) if is_complex(x) else (lambda x: x))
+
+
+@implements(of_parts)
+def _type_of_parts(x: Any, y: Any) -> Any:
+    t = np.complex64 if x == y == types.float32 else np.complex128
+    return lambda x, y: t(complex(x, y))
 
 
 @implements(angle)

@@ -19,7 +19,7 @@ SCALARS = (
             "trunc",
         )
     ],
-    *[Scalar(name, native="parts") for name in ("conj", "imag", "real", "signbit")],
+    *[Scalar(name, native="parts") for name in ("conj", "imag", "of_parts", "real", "signbit")],
     Scalar("reciprocal", native="numbers", cost=4),
     Scalar("copysign", native="numbers"),
     Scalar("nextafter", native="numbers", device=("libdevice.nextafter", "libdevice.nextafterf")),

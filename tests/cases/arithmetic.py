@@ -10,7 +10,7 @@ import numpy as np
 
 from tests.cases import Case
 from tracegrad import ops
-from tracegrad.errors import ShapeError
+from tracegrad.errors import DTypeError, ShapeError
 from tracegrad.ops.elementwise.arithmetic import number
 
 
@@ -28,6 +28,13 @@ def complexes(rng: np.random.Generator) -> tuple[Any, ...]:
 
 def reals(rng: np.random.Generator) -> tuple[Any, ...]:
     return (rng.normal(size=(2, 3)),)
+
+
+def of_parts(x: Any, y: Any) -> Any:
+    dtype = np.result_type(np.result_type(x, y), np.complex64)
+    made = np.zeros(np.broadcast_shapes(np.shape(x), np.shape(y)), dtype)
+    made.real, made.imag = x, y
+    return made
 
 
 SPECIAL: tuple[tuple[Any, ...], ...] = (
@@ -94,6 +101,30 @@ CASES: tuple[Case, ...] = (
     Case("conj", ops.conj, complexes, np.conj, ("conj",), special=((np.array([1.0, 2.0]),),)),
     Case("real", ops.real, complexes, np.real, ("real",), special=((np.array([1.0, 2.0]),),)),
     Case("imag", ops.imag, complexes, np.imag, ("imag",), special=((np.array([1.0, 2.0]),),)),
+    Case(
+        "complex of two parts",
+        ops.complex_,
+        pair,
+        of_parts,
+        ("complex",),
+        special=(
+            (np.array([np.inf, np.nan, -0.0, 1.0]), np.array([1.0, -np.inf, np.inf, -0.0])),
+            (np.array([1, 2]), np.array([0.5, 2], np.float32)),
+            (np.array([0.5, 2], np.float32), 2.0),
+            (np.float32(1.5), np.ones(2, np.float32)),
+            (np.array([True, False]), np.array([1, 2], np.int8)),
+            (np.zeros((0, 3)), np.ones(3)),
+            (np.asarray(2.0), np.asarray(3.0)),
+        ),
+        errors=(((np.ones(2), np.ones(2) * 1j), DTypeError, "real"),),
+    ),
+    Case(
+        "complex of one part",
+        lambda y: ops.complex_(2.0, y),
+        reals,
+        lambda y: of_parts(2.0, y),
+        ("complex",),
+    ),
     Case(
         "convert to complex",
         lambda x: ops.convert(x, np.complex128),

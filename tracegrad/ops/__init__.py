@@ -29,7 +29,8 @@ from .places.along import (
 )
 from .elementwise.derived import add, conj, convert, mul, real, strong_mul
 from .elementwise.arithmetic import (
-    div, equal, greater, greater_equal, imag, less, less_equal, neg, not_equal, sub, where,
+    complex_, div, equal, greater, greater_equal, imag, less, less_equal, neg, not_equal, sub,
+    where,
 )
 from .elementwise.comparison import (
     around, ceil, clip, copysign, divmod, fix, floor, floor_divide, fmax, fmin, fmod, heaviside,
@@ -134,10 +135,10 @@ __all__ = [
     "argmax", "argmin", "argsort", "around", "array_split", "asin", "asinh", "atan", "atan2",
     "atanh", "atleast_1d", "atleast_2d", "atleast_3d", "average", "beta", "betaln", "bitwise_and",
     "bitwise_invert", "bitwise_not", "bitwise_or", "bitwise_xor", "bmm", "broadcast_to", "cbrt",
-    "ceil", "clip", "column_stack", "concatenate", "conj", "convert", "copysign", "cos", "cosh",
-    "count_nonzero", "cross", "cummax", "cummin", "cumprod", "cumsum", "default_rng", "deg2rad",
-    "degrees", "diag", "diag_embed", "diagflat", "diagonal", "diff", "digamma", "div", "divmod",
-    "dot", "dstack", "dynamic_slice", "dynamic_update_slice", "einsum", "embed", "empty",
+    "ceil", "clip", "column_stack", "complex_", "concatenate", "conj", "convert", "copysign", "cos",
+    "cosh", "count_nonzero", "cross", "cummax", "cummin", "cumprod", "cumsum", "default_rng",
+    "deg2rad", "degrees", "diag", "diag_embed", "diagflat", "diagonal", "diff", "digamma", "div",
+    "divmod", "dot", "dstack", "dynamic_slice", "dynamic_update_slice", "einsum", "embed", "empty",
     "empty_like", "entr", "equal", "erf", "erfc", "erfinv", "exp", "exp2", "expand", "expand_dims",
     "expit", "expm1", "eye", "fabs", "factorial", "fft", "fix", "flatten", "flip", "fliplr",
     "flipud", "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "full", "full_like",

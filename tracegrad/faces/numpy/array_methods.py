@@ -164,7 +164,7 @@ class ArrayMethods(Value):
 
     @real.setter
     def real(self: Any, value: Any) -> None:
-        self.real[...] = value
+        results.REAL.set(self, value)
 
     @property
     def imag(self: Any) -> Any:
@@ -177,7 +177,7 @@ class ArrayMethods(Value):
             raise TypeError(
                 f"an array of {self.dtype} has no imaginary part to set; make it complex first"
             )
-        self.imag[...] = value
+        results.IMAG.set(self, value)
 
     def conj(self: Any) -> Any:
         """Complex conjugate."""

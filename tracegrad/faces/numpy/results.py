@@ -156,7 +156,14 @@ class Part(Placed):
 
     def put(self, x: Any, y: Any, params: Any) -> Any:
         real, imag = (y, ops.imag(x)) if self.name == "real" else (ops.real(x), y)
-        return ops.add(ops.convert(real, x.dtype), ops.mul(1j, ops.convert(imag, x.dtype)))
+        return ops.convert(ops.complex_(real, imag), x.dtype)
+
+    def set(self, x: Any, value: Any) -> None:
+        """The assignment `x.real = value`."""
+        if x.shape:
+            self.view(x)[...] = value
+        else:  # what shows a number shows no memory of it
+            x[...] = self.put(x, value, {}) if x.dtype.kind == "c" else value
 
     def view(self, x: Any) -> Any:
         """The part of `x` on its memory; a real array is its own real part."""

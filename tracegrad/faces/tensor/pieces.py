@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ... import ops
 from ...ir.dispatch import Value
 from ...ops.arrays.transfer import place_of
@@ -149,8 +147,8 @@ class TensorPieces(Value):
                 "view_as_complex needs real numbers whose last dimension has size 2, "
                 f"not {self.dtype} of shape {show(self.shape)}"
             )
-        unit = np.array(1j, np.result_type(self.dtype, np.complex64))
-        return titled(self[..., 0] + self[..., 1] * unit, "ViewAsComplexBackward0", self)
+        found = ops.complex_(self[..., 0], self[..., 1])
+        return titled(found, "ViewAsComplexBackward0", self)
 
     def new(self: Any, *args: Any, device: Any = None) -> Any:
         """A tensor of this one's dtype, of sizes or of data, as the class itself makes one:

@@ -9,12 +9,14 @@ import numpy as np
 
 from ..._codegen import integers
 from ..._codegen import lowering as lower
+from ...dtypes import complex_of
 from ...ir.dispatch import bind
 from ...ir.op import Op, odd
 from ...types import ArrayType
 from ...weak import weak
 from ..define import linear
 from .derived import elementwise, one_each, real
+from .pointwise import pointwise
 
 
 def _inverse(y: Any) -> Any:
@@ -95,12 +97,30 @@ def compose_real(ct: Any, like: ArrayType) -> Any:
 imag_op = elementwise(
     "imag",
     ("x",),
-    numpy=lambda x: np.imag(x) + 0,
+    numpy=lambda x: np.array(np.imag(x))[()],
     code="imag({x})",
     partials=(lambda: -1j,),
     result="real",
     parity=odd,
     doc="Imaginary part.",
+)
+
+
+def _of_parts(x: Any, y: Any) -> Any:
+    made = np.empty(np.broadcast_shapes(np.shape(x), np.shape(y)), complex_of(x.dtype))
+    made.real, made.imag = x, y
+    return made[()]
+
+
+complex_op = pointwise(
+    "complex",
+    ("x", "y"),
+    numpy=_of_parts,
+    code="of_parts({x}, {y})",
+    partials=(1, lambda d, *, adjoint: imag(d) if adjoint else complex_(0.0, d)),
+    result="complex",
+    kinds="biuf",
+    doc="The complex number of two parts.",
 )
 
 where_op = elementwise(
@@ -190,6 +210,12 @@ def imag(x: Any) -> Any:
     return bind(imag_op, (x,))
 
 
+def complex_(x: Any, y: Any) -> Any:
+    """The complex number of a real and an imaginary part. Unlike `x + 1j * y` it keeps the other
+    part where one is infinite, and signs of zero."""
+    return bind(complex_op, (x, y))
+
+
 def where(condition: Any, x: Any, y: Any) -> Any:
     """x where the condition is true, else y; nothing of the branch not taken reaches the
     gradient."""
@@ -245,6 +271,7 @@ OPS = (
     neg_op,
     number_op,
     imag_op,
+    complex_op,
     where_op,
     less_op,
     less_equal_op,

@@ -13,10 +13,10 @@ from ...ir.dispatch import bind
 from ...ir.op import odd
 from ...types import Int
 from ..define import as_array
-from .arithmetic import div, equal, imag, less, less_equal, sub, where
-from .derived import add, convert, mul, real
+from .arithmetic import complex_, div, equal, imag, less, less_equal, where
+from .derived import convert, mul, real
 from .elementary import sign
-from .logic import isnan, logical_and, logical_or
+from .logic import isnan, logical_or
 from .pointwise import pointwise
 
 REAL = "biuf"
@@ -303,19 +303,7 @@ def round_(x: Any, decimals: int = 0) -> Any:
 
 
 def _round_parts(x: Any, decimals: int) -> Any:
-    """Both parts rounded. An infinite part times 1j would make the other one NaN: there each
-    finite part is moved by itself."""
-    parts = [real(x), imag(x)]
-    rounded = [round_(part, decimals) for part in parts]
-    finite = [equal(sub(part, part), 0) for part in parts]
-    moves = [
-        where(known, sub(r, part), part.dtype.type(0))
-        for known, r, part in zip(finite, rounded, parts, strict=True)
-    ]
-    apart = add(x, add(moves[0], mul(moves[1], 1j)))
-    both = logical_and(*finite)
-    inside = [where(both, r, part.dtype.type(0)) for r, part in zip(rounded, parts, strict=True)]
-    return where(both, add(inside[0], mul(inside[1], 1j)), apart)
+    return complex_(round_(real(x), decimals), round_(imag(x), decimals))
 
 
 # --- quotients and remainders ---------------------------------------------------------------------

@@ -11,12 +11,19 @@ import numpy as np
 
 from ..._codegen import integers, lowering, scalars
 from ...checks import REFUSED, array, explained_here
-from ...dtypes import BOOL, FLOAT64, DType, check, inexact, promote, real_of
+from ...dtypes import BOOL, FLOAT64, DType, check, complex_of, inexact, promote, real_of
 from ...ir.dispatch import bind
 from ...ir.op import Op, Rule, Rules, Types, odd, operand_kinds, read_names
 from ...types import ArrayType, broadcast_shapes
 from ..arrays.shape import broadcast_to, expand_dims, front, moveaxis, sum_to
 from ..define import linear
+
+OF_OTHER_KIND: dict[str, Callable[[DType], DType]] = {
+    "bool": lambda dtype: BOOL,
+    "real": real_of,
+    "complex": complex_of,
+}
+"""The dtype of a result of operands of one dtype, where it is another one."""
 
 
 def elementwise(
@@ -42,8 +49,8 @@ def elementwise(
                 (not differentiable in it)
     result      "float" (integers become floats), "quotient" (integers become float64, as NumPy
                 divides), "promote", "bool" (operands are promoted together), "real" (abs, real: the
-                result is the real dtype of a complex operand), "where" (the first operand is a
-                condition)
+                result is the real dtype of a complex operand), "complex" (the other way round),
+                "where" (the first operand is a condition)
     domain      "finite" where every partial is finite on the domain; "singular" where one can be
                 infinite or NaN: then a zero cotangent gives exactly zero (`strong_mul`)
     cost        as `Pointwise` has it, where it is not that of the functions that `code` calls
@@ -65,11 +72,12 @@ def elementwise(
         dtype = promote(*operand_kinds(operands))
         if result == "quotient":
             return (dtype if dtype.kind in "fc" else FLOAT64,) * len(operands)
-        return (inexact(dtype) if result == "float" else dtype,) * len(operands)
+        return (inexact(dtype) if result in ("float", "complex") else dtype,) * len(operands)
 
     def infer(*operands: Any, **_: Any) -> Types:
         dtype = promoted(*operands)[-1]
-        dtype = BOOL if result == "bool" else real_of(dtype) if result == "real" else dtype
+        if result in OF_OTHER_KIND:
+            dtype = OF_OTHER_KIND[result](dtype)
         weakly = weak and all(o.type.weak or getattr(o, "weak", False) for o in operands)
         return (ArrayType(dtype, broadcast_shapes(*[o.type.shape for o in operands]), weakly),)
 
@@ -297,7 +305,7 @@ conj_op = elementwise(
 real_op = elementwise(
     "real",
     ("x",),
-    numpy=lambda x: np.real(x) + 0,
+    numpy=lambda x: np.array(np.real(x))[()],
     code="real({x})",
     partials=(lambda d: real(d),),
     result="real",

@@ -12,7 +12,7 @@ from ...errors import DTypeError
 from ...ir.dispatch import bind
 from ...ir.op import even
 from ..define import as_array, of_list
-from .arithmetic import equal, imag, less_equal, sub, where
+from .arithmetic import complex_, equal, imag, less_equal, sub, where
 from .derived import add, convert, mul, real
 from .elementary import absolute
 from .pointwise import pointwise
@@ -152,7 +152,7 @@ def nan_to_num(
         parts = [
             nan_to_num(part(x), nan=nan, posinf=posinf, neginf=neginf) for part in (real, imag)
         ]
-        return add(parts[0], mul(parts[1], 1j))
+        return complex_(*parts)
     if dtype.kind in "biu":
         return x
     nan, posinf, neginf = (
@@ -163,9 +163,10 @@ def nan_to_num(
         if v is not None and getattr(v, "dtype", dtype).kind == "c":
             raise explained_here(TypeError(f"{describe(v)} cannot stand among elements of {dtype}"))
     limits = np.finfo(real_of(dtype))
-    x = where(isnan(x), nan, x)
-    x = where(isposinf(x), float(limits.max) if posinf is None else posinf, x)
-    return where(isneginf(x), float(limits.min) if neginf is None else neginf, x)
+    # All are asked of x itself: what stands for one of them may be another.
+    finite = where(isneginf(x), float(limits.min) if neginf is None else neginf, x)
+    finite = where(isposinf(x), float(limits.max) if posinf is None else posinf, finite)
+    return where(isnan(x), nan, finite)
 
 
 # --- logic and bits -------------------------------------------------------------------------------

@@ -57,7 +57,7 @@ def pointwise(
     this = elementwise(
         name,
         inputs,
-        numpy=floating(numpy, len(inputs)) if result == "float" else numpy,
+        numpy=floating(numpy, len(inputs)) if result in ("float", "complex") else numpy,
         code=code,
         partials=partials,
         result=result,

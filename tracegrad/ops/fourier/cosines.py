@@ -23,7 +23,7 @@ from ..arrays.creation import arange
 from ..arrays.shape import reshape
 from ..arrays.slices import cut, embed, flip
 from ..define import ndim_of, shape_of
-from ..elementwise.arithmetic import div, imag, neg, sub
+from ..elementwise.arithmetic import complex_, div, imag, neg, sub
 from ..elementwise.comparison import mod
 from ..elementwise.derived import add, convert, mul, real
 from ..elementwise.elementary import exp
@@ -98,7 +98,7 @@ def _cosines_3(x: Any, axis: int) -> Any:
     shape, start = list(shape_of(x)), [0] * ndim_of(x)
     shape[axis], start[axis] = count, 1
     high = embed(high, tuple(shape), tuple(start))
-    wide = sub(low, mul(high, np.array(1j, np.complex64)))
+    wide = complex_(low, neg(high))
     both = irfft_along(mul(wide, _turns(x, count, 0.0, -0.5, n, axis)), axis, n)
     odd = flip(cut(both, axis, (n + 1) // 2, n // 2), axis)
     even = cut(both, axis, 0, (n + 1) // 2)
@@ -170,7 +170,7 @@ def _transformed(
             _transformed(part, kind, n, axis, norm, sines, orthogonalize)
             for part in (real(x), imag(x))
         ]
-        return add(parts[0], mul(parts[1], np.array(1j, np.complex64)))
+        return complex_(*parts)
     x = _resized(x, axis, n)
     orthogonal = norm == "ortho" if orthogonalize is None else bool(orthogonalize)
     place = "last" if sines else "first"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..._codegen import lowering as lower
-from ...dtypes import real_of
+from ...dtypes import complex_of, real_of
 from ...errors import DTypeError, ShapeError
 from ...ir.dispatch import bind
 from ...ir.op import Op, Types
@@ -33,10 +33,6 @@ def _checked(name: str, kind: ArrayType, axis: int, letter: str) -> ArrayType:
     if isinstance(n, int) and n < 1:
         raise ShapeError(f"{name}: axis {axis} of shape {show(kind.shape)} is empty")
     return kind
-
-
-def _complex_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    return np.dtype(np.complex64 if dtype == np.float32 else np.complex128)
 
 
 def weighted(spectrum: Any, n: Int, axis: int, others: float) -> Any:
@@ -88,7 +84,7 @@ def _rfft_infer(x: Any, *, axis: int) -> Types:
     kind = _checked("rfft", x.type, axis, "f")
     n = kind.shape[axis]
     shape = (*kind.shape[:axis], n // 2 + 1, *kind.shape[axis + 1 :])
-    return (ArrayType(_complex_of(kind.dtype), shape),)
+    return (ArrayType(complex_of(kind.dtype), shape),)
 
 
 def _rfft_adjoint(ct: Any, *, axis: int, like: ArrayType) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._codegen import loading
-from ...dtypes import INT64
+from ...dtypes import INT64, complex_of
 from ...errors import ShapeError
 from ...ir.dispatch import bind
 from ...ir.op import Op, Types, op
@@ -41,19 +41,15 @@ from .triangular import triangular_solve_stack
 # --- eigenvalues ----------------------------------------------------------------------------------
 
 
-def _complex(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    return np.dtype(np.complex64 if dtype in (np.float32, np.complex64) else np.complex128)
-
-
 def _eig_infer(a: Any) -> Types:
     kind = square_stack("eig", a)
-    dtype = _complex(kind.dtype)
+    dtype = complex_of(kind.dtype)
     return ArrayType(dtype, kind.shape[:2]), ArrayType(dtype, kind.shape)
 
 
 def _eig_evaluate(a: Any) -> Any:
     w, v = np.linalg.eig(a)
-    return w.astype(_complex(a.dtype)), v.astype(_complex(a.dtype))
+    return w.astype(complex_of(a.dtype)), v.astype(complex_of(a.dtype))
 
 
 def _gaps(w: Any) -> Any:
@@ -309,7 +305,7 @@ def _sqrtm_evaluate(a: Any) -> Any:
     out = np.empty(a.shape, a.dtype)
     if out.size:
         for m, o in zip(a, out, strict=True):
-            root = loading.imported("scipy.linalg").sqrtm(m.astype(_complex(a.dtype)))
+            root = loading.imported("scipy.linalg").sqrtm(m.astype(complex_of(a.dtype)))
             if not np.isfinite(root).all() or (
                 a.dtype.kind == "f" and np.abs(root.imag).max() > 1e-8 * np.abs(root).max()
             ):
