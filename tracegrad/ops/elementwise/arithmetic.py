@@ -120,6 +120,7 @@ complex_op = pointwise(
     partials=(1, lambda d, *, adjoint: imag(d) if adjoint else complex_(0.0, d)),
     result="complex",
     kinds="biuf",
+    parity=lambda x, y: x if x == y else None,
     doc="The complex number of two parts.",
 )
 
