@@ -13,7 +13,8 @@ from tests.codegen.test_native import native
 
 RADICES = (*range(1, 18), 22, 24, 49, 64, 121, 128, 169)
 HALVES = (256, 1000, 1001, 1155, 2048, 4096)
-CONVOLVED = (17, 19, 34, 37, 1009, 2038)
+OF_PRIMES = (17, 19, 34, 37, 127, 254, 289, 527, 241, 771, 1028)
+CONVOLVED = (263, 526, 1009, 2038)
 SIDE_BY_SIDE = 19
 """More lines than one vector has lanes, in any precision, and no whole number of vectors."""
 
@@ -28,7 +29,7 @@ def close(found: Any, expected: Any, single: bool) -> None:
 def test_every_kind_of_length(single: bool, lines: tuple[int, int]) -> None:
     kinds = (np.complex64, np.float32) if single else (np.complex128, np.float64)
     rng = np.random.default_rng(0)
-    for n in (*RADICES, *HALVES, *CONVOLVED):
+    for n in (*RADICES, *HALVES, *OF_PRIMES, *CONVOLVED):
         z = rng.normal(size=(lines[0], n, lines[1])) + 1j * rng.normal(size=(lines[0], n, lines[1]))
         z = z.astype(kinds[0])
         x = z.real.astype(kinds[1])

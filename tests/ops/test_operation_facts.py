@@ -155,7 +155,9 @@ def test_parity(count: int, dtype: Any) -> None:
         for signs in kinds[1:]:
             said = None if op.parity is None else op.parity(*signs, **params)
             possible = (1,) if pairs[signs][0][0].dtype.kind == "b" else (1, -1)
-            holds = [s for s in possible if all(equal(b, a if s > 0 else -a) for a, b in pairs[signs])]
+            holds = [
+                s for s in possible if all(equal(b, a if s > 0 else -a) for a, b in pairs[signs])
+            ]
             if said is not None and said not in holds:
                 wrong.append((name, signs, said))
             if said is None and holds and count == 1:

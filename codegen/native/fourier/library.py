@@ -51,10 +51,11 @@ def _body(kind: int, real: Any) -> Any:
             elif k > axis:
                 inner *= x.shape[k]
         n = x.shape[axis] if kind == to_complex else out.shape[axis]
-        if outer * inner == 0:
+        count = outer * inner
+        if count == 0:
             return
-        work = np.empty(room(index(kind), index(n), index(lanes)), t)
-        tables = np.empty(doubles(index(kind), index(n), index(lanes)), np.float64)
+        work = np.empty(room(index(kind), index(n), index(count), index(lanes)), t)
+        tables = np.empty(doubles(index(kind), index(n), index(count), index(lanes)), np.float64)
         own(kind, n, outer, inner, inverse, x, 0, out, 0, work, 0, tables, 0)
 
     return body

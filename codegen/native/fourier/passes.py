@@ -12,7 +12,7 @@ from ..bridge import compiled
 from ..gemm import REGISTER, either, get, make_scratch, put, shifted, word
 from ..support import index
 from .roots import root_imag, root_real
-from .stages import RADICES, make_stage
+from .stages import RADICES, make_stage, of_prime
 from .tiles import from_lanes, rotate, to_lanes, turn
 
 __all__ = ["Passes", "passes"]
@@ -68,10 +68,17 @@ def stages(x: Any, y: Any, roots: Any, n: Any, s: Any) -> Any:
             left = left // index(11)
             _11(a, b, roots, left, side, skip)
             side = side * index(11)
-        else:
+        elif left % index(13) == o:
             left = left // index(13)
             _13(a, b, roots, left, side, skip)
             side = side * index(13)
+        else:
+            prime = index(17)
+            while left % prime != o:
+                prime = prime + index(2)
+            left = left // prime
+            of_prime(a, b, roots, left, side, skip, prime)
+            side = side * prime
         other = unit - other
     return other
 

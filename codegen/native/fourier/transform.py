@@ -1,6 +1,6 @@
 """Whole discrete Fourier transforms of complex and real arrays along an axis.
 
-Lengths whose prime factors are at most 13 are transformed stage by stage; others as a convolution
+Lengths whose prime factors are at most 257 are transformed stage by stage; others as a convolution
 with a chirp, whose length is such a one. Transforms of an even number of real elements are made of
 complex ones of half that length.
 """
@@ -19,6 +19,7 @@ from ..gemm import REGISTER, either, get, make_scratch, put, shifted, word
 from ..support import index, wide
 from .passes import passes
 from .roots import coarse_size, root_imag, root_real, shift_of, tabulate
+from .stages import LARGEST
 
 __all__ = [
     "COMPLEX", "KINDS", "TO_COMPLEX", "TO_REAL", "doubles", "entry", "entry_signature", "room",
@@ -31,14 +32,23 @@ SIDE_BY_SIDE, NEAR = 1024, 16384
 """Up to this length several lines are transformed at once: lines that run along memory, and lines
 that lie side by side in it."""
 
+ALONE = 127
+"""The largest prime whose stage is faster than a convolution for less than four transforms."""
+
 
 @compiled
-def smooth(n: Any) -> Any:
-    """Whether all prime factors are at most 13; of 0 nothing is asked."""
-    for p in (2, 3, 5, 7, 11, 13):
-        while n % index(p) == index(0):
-            n = n // index(p)
-    return n == index(1)
+def smooth(n: Any, count: Any) -> Any:
+    """Whether `count` lines of length n are transformed stage by stage; of 0 nothing is asked. The
+    stages of the largest primes want several transforms for the lanes of their vectors."""
+    left = n
+    while left % index(2) == index(0):
+        left = left // index(2)
+    for p in range(3, LARGEST + 1, 2):
+        if index(p) > index(ALONE) and n // index(p) * count < index(4):
+            break
+        while left % index(p) == index(0):
+            left = left // index(p)
+    return left == index(1)
 
 
 @compiled
@@ -80,10 +90,10 @@ def room_of_line(n: Any, side: Any) -> Any:
 
 
 @compiled
-def room(kind: Any, n: Any, side: Any) -> Any:
+def room(kind: Any, n: Any, count: Any, side: Any) -> Any:
     """How many elements of working memory a transform takes."""
     m = length_of(kind, n)
-    if smooth(m):
+    if smooth(m, count):
         space = max(room_of_line(m, side), index(2) * m * (index(1) + index(2) * side)
                     if m <= index(NEAR) else index(0))  # fmt: skip
     else:
@@ -94,11 +104,11 @@ def room(kind: Any, n: Any, side: Any) -> Any:
 
 
 @compiled
-def doubles(kind: Any, n: Any, side: Any) -> Any:
+def doubles(kind: Any, n: Any, count: Any, side: Any) -> Any:
     """How many doubles the tables of roots take, and the turns between the two halves of a line."""
     m = length_of(kind, n)
     space = coarse_size(max(n, m))
-    if not smooth(m):
+    if not smooth(m, count):
         size = length_of_convolution(m)
         space = space + coarse_size(index(2) * m) + coarse_size(size)
         m = size
@@ -198,11 +208,11 @@ def entry(dtype: str) -> Callable[..., None]:
         if swapped or (packed and kind == index(TO_REAL)):
             shift_out, apart_out = apart_out, o - apart_out
         keep = m if packed or kind != index(TO_COMPLEX) else there
-        fits = smooth(m)
+        count = outer * inner
+        fits = smooth(m, count)
         tabulate(tables, n)
         shift = shift_of(n)
         ratio = n // m
-        count = outer * inner
         ahead = work
         several = (
             count > two and fits and m <= (index(SIDE_BY_SIDE) if inner == unit else index(NEAR))
