@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from . import kernel
 from .integers import Int, Integer, Symbol, substitute, symbol, symbols
-from .kernel import Call, Declare, Let, Load, Loop, Statement, Store, While
+from .kernel import Call, Declare, Let, Load, Loop, Name, Statement, Store, While
 from .owners import Owners
 from .traversal import bodies, loads, moved
 
@@ -56,14 +56,28 @@ def reuse(
     if not taken:
         return program, {}
     names = {outputs[k].name: inputs[j].name for k, j in taken.items()}
-    phases = tuple(
+    renamed = [
         replace(p, body=moved(p.body, lambda buffer, at: (names.get(buffer, buffer), at)))
         for p in program.phases
-    )
+    ]
+    left = [replace(p, body=tuple([s for s in p.body if not _stays(s)])) for p in renamed]
+    phases = tuple([p for p in left if p.body]) or tuple(renamed[:1])
     kept = tuple(b for b in program.buffers if b.name not in names)
     return replace(
         program, phases=phases, buffers=kept, made_by=f"{program.made_by}, results in inputs"
     ), taken
+
+
+def _stays(s: Statement) -> bool:
+    """Whether a loop copies elements to where they are."""
+    if not isinstance(s, Loop):
+        return False
+    if all(isinstance(t, Loop) for t in s.body):
+        return all(map(_stays, s.body))
+    match s.body:
+        case (Let(name, Load(buffer, index)), Store(target, place, Name(stored), None)):
+            return (name, buffer, index) == (stored, target, place)
+    return False
 
 
 def _last_read(

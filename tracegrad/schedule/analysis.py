@@ -55,6 +55,8 @@ class Analysis:
         self.members: dict[Var, dict[Node, int]] = {}
         self.placed: set[Node] = set()
         """What pieces of arrays are made of."""
+        self.roots: dict[Var, set[Node]] = {}
+        """Whose loops a value is computed in, where it is not stored."""
         self.required()
         self.costs()
         self.repeated()
@@ -142,8 +144,12 @@ class Analysis:
             self.store(a)
 
     def limit(self, var: Var) -> int:
-        """The cost from which on a value is rather stored than computed in two places."""
-        return REPEATED if isinstance(var.type.size, int) and var.type.size <= NEARBY else COSTLY
+        """The cost from which on a value is rather stored than computed in two places: less where
+        storing is cheap, and where loops that write at places compute it one by one."""
+        if isinstance(var.type.size, int) and var.type.size <= NEARBY:
+            return REPEATED
+        scattered = any(isinstance(r.op.lowering, lowering.Scatter) for r in self.roots[var])
+        return REPEATED if scattered else COSTLY
 
     def moved(self, var: Var) -> int:
         """How many readers take its elements to other places."""
@@ -184,7 +190,7 @@ class Analysis:
                     mask |= before.get(a, 0)
             for v in n.outputs:
                 before[v] = mask
-        roots: dict[Var, set[Node]] = {}
+        roots = self.roots
         for n in reversed(self.graph.nodes):
             for v in n.outputs:
                 found: set[Node] = set()

@@ -23,7 +23,7 @@ from .patterns import Walk
 from .plan import SparsePlan, Wish, dtype_of, fixed_inputs, traced_values
 from .records import Lying, Records, Stream, layout, streams_of
 from .rules import is_one, shape_of, size
-from .structure import order_of
+from .structure import order_of, sorted_once
 from .terms import Terms, added, first_terms
 
 DEAR = 10
@@ -70,25 +70,24 @@ def direct(
     count_limit(count, wish.limit, *shape)
     at = [np.concatenate([*parts, np.zeros(0, np.int64)]) for parts in (rows, columns)]
     sorting = order_of(wish.order, shape, *at)
-    every = sorting.keys(*at)
-    order, which = np.unique(every, return_inverse=True)
+    chosen, which = sorted_once(sorting.keys(*at))
     places, begin = [], 0
     for there in kept:
         place = np.full(len(there), -1)
         place[there] = which[begin : begin + int(there.sum())]
         begin += int(there.sum())
         places.append(place)
-    write = Writing(_unshaped(coefficients), captures, places, len(order), dtype)
+    write = Writing(_unshaped(coefficients), captures, places, len(chosen), dtype)
     constants: list[np.ndarray]
-    twice = len(order) < len(every) and write.twice_after_sums()
-    lies = None if twice or write.dear() else layout(write.places, len(order))
+    twice = len(chosen) < len(which) and write.twice_after_sums()
+    lies = None if twice or write.dear() else layout(write.places, len(chosen))
     if lies is not None:
         begins, (values, constants) = False, write.in_records(lies)
     else:
         begins, (values, constants) = True, write.at_places(twice)
     types = [v.type for v in graph.inputs]
     return SparsePlan(
-        sorting.structure(order),
+        sorting.at(*[k[chosen] for k in at]),
         "direct",
         0,
         *traced_values(f"{graph.name}_values", values, types, constants),

@@ -86,25 +86,23 @@ class Order:
             made = rows * n + columns
         return made
 
-    def structure(self, keys: np.ndarray) -> SparseStructure:
-        """The coordinates of sorted keys."""
-        m, n = self.shape
-        if self.name == "csc":
-            columns, rows = np.divmod(keys, max(m, 1))
-        elif self.block != (1, 1):
-            r, c = self.block
-            number, within = np.divmod(keys, r * c)
-            rows, columns = np.divmod(number, n // c)
-            rows, columns = rows * r + within // c, columns * c + within % c
-        else:
-            rows, columns = np.divmod(keys, max(n, 1))
-        return self.at(rows, columns)
-
     def at(self, rows: np.ndarray, columns: np.ndarray) -> SparseStructure:
         """These coordinates, which are in order."""
         kind = np.int32 if max(len(rows), *self.shape) < 2**31 else np.int64
         rows, columns = rows.astype(kind), columns.astype(kind)
         return SparseStructure(rows, columns, self.shape, self.name, self.block)
+
+
+def sorted_once(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of each number that occurs, in ascending order, where it occurs first; and of each element
+    which of these numbers it is. Keys come in a few ascending runs, which a stable sort merges."""
+    order = np.argsort(keys, kind="stable")
+    ascending = keys[order]
+    new = np.ones(len(keys), np.bool_)
+    np.not_equal(ascending[1:], ascending[:-1], out=new[1:])
+    which = np.empty(len(keys), np.int64)
+    which[order] = np.cumsum(new) - 1
+    return order[new], which
 
 
 def order_of(name: str, shape: tuple[int, int], rows: np.ndarray, columns: np.ndarray) -> Order:
@@ -125,4 +123,4 @@ def order_of(name: str, shape: tuple[int, int], rows: np.ndarray, columns: np.nd
     return Order(name, shape, best)
 
 
-__all__ = ["Order", "SparseStructure", "order_of"]
+__all__ = ["Order", "SparseStructure", "order_of", "sorted_once"]
