@@ -339,6 +339,8 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "data": (lambda: tg.sparse.array(([1.0, 2], [0], [0, 1]), (1, 3)), ShapeError, "2 numbers"),
     "no integers": (lambda: tg.sparse.array(([1.0], [0.5], [0, 1]), (1, 3)), TypeError, "integers"),
     "lil": (lambda: tg.jit(lambda a: a)(sp.lil_array((2, 2))), TypeError, "lil"),
+    "dok": (lambda: tg.jit(lambda a: a)(sp.dok_array((2, 2))), TypeError, "dok"),
+    "dok with": (lambda: tg.grad(lambda x: sp.dok_array((2, 2)) @ x)(np.ones(2)), TypeError, "dok"),
     "vmap": (lambda: tg.vmap(lambda a: a.sum())(A), ShapeError, "Pass A.data"),
     "jacobian": (lambda: tg.jacobian(lambda a: a @ RIGHT)(A), ShapeError, "Pass A.data"),
     "not square": (lambda: tg.sparse.solve(sp.csr_array((2, 3)), [1.0, 2]), ShapeError, "square"),

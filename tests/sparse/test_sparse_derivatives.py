@@ -274,9 +274,47 @@ def test_a_pattern_is_shown() -> None:
     assert 0 < shades < wide.nnz
     printed = repr(tg.sparsity(lambda x: np.sort(x) * np.sum(x))(np.ones(3)))
     assert "9 entries (100.00%)" in printed
-    assert "operations taken as dense: 2>\n  argsort at" in printed
+    assert "0 of them assumed at 1 operations>\n  gather at" in printed
     assert "entries" in tg.sparsity(lambda x: x[:0])(np.ones(3))._repr_svg_()
     solved = tg.sparsity(lambda x: np.linalg.solve(np.eye(3) * x[:3], x[3:6]))(X)
     assert solved.colours == 6
     assert solved.dense_at[0].startswith("solve at")
     assert tg.sparsity(rosenbrock, of="hessian")(X).nnz == 34
+
+
+def rotated_often(x: Any) -> Any:
+    return tg.while_loop(lambda s: np.sum(s) < 9, lambda s: 2 * np.roll(s, 1), x)
+
+
+def overwritten(x: Any) -> Any:
+    out = x * 1
+    out[np.argmax(x)] = x[0]
+    return out
+
+
+@pytest.mark.parametrize(
+    ("function", "assumed", "entries"),
+    [
+        (stencil, 0, 36),
+        (lambda x: np.linalg.solve(np.diag(x[:4]), x[4:8]), 32, 32),
+        (lambda x: x[np.argmax(x)] * x, 12 * 11, 144),
+        (lambda x: np.sort(x) * np.sum(x), 0, 144),
+        (overwritten, 23, 23),
+        (rotated_often, 144, 144),
+        (lambda x: tg.while_loop(lambda s: np.sum(s) < 9, lambda s: 2 * s, x), 0, 12),
+        (lambda x: tg.scan(lambda c, _: (c * x, None), x, length=200)[0], 0, 12),
+        (lambda x: np.sum(x**3) + np.linalg.det(np.diag(x)), 132, 144),
+    ],
+)
+def test_assumed_entries_are_counted(function: Any, assumed: int, entries: int) -> None:
+    """Those that there would not be if the operations of which more is assumed gave nothing."""
+    of = "hessian" if np.ndim(function(X)) == 0 else "jacobian"
+    found = tg.sparsity(function, of=of)(X)
+    assert (found.assumed, found.nnz) == (assumed, entries)
+    assert bool(assumed) <= bool(found.dense_at)
+
+
+def test_assumed_entries_of_blocks() -> None:
+    function = lambda x, y: (x[np.argmax(y)] * x, x * y)  # noqa: E731
+    rows = tg.sparsity(function, argnums=(0, 1))(X, X)
+    assert [[b.assumed for b in row] for row in rows] == [[132, 0], [0, 0]]

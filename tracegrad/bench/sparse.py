@@ -2,15 +2,20 @@
 beside CasADi and asdex where these are installed.
 
 For each problem what finding the pattern and compiling took, and the median processor time of the
-values alone, in one thread and one process. The loops written by hand know the pattern, the order
-of the entries within a row, and which of them are constants.
+values alone, in one thread. The loops written by hand know the pattern, the order of the entries
+within a row, and which of them are constants. Others run in processes of their own
+(`sparse_peers`), which end after `LIMIT` seconds.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import resource
 import statistics
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from importlib.util import find_spec
 from time import process_time
 from typing import Any
@@ -22,12 +27,19 @@ from ..sparse.derivatives import hessian_of_lagrangian, sparse_jacobian
 from .colours import colour_rows
 from .report.sparse import BY_HAND, OWN, SparseRow, SparseTimes
 from .sparse_solvers import solved_rows
+from .worker import MARK
 
 ALPHA = 0.01
 GRIDS = (32, 100, 224)
 LENGTHS = (1_000, 10_000, 100_000)
-MOST_OF_PEERS = {"CasADi": 100_000, "asdex": 20_000}
-"""Up to which size others are timed: beyond, they take minutes."""
+SIGMA = 0.7
+"""The factor of the objective."""
+PEERS = {
+    "brusselator": ("CasADi (SX)", "CasADi (MX)", "asdex"),
+    "chained": ("CasADi (MX)", "asdex"),
+}
+LIMIT = 120
+"""How many seconds of processor time each of them may take."""
 
 
 def brusselator(grid: int, np: Any = np) -> Callable[[Any], Any]:
@@ -63,7 +75,7 @@ def brusselator_by_hand(y: Any, grid: Any, out: Any) -> None:  # pragma: no cove
         out[m + 5] = 3.4 - 2 * u * v
 
 
-def chained(x: Any) -> Any:
+def chained(x: Any, np: Any = np) -> Any:
     """The objective of problem 5.1 of Luksan and Vlcek (1999)."""
     return np.sum(100 * (x[:-1] ** 2 - x[1:]) ** 2 + (x[:-1] - 1) ** 2)
 
@@ -109,9 +121,47 @@ def median(run: Callable[[], Any], repeat: int) -> float:
     return statistics.median(times)
 
 
-def brusselator_rows(grid: int, repeat: int) -> Iterator[SparseRow]:
+def brusselator_input(grid: int) -> np.ndarray:
+    """Where the Jacobian is asked for."""
+    return np.random.default_rng(0).normal(size=2 * grid * grid)
+
+
+def chained_inputs(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where the Hessian is asked for: unknowns and multipliers."""
+    rng = np.random.default_rng(0)
+    return rng.normal(size=n), rng.normal(size=n - 2)
+
+
+def peers(
+    problem: str, name: str, values: np.ndarray, n: int, repeat: int, remarks: list[str]
+) -> Iterator[SparseRow]:
+    """Those that are installed here; `values` is what they have to find."""
+    single = {"OMP_NUM_THREADS": "1", "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false"}
+    for who in PEERS[problem]:
+        if not find_spec(who.split()[0].lower()):
+            continue
+        command = [sys.executable, "-m", "tracegrad.bench.sparse_peers", who, problem]
+        done = subprocess.run(
+            [*command, str(n), str(min(repeat, 9))],
+            env={**os.environ, **single},
+            stdout=subprocess.PIPE,
+            text=True,
+            check=False,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT)),
+        )
+        said = [line for line in done.stdout.splitlines() if line.startswith(MARK)]
+        if not said:
+            how = f"more than {LIMIT} s" if done.returncode < 0 else "an error"
+            remarks.append(f"{name}, n = {n:,}: {who} took {how} (exit code {done.returncode}).")
+            continue
+        found = json.loads(said[0].removeprefix(MARK))
+        np.testing.assert_allclose(found["squares"], np.sum(values**2), rtol=1e-8)
+        yield SparseRow(name, n, len(values), who, found["setup"], found["values"])
+
+
+def brusselator_rows(grid: int, repeat: int, remarks: list[str]) -> Iterator[SparseRow]:
     """All contestants on one grid."""
-    y = np.random.default_rng(0).normal(size=2 * grid * grid)
+    y = brusselator_input(grid)
     start = process_time()
     jacobian = sparse_jacobian(brusselator(grid))
     out = np.empty(len(jacobian.structure(y)))
@@ -124,21 +174,12 @@ def brusselator_rows(grid: int, repeat: int) -> Iterator[SparseRow]:
     yield SparseRow(name, y.size, entries, BY_HAND, 0.0, hand)
     own = median(lambda: jacobian.values(y, out=out), repeat)
     yield SparseRow(name, y.size, entries, OWN, setup, own)
-    if find_spec("asdex") and y.size <= MOST_OF_PEERS["asdex"]:
-        jax, asdex = import_module("jax"), import_module("asdex")
-        jax.config.update("jax_enable_x64", True)
-        start = process_time()
-        theirs = jax.jit(asdex.jacobian(brusselator(grid, import_module("jax.numpy")), y))
-        theirs(y).data.block_until_ready()
-        setup = process_time() - start
-        found = median(lambda: theirs(y).data.block_until_ready(), repeat)
-        yield SparseRow(name, y.size, entries, "asdex", setup, found)
+    yield from peers("brusselator", name, out, y.size, repeat, remarks)
 
 
-def chained_rows(n: int, repeat: int) -> Iterator[SparseRow]:
+def chained_rows(n: int, repeat: int, remarks: list[str]) -> Iterator[SparseRow]:
     """All contestants on one length."""
-    rng = np.random.default_rng(0)
-    x, lam, sigma = rng.normal(size=n), rng.normal(size=n - 2), 0.7
+    (x, lam), sigma = chained_inputs(n), SIGMA
     start = process_time()
     hessian = hessian_of_lagrangian(chained, trigonometric, lower=True)
     out = np.empty(len(hessian.structure(x, lam, sigma)))
@@ -153,24 +194,7 @@ def chained_rows(n: int, repeat: int) -> Iterator[SparseRow]:
     yield SparseRow(name, n, len(out), BY_HAND, 0.0, hand)
     own = median(lambda: hessian.values(x, lam, sigma, out=out), repeat)
     yield SparseRow(name, n, len(out), OWN, setup, own)
-    if find_spec("casadi") and n <= MOST_OF_PEERS["CasADi"]:
-        casadi = import_module("casadi")
-        start = process_time()
-        t, w, s = (casadi.MX.sym(k, m) for k, m in (("t", n), ("w", n - 2), ("s", 1)))
-        a, b, c = t[:-2], t[1:-1], t[2:]
-        waves = casadi.sin(b - c) * casadi.sin(b + c)
-        g = 3 * b**3 + 2 * c - 5 + waves + 4 * b - a * casadi.exp(a - b) - 3
-        f = casadi.sum1(100 * (t[:-1] ** 2 - t[1:]) ** 2 + (t[:-1] - 1) ** 2)
-        lower = casadi.tril(casadi.hessian(s * f + casadi.dot(w, g), t)[0])
-        theirs = casadi.Function("H", [t, w, s], [lower])
-        call, run = theirs.buffer()
-        kept = np.empty(theirs.nnz_out(0)), np.array([sigma])
-        for k, value in enumerate((x, lam, kept[1])):
-            call.set_arg(k, value.data)
-        call.set_res(0, kept[0].data)
-        run()
-        setup = process_time() - start
-        yield SparseRow(name, n, len(out), "CasADi (MX)", setup, median(run, repeat))
+    yield from peers("chained", name, out, n, repeat, remarks)
 
 
 OBSERVATIONS = 100_000
@@ -236,18 +260,19 @@ def measure(
     """Time all problems; of small ones the smallest size only."""
     count = 1 if size == "small" else None
     rows: list[SparseRow] = []
+    remarks: list[str] = []
     for grid in GRIDS[:count]:
-        rows.extend(brusselator_rows(grid, repeat))
+        rows.extend(brusselator_rows(grid, repeat, remarks))
         progress(f"Brusselator, {grid} x {grid}")
     for n in LENGTHS[:count]:
-        rows.extend(chained_rows(n, repeat))
+        rows.extend(chained_rows(n, repeat, remarks))
         progress(f"Luksan-Vlcek, {n:,}")
     rows.extend(bundle_rows(OBSERVATIONS if count is None else 1_000, repeat))
     progress("bundle adjustment")
     solved = list(solved_rows(size, progress))
     colours = list(colour_rows(8 if size == "small" else 32))
     progress("colours")
-    return SparseTimes(head, rows, solved, colours)
+    return SparseTimes(head, rows, solved, colours, remarks)
 
 
 def problems(size: str) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..sparse.derivative import SparseDerivative
+from ..sparse.matrix_function import SparseDerivative
 
 
 @dataclass(frozen=True)

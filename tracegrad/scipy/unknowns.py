@@ -13,7 +13,7 @@ from ..checks import flag
 from ..errors import DTypeError, ShapeError
 from ..ir.trace import user_line
 from ..solvers.vectors import Layout
-from ..sparse.derivative import SparseDerivative
+from ..sparse.matrix_function import SparseDerivative
 from ..tensor import Boxed, Tensor
 from ..tree import flatten, unflatten
 

@@ -76,14 +76,22 @@ def by_colours(
         [v.type for v in graph.inputs],
         [np.zeros(len(rows), dtype), place, *products.constants()],
     )
+    fixed = fixed_inputs(read, inputs)
+
+    def sure() -> Any:
+        values = [fixed.get(k) for k in range(len(graph.inputs))]
+        known = pattern(graph, wanted, values, wish.limit, sure=True)[0]
+        return known + known.T if wish.symmetric else known
+
     return SparsePlan(
         sorting.at(rows, columns),
         method,
         colours.number,
         *written,
         dtype,
-        fixed_inputs(read, inputs),
+        fixed,
         dense_at,
+        sure=sure if dense_at else None,
     )
 
 

@@ -15,8 +15,8 @@ from ..derivatives.reverse import grad
 from ..errors import ShapeError, TracegradError
 from ..ops import sum as total
 from ..tree import flatten
-from .derivative import Function, SparseDerivative
 from .index_sets import DEFAULT_LIMIT
+from .matrix_function import Function, SparseDerivative
 from .methods import METHODS
 from .plan import Wish
 
@@ -187,7 +187,8 @@ def sparsity(
     It holds for all values of the arguments of these sizes: an entry that is missing is zero
     everywhere. It may have more entries than are needed, where something is moved to a place that
     is computed, and of operations on whole matrices; `dense_at` of the array names these
-    operations. `colours` says in how many products with vectors the derivative is found (0: in
+    operations, `assumed` counts the entries that there are because of these alone: at most so many
+    are too many. `colours` says in how many products with vectors the derivative is found (0: in
     none), `method` how, and `plot()` draws it.
 
     >>> import numpy as np

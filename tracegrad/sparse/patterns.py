@@ -49,6 +49,8 @@ class Walk:
 
     width: int
     limit: int
+    sure: bool = False
+    """Whether results of which more would be assumed than is known are left out."""
     read: set[int] = field(default_factory=set)
     """The numbers of the constants whose values decided something."""
     by: dict[int, frozenset[int]] = field(default_factory=dict)
@@ -109,9 +111,13 @@ class Walk:
             ]
             self.read |= self.sources(deciding)
         found = through(given)
-        if given.assumed:
-            self.dense_at[f"{node.op.name} at {node.where or 'an unknown line'}"] = None
-        return found, nothing
+        more = given.assumed and any(s is not None for s in found)
+        return self.assumed(node, found) if more else found, nothing
+
+    def assumed(self, node: Node, found: list[Sets | None]) -> list[Sets | None]:
+        """The results of a node of which more was assumed than is known."""
+        self.dense_at[f"{node.op.name} at {node.where or 'an unknown line'}"] = None
+        return [None] * len(found) if self.sure else found
 
     def evaluated(self, node: Node, known: Sequence[np.ndarray | None]) -> list[np.ndarray | None]:
         """The values of a node's results where all operands are constants."""
@@ -145,11 +151,11 @@ class Walk:
         if kind is lowering.SWITCH:
             return self.branches(node, sets, known), nothing
         if kind is lowering.SCAN:
-            return self.scan(Loop.of(node), sets, known), nothing
+            return self.scan(node, sets, known), nothing
         if kind is lowering.WHILE:
-            return self.repeated(Loop.of(node), sets, known), nothing
-        self.dense_at[f"{node.op.name} at {node.where or 'an unknown line'}"] = None
-        return dense(Arriving(node, sets, known, self.limit, self.width, [])), nothing
+            return self.repeated(node, sets, known), nothing
+        found = dense(Arriving(node, sets, known, self.limit, self.width, []))
+        return self.assumed(node, found), nothing
 
     def branches(
         self, node: Node, sets: Sequence[Sets | None], known: Sequence[np.ndarray | None]
@@ -159,13 +165,14 @@ class Walk:
         return [union(parts, self.limit) for parts in zip(*found, strict=True)]
 
     def scan(
-        self, loop: Loop, sets: Sequence[Sets | None], known: Sequence[np.ndarray | None]
+        self, node: Node, sets: Sequence[Sets | None], known: Sequence[np.ndarray | None]
     ) -> list[Sets | None]:
         """A loop over slices: step by step where these are few, else until nothing is added."""
+        loop = Loop.of(node)
         n, c = len(loop.constants), len(loop.carries)
         length = int(loop.param("length"))
         if length > MOST_STEPS:
-            return self.repeated(loop, sets, known)
+            return self.repeated(node, sets, known)
         carries, values = list(sets[n : n + c]), list(known[n : n + c])
         steps = range(length)[:: -1 if loop.param("reverse") else 1]
         results: dict[int, list[Sets | None]] = {}
@@ -195,10 +202,12 @@ class Walk:
         return [*carries, *stacked]
 
     def repeated(
-        self, loop: Loop, sets: Sequence[Sets | None], known: Sequence[np.ndarray | None]
+        self, node: Node, sets: Sequence[Sets | None], known: Sequence[np.ndarray | None]
     ) -> list[Sets | None]:
         """A loop of any number of steps: what is handed on grows until nothing is added, and every
-        step sees what any step could see."""
+        step sees what any step could see. Where nothing was added and no steps differ, that is all
+        that is known."""
+        loop = Loop.of(node)
         n, c = len(loop.constants), len(loop.carries)
         carries = list(sets[n : n + c])
         slices = [
@@ -207,6 +216,7 @@ class Walk:
         ]
         numbered = [None] if loop.number is not None else []
         unknown = [None] * (c + len(numbered) + len(slices))
+        grown = any(s is not None for s in slices)
         while True:
             found, _ = self.graph(
                 loop.body, [*sets[:n], *carries, *numbered, *slices], [*known[:n], *unknown]
@@ -214,7 +224,7 @@ class Walk:
             after = [union([a, b], self.limit) for a, b in zip(carries, found[:c], strict=True)]
             if all(_same(a, b, self.limit) for a, b in zip(carries, after, strict=True)):
                 break
-            carries = after
+            carries, grown = after, True
         stacked = [
             None
             if s is None
@@ -222,7 +232,8 @@ class Walk:
             for s, r in zip(found[c:], loop.results, strict=True)
         ]
         counted = [None] if loop.count is not None else []
-        return [*carries, *stacked, *counted]
+        every = [*carries, *stacked, *counted]
+        return self.assumed(node, every) if grown else every
 
 
 TRANSPARENT = (call_op, checkpoint_op, recompute_op)
@@ -252,15 +263,15 @@ def _same(a: Sets | None, b: Sets | None, limit: int) -> bool:
 
 
 def pattern(
-    graph: Graph, wanted: Sequence[int], values: Sequence[Any], limit: int
+    graph: Graph, wanted: Sequence[int], values: Sequence[Any], limit: int, sure: bool = False
 ) -> tuple[Any, frozenset[int], tuple[str, ...]]:
     """The pattern of all results one behind the other (rows) by the inputs with the numbers
     `wanted` one behind the other (columns), as a boolean CSR array; which inputs' values it was
-    made for; and where more was assumed than is known. `values` are those of inputs that are
-    constants, None of others."""
+    made for; and where more was assumed than is known, which is left out where all has to be
+    `sure`. `values` are those of inputs that are constants, None of others."""
     counts = [size(graph.inputs[k].type.shape) for k in wanted]
     width = sum(counts)
-    walk = Walk(width, limit)
+    walk = Walk(width, limit, sure)
     sets: list[Sets | None] = [None] * len(graph.inputs)
     start = 0
     for k, count in zip(wanted, counts, strict=True):
@@ -292,6 +303,8 @@ class Sparsity(sp.csr_array):
     """In how many products with vectors; 0: in none."""
     dense_at: tuple[str, ...] = ()
     """The operations of which more was assumed than is known, with their lines."""
+    assumed = 0
+    """How many entries are there because of these alone: at most so many are too many."""
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw it with Matplotlib, into axes or new ones; `options` are those of `Axes.spy`. The
@@ -309,7 +322,11 @@ class Sparsity(sp.csr_array):
         m, n = self.shape
         share = self.nnz / max(m * n, 1)
         how = f"{self.method}, {self.colours} colours" if self.colours else self.method
-        more = f", operations taken as dense: {len(self.dense_at)}" if self.dense_at else ""
+        more = (
+            f", {self.assumed:,} of them assumed at {len(self.dense_at)} operations"
+            if self.dense_at
+            else ""
+        )
         how = f", {how}" if how else ""
         return f"{m:,} x {n:,}, {self.nnz:,} entries ({share:.2%}){how}{more}"
 

@@ -41,6 +41,21 @@ class SparsePlan:
     begins: bool = False
     """Whether the first constant is what the values begin with, in whose memory they are computed;
     after them there may be a place for what does not count."""
+    sure: Callable[[], Any] | None = None
+    """The pattern without what was assumed, as a sparse array; None where nothing was."""
+
+    @functools.cached_property
+    def assumed(self) -> np.ndarray:
+        """Which entries are there only because more was assumed than is known."""
+        s = self.structure
+        if self.sure is None:
+            return np.zeros(len(s), np.bool_)
+        known, width = self.sure().tocoo(), s.shape[1]
+        keys, sure = (
+            rows.astype(np.int64) * width + columns
+            for rows, columns in ((s.rows, s.columns), known.coords)
+        )
+        return ~np.isin(keys, sure)
 
     @functools.cached_property
     def executable(self) -> Executable:

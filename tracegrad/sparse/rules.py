@@ -142,6 +142,7 @@ def scattered(given: Arriving) -> Found:
     if indices is None:
         if updates is None or not many:
             return [x]
+        given.assumed.append(True)
         return [union([x, updates.all_of().spread(count)], given.limit)]
     if node.op in ADDING:
         if updates is None:
@@ -152,6 +153,7 @@ def scattered(given: Arriving) -> Found:
             ones = np.ones(many, np.bool_)
             chosen = sp.csr_array((ones, (places, np.arange(many))), shape=(count, many))
             return [union([x, updates.combined(chosen, given.limit)], given.limit)]
+        given.assumed.append(True)
         return [union([x, updates.all_of().spread(count)], given.limit)]
     numbers = [numbers_of(shape), numbers_of(node.inputs[1].type.shape, count)]
     source = node.op.evaluate(*numbers, *indices, **node.params)
@@ -206,6 +208,7 @@ def along(given: Arriving) -> Found:
 
 def _per_lane(found: Sets, lanes: np.ndarray, given: Arriving) -> Sets:
     """All elements of a lane for each one."""
+    given.assumed.append(True)
     every = found.combined(grouped(lanes, len(found)), given.limit)
     lane = np.empty(lanes.size, np.int64)
     lane[lanes.reshape(-1)] = np.repeat(np.arange(len(lanes)), lanes.shape[1])

@@ -16,7 +16,8 @@ from .pattern import FORMATS, SparseFormat, layout_of
 
 
 def _flatten(a: Any) -> tuple[list[Any], SparseFormat, tuple[str]]:
-    return [a.data], layout_of(a), ("data",)
+    layout = layout_of(a)  # first: refuses formats that have no data
+    return [a.data], layout, ("data",)
 
 
 def together(kept: SparseFormat, leaves: Any) -> Any:

@@ -42,8 +42,8 @@ NUMBERS = (int, float, complex, np.number)
 
 
 def as_sparse(x: Any) -> SparseArray:
-    """One of SciPy's sparse arrays as ours; ours as it is."""
-    return x if isinstance(x, SparseArray) else SparseArray(x.data, layout_of(x))
+    """A sparse array of SciPy's as ours, if its format (looked at first) has data; ours as is."""
+    return x if isinstance(x, SparseArray) else SparseArray(layout=layout_of(x), data=x.data)
 
 
 def is_sparse(x: Any) -> bool:

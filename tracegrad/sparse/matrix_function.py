@@ -1,4 +1,4 @@
-"""A sparse derivative as something to call: what is kept of each signature, and what a user asks of
+"""The function that gives the matrix: what is kept of each signature, and what a user asks of
 it."""
 
 from __future__ import annotations
@@ -144,11 +144,12 @@ class SparseDerivative:
         """Which entries there are, as `tg.sparsity` gives them."""
         kept, _ = self._find(args, kwargs)
         plan = kept.plan
-        ones = np.ones(len(plan.structure), np.bool_)
-        matrix = plan.structure.matrix(ones, self.format)
+        # Two for what was assumed.
+        matrix = plan.structure.matrix(1 + plan.assumed.astype(np.int8), self.format)
 
         def shown(block: Any) -> Sparsity:
-            made = Sparsity(block)
+            made = Sparsity(block.astype(np.bool_))
+            made.assumed = int(np.count_nonzero(block.data == 2))
             made.method, made.colours, made.dense_at = plan.method, plan.colours, plan.dense_at
             return made
 
