@@ -119,6 +119,32 @@ def test_frozen_functions() -> None:
         H.values(X, out=np.empty(len(now), np.float32))
 
 
+def test_arguments_that_decide_are_not_frozen() -> None:
+    """Compiled code would write the values of other entries at other indices."""
+    J = tg.sparse_jacobian(lambda x, i: x[i] ** 2)
+    i = np.array([1, 2, 3])
+    for call in (J.njit, J.traceable):
+        with pytest.raises(TracegradError, match="decides by its values"):
+            call(X, i)
+    assert J.structure(X, i).columns.tolist() == [1, 2, 3]
+    with pytest.raises(TracegradError, match="changed"):
+        J.values(X, i + 1)
+
+
+@pytest.mark.parametrize(("start", "to"), [(0, 0), (1, 0), (0, 1), (10, 3)])
+def test_a_buffer_that_is_the_argument(start: int, to: int) -> None:
+    """Values are those of the argument as it was, though they are written over it."""
+    J = tg.sparse_jacobian(np.square)
+    for again in range(3):  # the later calls are those of a known signature
+        memory = np.arange(22.0)
+        x, out = memory[start : start + 12], memory[to : to + 12]
+        if again:
+            J.values(x.copy(), out=np.empty(12))
+        wanted = 2 * x
+        assert J.values(x, out=out) is out
+        np.testing.assert_array_equal(out, wanted)
+
+
 def dense_residuals(x: Any) -> Any:
     return x / np.sum(x)
 

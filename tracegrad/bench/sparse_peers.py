@@ -27,6 +27,8 @@ class Made(NamedTuple):
     run: Callable[[], Any]
     entries: Callable[[], np.ndarray]
     """The values of the last run, of a Hessian those of its lower triangle."""
+    kept: Any = None
+    """What has to stay meanwhile."""
 
 
 def casadi_function(arguments: Any, matrix: Any, values: list[np.ndarray]) -> Made:
@@ -37,8 +39,11 @@ def casadi_function(arguments: Any, matrix: Any, values: list[np.ndarray]) -> Ma
     for k, value in enumerate(values):
         call.set_arg(k, value.data)
     call.set_res(0, out.data)
-    # The memory of the arguments has to stay.
-    return Made(lambda kept=(call, values): run(), lambda: out)
+
+    def again() -> None:
+        run()
+
+    return Made(again, lambda: out, (call, values))
 
 
 def casadi_brusselator(kind: str, size: int) -> Made:

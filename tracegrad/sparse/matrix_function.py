@@ -135,6 +135,9 @@ class SparseDerivative:
             )
         if out.dtype != plan.dtype:
             raise DTypeError(f"values: out has dtype {out.dtype}, the derivative has {plan.dtype}")
+        if any(np.may_share_memory(x, out) for x in inputs if isinstance(x, np.ndarray)):
+            out[...] = self.values(*args, **kwargs)
+            return out
         found = plan.values(inputs, out)
         if kept.alone and not kwargs:
             self._quick = plan.quick(args, out, kept.entry.holds)
@@ -166,16 +169,34 @@ class SparseDerivative:
     def njit(self, *args: Any, **kwargs: Any) -> Any:
         """`values` for arguments of these dtypes and sizes as a Numba dispatcher, to be called in
         your own `@njit` code with the leaves of the arguments. What the function reads around it
-        is copied now."""
+        is copied now.
+
+        Raises TracegradError where an argument decides by its values where entries are.
+        """
         kept, inputs = self._find(args, kwargs)
-        return kept.plan.njit(inputs, len(flatten((args, kwargs))[0]))
+        return kept.plan.njit(inputs, self._undecided(kept, args, kwargs))
 
     def traceable(self, *args: Any) -> tuple[SparseStructure, Function]:
         """The structure for arguments of these dtypes and sizes, and `values` as a function of the
         leaves of such arguments that can be traced; what the function reads around it stays as it
         is now."""
         kept, inputs = self._find(args, {})
-        return self._hand(kept), kept.plan.traceable(inputs, len(flatten(args)[0]))
+        found = kept.plan.traceable(inputs, self._undecided(kept, args, {}))
+        return self._hand(kept), found
+
+    def _undecided(self, kept: _Kept, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+        """The number of leaves, none of which decides where entries are: code that is no more
+        asked could not see that."""
+        leaves = flatten((args, kwargs))[0]
+        for k in kept.plan.fixed:
+            if k < len(leaves):
+                raise TracegradError(
+                    f"{self!r}: an argument ({describe(leaves[k])}) decides by its values where "
+                    "entries are, and compiled code would write values of other entries; let the "
+                    "function read it around it (a closure, functools.partial) in place of taking "
+                    "it as an argument"
+                )
+        return len(leaves)
 
     def _inside(self, args: tuple[Any, ...], kwargs: dict[str, Any], blocks: bool) -> Any:
         """The matrix as values of the open trace, or of the tape."""

@@ -97,7 +97,7 @@ class SparsePlan:
             return None
         like = [(x.shape, x.dtype) for x in (*args, out)]
         constants = [np.asarray(c, d) for c, d in zip(self.constants, dtypes[count:], strict=True)]
-        run, alone = compiled.run, compiled.alone()
+        run, alone, shares = compiled.run, compiled.alone(), np.may_share_memory
 
         def values(args: tuple[Any, ...], out: Any) -> bool:
             given = (*args, out)
@@ -107,6 +107,9 @@ class SparsePlan:
                 if type(x) is not ndarray or x.shape != shape or x.dtype is not dtype:
                     return False
                 if not x.flags.carray:
+                    return False
+            for x in args:
+                if shares(x, out):
                     return False
             if not holds():
                 return False
