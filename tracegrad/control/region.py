@@ -15,7 +15,7 @@ from ..errors import TracegradError
 from ..ir.assigned import parameters_of
 from ..ir.dispatch import STATE, bind
 from ..ir.evaluate import evaluate
-from ..ir.forms import bounded, form_of
+from ..ir.forms import NOTHING, About, bounded, form_of
 from ..ir.graph import Graph
 from ..ir.op import Op
 from ..ir.trace import Trace, user_line
@@ -139,13 +139,18 @@ def operands_of(tree: Any, who: str) -> list[Any]:
 
 @restoring
 def closed(
-    name: str, function: Callable[..., Any], types: Sequence[ArrayType], like: Graph
+    name: str,
+    function: Callable[..., Any],
+    types: Sequence[ArrayType],
+    like: Graph,
+    known: About = NOTHING,
 ) -> Graph:
-    """The graph of `function` over values of these types; that it captures anything is a defect of
-    a rule."""
+    """The graph of `function` over values of these types, of which so much is known; that it
+    captures anything is a defect of a rule."""
     trace = Trace(name, like.sizes)
     with trace:
         boxes = [Array(trace.input(t)) for t in types]
+        known.tell(trace, boxes)
         graph, captures = trace.finish(list(function(*boxes)))
     assert not captures, name
     return graph

@@ -29,6 +29,7 @@ from ..transforms.derive import adjoints, batched, captures_of, tangent
 from ..transforms.tracing import leaf_type, plain
 from ..tree import flatten, map_leaves
 from .carry import GivenCarry
+from .counted import counted_steps
 from .region import (
     VALUES,
     TracedRegion,
@@ -44,7 +45,7 @@ from .region import (
 )
 from .running import natively, work, worth
 from .scan import Checkpoint, in_segments, spans_of
-from .scan_rules import NUMBER, loop, scan_op, segmented
+from .scan_rules import NUMBER, scan_op, segmented
 from .sized import reversed_by, sized, unused_symbol
 
 # The order of operands and results, outside, in the test and in the body, is that of `ir/loops.py`.
@@ -436,14 +437,6 @@ def fori_loop(
         types = list(map(strong, (*given, *leaves)))
         length: Any = integers.symbol(symbol)
         spans = spans_of(checkpoint, length, "fori_loop")
-        graph = closed(
-            "steps",
-            lambda *v: loop(
-                "body", inner, Parts(v[: n + 1], v[n + 1 :], ()), step.graph, length, False, spans
-            )[0],
-            types,
-            step.graph,
-        )
         # Not in the dtype of the bounds: that of small or unsigned ones cannot hold every
         # difference.
         count = sub(*[convert(x, np.int64) if isinstance(x, Boxed) else x for x in reversed(ends)])
@@ -452,11 +445,19 @@ def fori_loop(
         if not (isinstance(fewest, int) and fewest >= 0):
             count = maximum(count, 0)
             most = most if most is None else larger_of(0, seen(most))
+        known = about([*given, *leaves], sizes={symbol: count})
+        graph = closed(
+            "steps",
+            lambda *v: counted_steps(inner, v, n + 1, length, spans, step.graph),
+            types,
+            step.graph,
+            known,
+        )
         found = sized(count, [*given, *leaves], graph, symbol, most)
     else:
         length = larger_of(0, ends[1] - ends[0])
         spans = spans_of(checkpoint, length, "fori_loop")
-        found = loop("body", inner, Parts(given, leaves, ()), step.graph, length, False, spans)[0]
+        found = counted_steps(inner, [*given, *leaves], n + 1, length, spans, step.graph)
     return carried.result(found, length)
 
 

@@ -199,6 +199,9 @@ class About(NamedTuple):
         trace.forms.ranges.update({name: (low, end) for name, low, end in self.ranges})
 
 
+NOTHING = About()
+
+
 def about(
     values: Sequence[Any],
     numbers: Mapping[int, Int] | None = None,
@@ -248,4 +251,4 @@ def _told(x: Any) -> Int | None:
     return int(data) if isinstance(data, np.integer) else None
 
 
-__all__ = ["About", "about", "bounded", "form_of", "largest", "smallest", "unknown"]
+__all__ = ["NOTHING", "About", "about", "bounded", "form_of", "largest", "smallest", "unknown"]

@@ -38,19 +38,18 @@ class Facts(Sizes):
 
 
 @contextmanager
-def at_most_so_large(symbol: str, most: Int | None) -> Iterator[None]:
-    """While this is open, a size that is known late is known to be at most that."""
+def between(symbol: str, least: Int, most: Int | None) -> Iterator[None]:
+    """While this is open, a size that is known late is known to be at least and at most that."""
     owner = SIZES.open[-1]
     assert isinstance(owner, Facts)
-    if most is None:
-        yield
-        return
-    fact = "<=", integers.symbol(symbol) - most
-    owner.guards[fact] = True
+    size = integers.symbol(symbol)
+    facts = [("<=", least - size)] + ([] if most is None else [("<=", size - most)])
+    owner.guards.update(dict.fromkeys(facts, True))
     try:
         yield
     finally:
-        del owner.guards[fact]
+        for fact in facts:
+            del owner.guards[fact]
 
 
 def nonnegative(value: Int, ranges: Ranges) -> bool:

@@ -11,7 +11,7 @@ from ..ir.graph import Atom, Graph, Node, Var
 from ..ir.loops import Loop
 from ..ir.versions import passed
 from ..types import Int
-from .bounds import at_most_so_large
+from .bounds import between, nonnegative
 from .carries import CarryPlan, in_place
 from .lower import Storage, is_small
 from .names import place_of
@@ -263,14 +263,19 @@ def with_size(
     e = whole.emitter
     there = set(e.buffers)
     e.sizes.add(symbol)
+    if most is not None and not integers.symbols(most) & e.sizes:
+        e.largest[symbol] = most
     if isinstance(count, kernel.Index):
         e.ranges[symbol] = count.value, count.value + 1
     elif most is not None:
         e.ranges[symbol] = 0, most + 1
-    with at_most_so_large(symbol, most), e.scope(barrier=True) as inner:
+    # Where there is at least one step, a loop over all of them is cut behind the first.
+    some = isinstance(count, kernel.Index) and nonnegative(count.value - 1, e.ranges)
+    with between(symbol, int(some), most), e.scope(barrier=True) as inner:
         e.depths[symbol] = len(e.scopes) - 1
         written()
     e.sizes.remove(symbol)
+    e.largest.pop(symbol, None)
     e.ranges.pop(symbol, None)
     e.emit(kernel.Let(symbol, kernel.Apply("index({x})", (("x", count),), INTP)))
     for b in e.buffers.values():

@@ -11,7 +11,7 @@ from ..autograd.grad_mode import enable_grad
 from ..errors import ShapeError, TracegradError
 from ..ir.dispatch import STATE
 from ..ir.evaluate import evaluate, evaluate_batched
-from ..ir.forms import About
+from ..ir.forms import NOTHING, About
 from ..ir.graph import Atom, Graph, Var, adjoint_name
 from ..ir.levels import forward_level
 from ..ir.recording import span
@@ -25,8 +25,6 @@ from ..tensor import Array, Boxed, fresh_leaf
 from ..types import ArrayType, Int
 from .rewrite import remove_dead
 from .weak import explicit
-
-NOTHING = About()
 
 
 def _trace(name: str, graph: Graph) -> Trace:

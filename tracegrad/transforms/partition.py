@@ -13,13 +13,13 @@ from typing import NamedTuple, TypeAlias
 
 from .._codegen import lowering
 from ..dtypes import is_differentiable
-from ..ir.forms import About
+from ..ir.forms import NOTHING, About
 from ..ir.graph import Atom, Graph, Node, Var
 from ..ir.recording import span
 from ..ops.places.gathering import OPERATIONS
 from ..types import ArrayType, Int
 from .cut_regions import cut_regions
-from .derive import NOTHING, joint
+from .derive import joint
 from .minimum_cut import bytes_of, is_dear, minimum_cut
 from .rewrite import optimize, tidy
 from .settled import Settled

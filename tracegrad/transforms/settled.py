@@ -95,6 +95,18 @@ class Settled:
                 found.append(end)
         return found
 
+    def apart_in_two_steps(self, carry: Var) -> bool:
+        """Whether no two steps write to one place of a carry."""
+        here, there = self._writes(carry, True), self._writes(carry, False)
+        if here is None or there is None:
+            return False
+        name, now, length, _ = self.steps
+        mine, others = (list(itertools.chain.from_iterable(w)) for w in (here, there))
+        for self.ranges[name] in ((now + 1, length), (0, now)):
+            if not all(self.apart(a, b) for a in mine for b in others):
+                return False
+        return True
+
     def _writes(self, carry: Var, now: bool) -> list[list[Footprint]] | None:
         """What each write of a step overwrites, in this step or another one."""
         if (carry, now) not in self.written:
@@ -222,9 +234,9 @@ class Counting:
             node.params["axes"], indices, node.params["windows"], strict=True
         ):
             if _integral(index):
-                low, high, _ = ends_of(window)
-                form = self.form(index)
-                axes[axis] = form + low, form + high - 1
+                low, high = (integers.substitute(x, self.sizes) for x in ends_of(window)[:2])
+                start = self.form(index)
+                axes[axis] = start + low, start + high - 1
         return Footprint(source.type.shape, tuple(axes))
 
     def writes(

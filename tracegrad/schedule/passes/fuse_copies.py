@@ -73,9 +73,16 @@ def _both(first: kernel.Loop, second: kernel.Loop, buffers: Buffers) -> kernel.L
         if isinstance(c.value, kernel.Load)
     ):
         return None
-    here, owner = integers.symbol(first.index), owners.Owners(buffers)
-    axes: dict[str, list[set[int]]] = {}
-    """Of each access to some memory, the axes along which it is in the place of this pass."""
+    owner = owners.Owners(buffers)
+    axes: dict[str, list[set[tuple[int, Any]]]] = {}
+    """Of each access to some memory, the axes along which it is in a place that this pass alone
+    has, and where that is."""
+    inside = _defined(first)
+
+    def alone(i: Any) -> bool:
+        step = integers.coefficient(i, first.index)
+        return step in (1, -1) and inside.isdisjoint(integers.symbols(i))
+
     written: set[str] = set()
     for s in (*_inside(first), *copies):
         touched: list[kernel.Load | kernel.Store] = [
@@ -84,7 +91,9 @@ def _both(first: kernel.Loop, second: kernel.Loop, buffers: Buffers) -> kernel.L
         ]
         for e in touched:
             name, at = owner.place(e.buffer, e.index)
-            axes.setdefault(name, []).append({d for d, i in enumerate(at or ()) if i == here})
+            axes.setdefault(name, []).append(
+                {(d, i) for d, i in enumerate(at or ()) if _is_form(i) and alone(i)}
+            )
         if isinstance(s, kernel.Store):
             written.add(owner.of(s.buffer))
     if not all(set.intersection(*axes[name]) for name in written):
@@ -124,6 +133,19 @@ def _held(loop: kernel.Loop) -> dict[tuple[str, Any], kernel.Name | kernel.Liter
     return held
 
 
+def _defined(loop: kernel.Loop) -> set[str]:
+    """The names that a pass of the loop makes."""
+    return {
+        s.index if isinstance(s, kernel.Loop) else s.name
+        for s in _inside(loop)
+        if isinstance(s, (kernel.Loop, kernel.Let, kernel.Declare))
+    }
+
+
+def _is_form(index: Any) -> bool:
+    return isinstance(index, (int, integers.Integer))
+
+
 def _inside(loop: kernel.Loop) -> list[kernel.Statement]:
     found: list[kernel.Statement] = []
     kernel.walk(loop.body, found.append)
@@ -146,7 +168,7 @@ def _copies(loop: kernel.Loop, here: Any) -> list[kernel.Store] | None:
         known = dict(zip(indices, values, strict=True))
 
         def placed(at: Sequence[Any], known: dict[str, Any] = known) -> tuple[Any, ...] | None:
-            if not all(isinstance(i, (int, integers.Integer)) for i in at):
+            if not all(map(_is_form, at)):
                 return None
             return tuple([i if isinstance(i, int) else integers.substitute(i, known) for i in at])
 
