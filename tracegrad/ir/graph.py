@@ -85,6 +85,12 @@ class Literal:
 Atom: TypeAlias = Var | Literal
 
 
+def alike(a: Atom, b: Atom) -> bool:
+    """Whether two operands are the same variable or constant."""
+    both = isinstance(a, Literal) and isinstance(b, Literal)
+    return a is b or (both and repr(a) == repr(b))
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Node:
     """One application of an operation. `where` is the user's source line, `model.py:12`; `note` a

@@ -161,19 +161,12 @@ class Builder:
     ) -> Storage:
         name = self.names.fresh(hint)
         real = shape if shape or role != "temp" else (1,)
-        if role == "temp" and self._late(real) and self.device:
+        if role == "temp" and any(
+            integers.symbols(s) & self.emitter.sizes for s in shape if not isinstance(s, int)
+        ):
             role = "local"
-        elif role == "temp" and self._late(real):
-            # Memory is asked for once, not in each step: the first elements of the largest. Of the
-            # first axis only, so that they lie side by side.
-            longest = (integers.substitute(real[0], self.emitter.largest), *real[1:])
-            real, role = (real, "local") if self._late(longest) else (longest, role)
         self.emitter.buffers[name] = kernel.Buffer(name, dtype, real, role, layout)
         return Storage(name, shape)
-
-    def _late(self, shape: Shape) -> bool:
-        """Whether a shape is known only while the kernel runs."""
-        return any(integers.symbols(s) & self.emitter.sizes for s in shape)
 
     # --- phases -----------------------------------------------------------------------------------
 

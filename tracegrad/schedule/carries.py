@@ -19,6 +19,7 @@ from ..ir.graph import Atom, Graph, Node, Var
 from ..ir.versions import chain_of, passed
 from .analysis import OPAQUE
 from .bounds import at_most
+from .own_places import read_elsewhere
 
 
 @dataclass
@@ -81,8 +82,8 @@ class _Planning:
         for p, node in enumerate(self.plan.writes):
             for a in self.others(node):
                 self.wanted(a, p)
-                if self.beside(a, node):
-                    self.hold(a, p)
+                for x in self.beside(a, node):
+                    self.hold(x, p)
         for node in whole:
             if node not in self.targets:
                 for a in node.inputs:
@@ -108,11 +109,17 @@ class _Planning:
                 result.append(a)
         return result
 
-    def beside(self, a: Atom, node: Node) -> bool:
-        """Whether a write would change what it still has to read: a single element has been read by
-        then."""
+    def beside(self, a: Atom, node: Node) -> list[Atom]:
+        """What to keep of an operand of a write that would change what it still has to read. A
+        single element has been read by then."""
         single = isinstance(node.op.lowering, lowering.Scatter) and node.inputs[1].type.size == 1
-        return not single and any(w in self.direct(a) for w in self.targets[node])
+        targets = self.targets[node]
+        if single or not any(w in self.direct(a) for w in targets):
+            return []
+        parts = read_elsewhere(
+            node, a, self.made, lambda x: any(w in self.direct(x) for w in targets)
+        )
+        return [a] if parts and self.fits(a, targets[0]) else parts
 
     def order(self) -> None:
         """Who is read by nobody that is left is overwritten first; else the graph's order."""
@@ -164,12 +171,16 @@ class _Planning:
             for w in self.plan.writes[when].inputs
             if w in self.targets[self.plan.writes[when]] and w in self.direct(a)
         )
-        if a in self.plan.versions or not (
-            a.type.ndim < old.type.ndim or at_most(a.type.size, old.type.size)
-        ):
+        if not self.fits(a, old):
             self.failed = self.plan.versions[old] if self.failed is None else self.failed
         elif a not in self.plan.held.setdefault(when, []):
             self.plan.held[when].append(a)  # type: ignore[arg-type]
+
+    def fits(self, a: Atom, old: Var) -> bool:
+        """Whether keeping an atom takes less than a copy of the array that is overwritten."""
+        return a not in self.plan.versions and (
+            a.type.ndim < old.type.ndim or at_most(a.type.size, old.type.size)
+        )
 
 
 __all__ = ["CarryPlan", "in_place"]

@@ -87,8 +87,6 @@ class Emitter:
         self.buffers: dict[str, kernel.Buffer] = {}
         self.sizes: set[str] = set()
         """The sizes that are known only while the kernel runs."""
-        self.largest: dict[str, Int] = {}
-        """How large these are at most, where that is known before."""
         self.made: set[str] = set()
         """The buffers of such sizes whose memory is provided for."""
         self.errors: list[str] = []

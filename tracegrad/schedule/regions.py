@@ -263,8 +263,6 @@ def with_size(
     e = whole.emitter
     there = set(e.buffers)
     e.sizes.add(symbol)
-    if most is not None and not integers.symbols(most) & e.sizes:
-        e.largest[symbol] = most
     if isinstance(count, kernel.Index):
         e.ranges[symbol] = count.value, count.value + 1
     elif most is not None:
@@ -275,7 +273,6 @@ def with_size(
         e.depths[symbol] = len(e.scopes) - 1
         written()
     e.sizes.remove(symbol)
-    e.largest.pop(symbol, None)
     e.ranges.pop(symbol, None)
     e.emit(kernel.Let(symbol, kernel.Apply("index({x})", (("x", count),), INTP)))
     for b in e.buffers.values():

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._codegen import integers
 from ..dtypes import INT64
-from ..ir.graph import Atom, Literal, Node, Var
+from ..ir.graph import Atom, Literal, Node, Var, alike
 from ..ops.arrays.creation import iota_op
 from ..ops.arrays.shape import broadcast_to_op, reshape_op, sum_op, transpose_op
 from ..ops.arrays.slices import slice_op
@@ -68,7 +68,8 @@ def put_once(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
     def same_places(other: Node | None) -> bool:
         if other is None or other.params != node.params:
             return False
-        return other.inputs[len(other.inputs) - len(node.inputs) + 2 :] == inputs[2:]
+        places = other.inputs[len(other.inputs) - len(node.inputs) + 2 :]
+        return all(map(alike, places, inputs[2:]))
 
     def is_there(array: Atom, value: Atom) -> bool:
         read = b.made_by(value, family.gather)

@@ -8,7 +8,7 @@ to wait for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any, TypeAlias
@@ -25,10 +25,14 @@ Buffers: TypeAlias = Mapping[str, kernel.Buffer]
 
 def fuse_copies(phases: Sequence[kernel.Phase], buffers: Buffers) -> list[kernel.Phase]:
     """The phases with such loops joined."""
-    return [replace(p, body=_joined(p.body, buffers)) for p in phases]
+    return [replace(p, body=_joined(p.body, buffers, p.kind == "serial")) for p in phases]
 
 
-def _joined(body: Sequence[kernel.Statement], buffers: Buffers) -> tuple[kernel.Statement, ...]:
+def _joined(
+    body: Sequence[kernel.Statement], buffers: Buffers, ordered: bool = True
+) -> tuple[kernel.Statement, ...]:
+    """`ordered`: whether the passes of these loops are run by one thread, which keeps their
+    order."""
     result: list[kernel.Statement] = []
     for s in body:
         match s:
@@ -40,7 +44,7 @@ def _joined(body: Sequence[kernel.Statement], buffers: Buffers) -> tuple[kernel.
                 )
         before = result[-1] if result else None
         both = (
-            _both(before, s, buffers)
+            _both(before, s, buffers, ordered)
             if isinstance(before, kernel.Loop) and isinstance(s, kernel.Loop)
             else None
         )
@@ -51,9 +55,11 @@ def _joined(body: Sequence[kernel.Statement], buffers: Buffers) -> tuple[kernel.
     return tuple(result)
 
 
-def _both(first: kernel.Loop, second: kernel.Loop, buffers: Buffers) -> kernel.Loop | None:
+def _both(
+    first: kernel.Loop, second: kernel.Loop, buffers: Buffers, ordered: bool
+) -> kernel.Loop | None:
     """One loop for two; None where the second does more than copy, or needs more of the first than
-    its own place."""
+    its own place; a copy to where no later pass of the first still reads joins in order."""
     if (
         first.sequential
         or second.sequential
@@ -80,8 +86,35 @@ def _both(first: kernel.Loop, second: kernel.Loop, buffers: Buffers) -> kernel.L
     inside = _defined(first)
 
     def alone(i: Any) -> bool:
-        step = integers.coefficient(i, first.index)
+        step = integers.coefficient(i, first.index) if _is_form(i) else None
         return step in (1, -1) and inside.isdisjoint(integers.symbols(i))
+
+    def places(touched: Iterable[kernel.Load | kernel.Store], name: str) -> list[Any]:
+        found = [owner.place(e.buffer, e.index) for e in touched]
+        return [at for there, at in found if there == name]
+
+    def ahead(name: str) -> bool:
+        """Whether the first loop only reads some memory, in a place that only this pass or a later
+        one copies to."""
+        if any(isinstance(s, kernel.Store) and owner.of(s.buffer) == name for s in _inside(first)):
+            return False
+        to = places(copies, name)
+        read = places([e for s in _inside(first) for e in traversal.loads(s)], name)
+        again = places([e for c in copies for e in traversal.loads(c)], name)
+        if again or not all([*to, *read]):
+            return False
+        return any(
+            all(
+                alone(r[d])
+                and alone(w[d])
+                and integers.coefficient(w[d], first.index) == 1
+                and isinstance(apart := integers.sub(r[d], w[d]), int)
+                and apart >= 0
+                for w in to
+                for r in read
+            )
+            for d in range(len(to[0]))
+        )
 
     written: set[str] = set()
     for s in (*_inside(first), *copies):
@@ -91,19 +124,18 @@ def _both(first: kernel.Loop, second: kernel.Loop, buffers: Buffers) -> kernel.L
         ]
         for e in touched:
             name, at = owner.place(e.buffer, e.index)
-            axes.setdefault(name, []).append(
-                {(d, i) for d, i in enumerate(at or ()) if _is_form(i) and alone(i)}
-            )
+            axes.setdefault(name, []).append({(d, i) for d, i in enumerate(at or ()) if alone(i)})
         if isinstance(s, kernel.Store):
             written.add(owner.of(s.buffer))
-    if not all(set.intersection(*axes[name]) for name in written):
+    waiting = {name for name in written if not set.intersection(*axes[name])}
+    if waiting and not (ordered and all(ahead(name) for name in waiting)):
         return None
     held = _held(first)
     forwarded = []
     for c in copies:
         assert isinstance(c.value, kernel.Load)
         forwarded.append(replace(c, value=held.get((c.value.buffer, c.value.index), c.value)))
-    return replace(first, body=(*first.body, *forwarded))
+    return replace(first, body=(*first.body, *forwarded), sequential=bool(waiting))
 
 
 def _held(loop: kernel.Loop) -> dict[tuple[str, Any], kernel.Name | kernel.Literal]:
