@@ -129,6 +129,23 @@ FUNCTIONS = (
         sl.solve_continuous_lyapunov,
     ),
 )  # fmt: skip
+
+
+def lu_of(a: Any) -> Any:
+    return tuple(np.asarray(x, a.dtype) for x in sl.lu(a))
+
+
+def tall(rng: np.random.Generator) -> tuple[Any, ...]:
+    """Two matrices whose pivots are clear."""
+    clear = np.array([[[1, 2], [-5, 1], [2, 6], [0, 1]], [[7, 1], [1, 1], [2, 0], [1, -6]]])
+    return (clear + 0.1 * rng.normal(size=clear.shape),)
+
+
+def pivoted_qr(a: Any) -> Any:
+    q, r, p = sl.qr(a, mode="economic", pivoting=True)
+    return q, r, p.astype(np.int64)
+
+
 FACTORS = (
     Case(
         "lu",
@@ -137,7 +154,43 @@ FACTORS = (
         sl.lu,
         ("lu", "permutation"),
         special=F32,
-        errors=(NOT_SQUARE, NO_MATRIX),
+        errors=(NO_MATRIX,),
+    ),
+    *[
+        Case(
+            f"lu {m} {n}",
+            linalg.lu,
+            normal((m, n), dtype=kind),
+            lu_of,
+            (),
+        )
+        for m, n, kind in ((5, 3, float), (3, 5, float), (4, 2, complex))
+    ],
+    Case(
+        "lu tall stack",
+        lambda a: linalg.lu(a, permute_l=True),
+        tall,
+        lambda a: sl.lu(a, permute_l=True),
+        ("row_order",),
+        errors=(((np.ones((3, 2)),), np.linalg.LinAlgError, "Singular"),),
+    ),
+    *[
+        Case(
+            f"qr pivoting {m} {n} {kind.__name__}",
+            lambda a: linalg.qr(a, pivoting=True),
+            normal((m, n), dtype=kind),
+            pivoted_qr,
+            ("column_order",),
+        )
+        for m, n, kind in ((4, 3, float), (2, 4, float), (3, 3, complex))
+    ],
+    Case(
+        "qr pivoting r",
+        lambda a: linalg.qr(a, "r", True),
+        normal((2, 3, 2)),
+        lambda a: tuple(np.stack(x) for x in zip(*[pivoted_qr(m)[1:] for m in a], strict=True)),
+        order=1,
+        special=((np.array([[[1, 2], [3, 1]]], np.float32),),),
     ),
     Case(
         "lu complex stack",

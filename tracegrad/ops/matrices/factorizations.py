@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ...checks import flag
 from ...errors import ShapeError
 from ...sizes import same
 from ...types import show
 from ..define import shape_of
+from .pivoting import pivoted_qr_stack
 from .products import adjoint
 from .spectral import eigh_stack, eigvalsh_stack, svd_stack, svdvals_stack
 from .stacks import as_matrix, as_stack, from_stack
@@ -54,10 +56,12 @@ def cholesky(a: Any, *, upper: bool = False) -> Any:
     return adjoint(factor) if upper else factor
 
 
-def qr(a: Any, mode: str = "reduced") -> Any:
+def qr(a: Any, mode: str = "reduced", pivoting: bool = False) -> Any:
     """a = q @ r with orthonormal columns q and upper triangular r; mode "r" gives r alone.
 
-    Differentiable where the leading columns are independent.
+    With pivoting, as `scipy.linalg.qr` has it, the columns are taken in the order p that makes the
+    diagonal of r decrease, a[:, p] = q @ r, and p is the last result. Differentiable where the
+    leading columns (in that order) are independent.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -72,8 +76,11 @@ def qr(a: Any, mode: str = "reduced") -> Any:
             f'qr: mode is "reduced" or "r", not {mode!r}; a complete basis of more rows than '
             "columns is not unique"
         )
-    q, r = qr_stack(as_stack(a))
     batch = shape_of(a)[:-2]
+    if flag("pivoting", pivoting):
+        results = [from_stack(x, batch) for x in pivoted_qr_stack(as_stack(a))]
+        return tuple(results[1:] if mode == "r" else results)
+    q, r = qr_stack(as_stack(a))
     return (
         from_stack(r, batch)
         if mode == "r"

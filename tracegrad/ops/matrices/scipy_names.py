@@ -17,7 +17,7 @@ from ...errors import ShapeError
 from ...sizes import same
 from ...types import broadcast_shapes, show
 from ..arrays.concatenation import concatenate
-from ..arrays.creation import arange, eye, triu
+from ..arrays.creation import arange, eye
 from ..arrays.shape import broadcast_to, expand_dims, reshape
 from ..arrays.slices import embed, flip
 from ..define import as_array, ndim_of, of_list, shape_of
@@ -34,13 +34,13 @@ from .functions_of_matrices import (
     eig_stack,
     expm_stack,
     inverse_order,
-    lower_factor,
     lu_stack,
     permutation_of,
     sqrtm_stack,
     sylvester_stack,
 )
 from .linalg import solve, triangular_solve
+from .pivoting import lu_with_order
 from .products import adjoint, product
 from .stacks import as_matrix, as_stack, from_stack, in_lapack_dtype
 
@@ -220,9 +220,10 @@ def lu(
     check_finite: bool = True,
     p_indices: bool = False,
 ) -> tuple[Any, ...]:
-    """p, l, u with a = p @ l @ u for square matrices: a permutation, a lower triangular matrix with
-    ones on its diagonal, an upper triangular one. With permute_l p @ l and u; with p_indices the
-    order of rows in place of p, a = l[p] @ u.
+    """p, l, u with a = p @ l @ u: a permutation, a lower triangular or trapezoidal matrix with ones
+    on its diagonal, an upper one. With permute_l p @ l and u; with p_indices the order of rows in
+    place of p, a = l[p] @ u. Of more rows than columns the columns must be independent
+    (LinAlgError).
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -231,13 +232,10 @@ def lu(
     array([[1., 2.],
            [4., 4.]])
     """
-    a = as_matrix("lu", a, True)
-    batch = shape_of(a)[:-2]
-    packed, pivots = lu_stack(as_stack(a))
-    order = permutation_of(pivots)
-    n = shape_of(packed)[-1]
-    swapped = convert(equal(reshape(arange(n), (1, n, 1)), expand_dims(order, 1)), a.dtype)
-    lower, upper = lower_factor(packed), triu(packed)
+    a = as_matrix("lu", a)
+    batch, m = shape_of(a)[:-2], shape_of(a)[-2]
+    lower, upper, order = lu_with_order(as_stack(a))
+    swapped = convert(equal(reshape(arange(m), (1, m, 1)), expand_dims(order, 1)), a.dtype)
     if flag("permute_l", permute_l):
         return from_stack(product(swapped, lower), batch), from_stack(upper, batch)
     if flag("p_indices", p_indices):
