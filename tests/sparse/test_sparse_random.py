@@ -85,6 +85,16 @@ def test_each_step(k: int) -> None:
         checked((lambda x: np.sin(MORE[k](x * x)), (rng.uniform(-1.5, 1.5, shape),)))
 
 
+def test_sums_that_go_nowhere() -> None:
+    """A sum, spread over no elements, is no term any more."""
+
+    def program(x: Any, y: Any) -> Any:
+        total = np.sum(y, axis=0)[None]
+        return y * y * total, total - x
+
+    checked((program, (np.linspace(-1, 1, 12).reshape(3, 4), np.zeros(0))))
+
+
 def test_soak(request: Any) -> None:
     count = int(request.config.getoption("--soak"))
     if not count:

@@ -140,6 +140,8 @@ class Terms:
             found = self.summed(node, inputs, terms)
         else:
             raise NoTerms(node.op.name)
+        # What went nowhere has no elements to be read at, perhaps.
+        found = [t for t in found if t.rows is None or (t.rows >= 0).any()]
         if len(found) > MOST_TERMS:
             raise NoTerms(f"{node.op.name} of {len(found)} terms")
         return [found]
