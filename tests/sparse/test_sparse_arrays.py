@@ -379,3 +379,25 @@ def test_refused(name: str) -> None:
     run, kind, text = REFUSED[name]
     with pytest.raises(kind, match=text):
         run()
+
+
+@pytest.mark.parametrize("k", [None, 0, 2])
+@pytest.mark.parametrize(("m", "n"), [(0, 0), (0, 2), (3, 0), (3, 2)])
+def test_batches_of_empty_products(m: int, n: int, k: int | None) -> None:
+    """Of matrices and operands without rows or columns, by `vmap` and in Jacobians."""
+    a = sp.csr_array(np.arange(1.0, m * n + 1).reshape(m, n))
+    dense = a.toarray()
+    x, y = (np.ones(s if k is None else (s, k)) for s in (n, m))
+    for axis in range(x.ndim + 1):
+        many = np.stack([x, 2 * x, -x], axis)
+        found = tg.vmap(lambda x: a @ x, in_axes=axis)(many)
+        np.testing.assert_array_equal(found, [dense @ v for v in (x, 2 * x, -x)])
+    for f, at in (
+        (lambda d, x: np.sin(d @ x), x),
+        (lambda d, x: np.sin(d.T @ (d @ x)), x),
+        (lambda d, y: y.T @ d, y),
+    ):
+        for mode in ("forward", "reverse"):
+            found = tg.jacobian(lambda v, f=f: f(a, v), mode=mode)(at)
+            wanted = tg.jacobian(lambda v, f=f: f(dense, v), mode=mode)(at)
+            np.testing.assert_allclose(found, wanted, atol=1e-14)

@@ -118,7 +118,10 @@ def _columns(x: Any, axis: int) -> Any:
     """A batch of vectors or matrices as one matrix with as many more columns, the batch before the
     columns."""
     moved = moveaxis(x, axis, 1)
-    return reshape(moved, (shape_of(moved)[0], -1)) if ndim_of(moved) == 3 else moved
+    if ndim_of(moved) < 3:
+        return moved
+    n, size, k = shape_of(moved)
+    return reshape(moved, (n, size * k))  # -1 is not known where there are no rows
 
 
 def _stacked(x: Any, axis: int | None, size: Int, ndim: int) -> Any:
@@ -139,7 +142,8 @@ def _product_batch(
         out = product(data, _columns(x, axes[1] or 0), index)
         if rank == 1:
             return [out], [1]
-        return [reshape(out, (shape_of(out)[0], size, -1))], [1]
+        k = shape_of(moveaxis(x, axes[1] or 0, 1))[2]
+        return [reshape(out, (shape_of(out)[0], size, k))], [1]
     if rank < 3:
         out = product(_stacked(data, axes[0], size, 2), _stacked(x, axes[1], size, 3), index)
         return [reshape(out, shape_of(out)[:2]) if rank == 1 else out], [0]
