@@ -4,6 +4,7 @@ from."""
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import threading
 import time
@@ -22,7 +23,14 @@ from tracegrad.scale.engines.local import Serial, Threads
 from tracegrad.scale.engines.processes import Processes
 from tracegrad.scale.session import ShardedFunction
 from tracegrad.scale.sources import openers_of
-from tracegrad.scale.worker import Setup, ShardTask, VersionsDifferError, versions, work
+from tracegrad.scale.worker import (
+    Setup,
+    ShardTask,
+    VersionsDifferError,
+    unpacked,
+    versions,
+    work,
+)
 
 SHARDS = rows()
 THETA = np.array([0.3, -0.2, 0.5])
@@ -89,6 +97,11 @@ def test_versions_must_agree() -> None:
     answer = work(ShardTask(uuid.uuid4().hex, None, 0, (), [()], setup=setup))
     assert answer.kind == VersionsDifferError.__name__  # type: ignore[union-attr]
     assert "the driver has 0.0" in answer.text  # type: ignore[union-attr]
+    # Where even the task has another form.
+    with pytest.raises(VersionsDifferError, match=r"the driver has 0\.0"):
+        unpacked(other, b"of another form")
+    with pytest.raises(pickle.UnpicklingError):
+        unpacked(versions(), b"of another form")
 
 
 def test_results_of_several_types_are_refused() -> None:

@@ -141,7 +141,7 @@ def mixed(theta: Any, shard: Any) -> Any:
 
 def test_more_sizes_than_workers_are_told_of(monkeypatch: Any) -> None:
     """They run code for all sizes, or of their own; not what others left."""
-    monkeypatch.setattr(session, "MOST_PRIMES", 2)
+    monkeypatch.setattr(session, "MOST_SIGNATURES", 2)
     monkeypatch.setattr(worker, "SESSIONS", type(worker.SESSIONS)())
     shards = rows(sizes=(4, 1, 5, 4, 7, 1))
     found = [

@@ -23,11 +23,15 @@ from ..compiled.kept import Kept
 from ..runtime.execute import executable_for
 from ..tensor import Tensor
 from ..tree import flatten, unflatten
+from .functions import Form
 
 
-class Primes(NamedTuple):
-    """What the driver traced for, in its order; `age` counts how often the function was another."""
+class FormHistory(NamedTuple):
+    """A form, how the user gave its operands (`kinds`), and the signatures that the driver traced
+    it for, in its order; `age` counts how often the function was another."""
 
+    form: Form
+    kinds: tuple[str, ...]
     age: int
     signatures: Sequence[Any]
 
@@ -36,13 +40,13 @@ class FormCode:
     """What runs for shards of each signature. `make` gives the form as a jitted function of which
     nothing is compiled yet."""
 
-    def __init__(self, make: Callable[[], Jitted[..., Any]]) -> None:
-        self.make = make
+    def __init__(self, make: Callable[[], Jitted[..., Any]], kinds: tuple[str, ...]) -> None:
+        self.make, self.kinds = make, kinds
         self.lock = locks.lock()
         self._begin(0)
 
     def _begin(self, age: int) -> None:
-        self.age, self.told, self.raw = age, 0, b""
+        self.age, self.told = age, 0
         self.traced = self.make()
         """The driver's history over again; never called."""
         self.alone: dict[Entry, Jitted[..., Any]] = {}
@@ -50,19 +54,14 @@ class FormCode:
         self.primed: dict[Any, Jitted[..., Any]] = {}
         self.others: dict[Any, Jitted[..., Any]] = Kept()
 
-    def prime(self, primes: bytes, kinds: Sequence[str]) -> None:
-        """Trace and compile for what is new in the driver's list."""
+    def learn(self, history: FormHistory) -> None:
+        """Trace and compile for what is new in the driver's history."""
         with self.lock:
-            # Another thread may have done it meanwhile, and must have done all of it.
-            if not primes or primes == self.raw:
-                return
-            given: Primes = pickle.loads(primes)
-            if given.age != self.age:
-                self._begin(given.age)
-            for signature in given.signatures[self.told :]:
-                self._learn(operands_of(signature, kinds))
+            if history.age != self.age:
+                self._begin(history.age)
+            for signature in history.signatures[self.told :]:
+                self._learn(operands_of(signature, self.kinds))
                 self.told += 1
-            self.raw = primes
 
     def _learn(self, operands: Any) -> None:
         asked = self.traced._asked(operands, {})[0]
@@ -123,4 +122,4 @@ def as_given(shared: Sequence[Any], kinds: Sequence[str]) -> tuple[Any, ...]:
     return tuple(found)
 
 
-__all__ = ["FormCode", "Primes", "as_given", "operands_of", "types_of"]
+__all__ = ["FormCode", "FormHistory", "as_given", "operands_of", "types_of"]

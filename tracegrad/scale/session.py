@@ -26,7 +26,7 @@ from ..tensor import Boxed
 from ..tree import flatten, unflatten
 from ..types import ArrayType
 from .errors import ShardError, WorkerLostError
-from .form_code import Primes, operands_of
+from .form_code import FormHistory, operands_of
 from .functions import Form, PerShard
 from .pairwise import Pairwise
 from .progress import UnderWay, shown
@@ -115,7 +115,8 @@ class ShardedFunction:
         """The signatures for which a form was traced, in their order."""
         self.age = 0
         """How often the function was another."""
-        self.primes: dict[Form, bytes] = {}
+        self.histories: dict[Form, bytes] = {}
+        """What workers are told of each form."""
         self.known: set[int] = set()
         """The workers that have been told of this session."""
         self.placed, self.data, self.held = engine.begin(openers)
@@ -148,7 +149,7 @@ class ShardedFunction:
                 if all(o.how == "given" for o in self.openers):
                     self.types = [described(o.what) for o in self.openers]
                 else:
-                    answers = self._run(None, (), [()] * self.count, (), b"")
+                    answers = self._run(None, (), [()] * self.count)
                     self.types = [t for a in answers for t in a.gathered]
             return self.types
 
@@ -185,7 +186,7 @@ class ShardedFunction:
         form = key[0]
         kinds = kinds_of(form)
         signatures, which = self._signatures(key)
-        function = self.local.code(form).traced
+        function = self.local.code(form, kinds).traced
         seen = self.seen.setdefault(form, {})
         known = set(function._signatures.entries.values())
         used: dict[Any, list[Any]] = {}
@@ -197,11 +198,11 @@ class ShardedFunction:
                 self._check(entry)
                 outs.append(_results(entry, values))
                 used.setdefault(entry, [_copy(x) for x in entry.captured() or ()])
-                if entry not in known and len(seen) < MOST_PRIMES:
+                if entry not in known and len(seen) < MOST_SIGNATURES:
                     seen.setdefault(repr(signature), signature)
                 known.add(entry)
         self.entries[key] = used
-        self.primes[form] = pickle.dumps(Primes(self.age, list(seen.values())))
+        self.histories[form] = pickle.dumps(FormHistory(form, kinds, self.age, list(seen.values())))
         structure, (summed, gathered) = outs[0][0], outs[0][1:]
         for k, (_, other, theirs) in enumerate(outs):
             if other != summed or [t.shape[1:] for t in theirs] != [t.shape[1:] for t in gathered]:
@@ -270,7 +271,7 @@ class ShardedFunction:
                 ]
                 parts = list(zip(*split, strict=True))
             shared = list(arrays[:n])
-            answers = self._run(form, shared, parts, kinds_of(form), self.primes[form])
+            answers = self._run(form, shared, parts)
             total = Pairwise()
             gathered: list[Sequence[Any]] = []
             for answer in answers:
@@ -292,15 +293,9 @@ class ShardedFunction:
                 "is what it reads around it the same there?"
             )
 
-    def _run(
-        self,
-        form: Form | None,
-        shared: Any,
-        own: Sequence[Any],
-        kinds: tuple[str, ...],
-        primes: bytes,
-    ) -> list[Done]:
+    def _run(self, form: Form | None, shared: Any, own: Sequence[Any]) -> list[Done]:
         began = time.time()
+        history = None if form is None else self.histories[form]
         with self.lock, self.engine.alone, shown(self.name, self.count) as running:
             bounds = ranges(self.count, self.engine.workers())
             tasks = []
@@ -308,12 +303,10 @@ class ShardedFunction:
                 tasks.append(
                     ShardTask(
                         self.id,
-                        form,
+                        history,
                         first,
                         shared,
                         own[first:last],
-                        kinds,
-                        primes,
                         None if k in self.known else self.setup,
                         None if self.data is None else self.data[first:last],
                         told=running.one if self.engine.local else None,
@@ -371,7 +364,7 @@ class ShardedFunction:
         return made
 
 
-MOST_PRIMES = 64
+MOST_SIGNATURES = 64
 """For so many sizes of shards each worker compiles before it begins, whoever has them; code for all
 sizes is one of these."""
 
@@ -463,9 +456,8 @@ def _equal(before: Any, now: Any) -> bool:
 @contextlib.contextmanager
 def apart() -> Iterator[None]:
     """A block whose operations have nothing to do with traces and derivatives that are open."""
-    levels = STATE.levels
     with outside(), enable_grad():
-        STATE.levels = ()
+        levels, STATE.levels = STATE.levels, ()
         try:
             yield
         finally:

@@ -36,12 +36,16 @@ class OverShards:
 
     def kind(self, operands: Sequence[ArrayType]) -> FormTypes:
         """What it gives for such operands."""
-        known = [
-            ArrayType(t.dtype, tuple(pinned(getattr(s, "form", s)) for s in t.shape))
-            for t in operands
-        ]
+        known = list(map(_pinned, operands))
         with apart():
             return self.session.kind(self.form, known, self.own, self.rows)
+
+    def latest(self, operands: Sequence[ArrayType]) -> FormTypes:
+        """The same, right after it was asked for or applied: what the function reads around it is
+        not looked at again."""
+        known = tuple(map(_pinned, operands))
+        found = self.session.kinds.get((self.form, known, self.own, self.rows))
+        return found or self.kind(operands)
 
     def apply(self, operands: Sequence[Any]) -> list[Any]:
         """The step on operands of any kind: the summed results, then the gathered ones."""
@@ -151,6 +155,10 @@ def step_of(session: ShardedFunction, form: Form, own: int = 0, rows: Rows = ())
         found = session.steps[form, own, rows] = OverShards(session, form, own, rows)
     step: OverShards = found
     return step
+
+
+def _pinned(t: ArrayType) -> ArrayType:
+    return ArrayType(t.dtype, tuple([pinned(getattr(s, "form", s)) for s in t.shape]))
 
 
 def _is_number(kind: FormTypes) -> bool:

@@ -101,8 +101,9 @@ class StreamedFunction(ShardedFunction):
                 f"{self.who}: results of a stream's chunks are added up, and cannot be gathered: "
                 "take reduce='sum', or give a list of shards"
             )
-        function = self.local.code(form).traced
-        given = as_given(arrays, kinds_of(form))
+        kinds = kinds_of(form)
+        function = self.local.code(form, kinds).traced
+        given = as_given(arrays, kinds)
         expected = [(t.dtype, t.shape) for t in kind.summed]
         total, number, seconds, began = Pairwise(), 0, [], time.time()
         end = None if self.limit is None else time.monotonic() + self.limit

@@ -47,13 +47,13 @@ class Total:
         gather = {"sum": "", "mean": "", "concatenate": "concatenate"}.get(reduce, "stack")
         form = PerShard(structure_of(spec), kinds, gather)
         step = step_of(session, form)
-        kind = step.kind([leaf_type(x) for x in leaves])
         outs = step.apply(leaves)
         if not outs:
             raise TypeError(
                 f"{user_line()}: {session.who}: {session.name} returned nothing to add up; "
                 "it must return a number, an array or a tree of arrays"
             )
+        kind = step.latest([leaf_type(x) for x in leaves])
         found = unflatten(kind.structure[1 if gather else 0], [plain(x) for x in outs])
         return self._reduced(found)
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..tree import map_leaves
+from ..tree import flatten, unflatten
 
 LARGE = 1 << 15
 """Bytes from which an array is laid on a shelf: smaller ones take less time in a pipe."""
@@ -148,23 +148,13 @@ class Shelf:
 
     def lay(self, tree: Any) -> Any:
         """A tree of arrays in which the large ones are places on the shelf."""
-        large: list[np.ndarray[Any, Any]] = []
-
-        def look(x: Any) -> Any:
-            if isinstance(x, np.ndarray) and x.nbytes >= LARGE:
-                large.append(x)
-            return x
-
-        map_leaves(look, tree)
+        leaves, spec = flatten(tree)
+        large = [k for k, x in enumerate(leaves) if isinstance(x, np.ndarray) and x.nbytes >= LARGE]
         if not large:
             return tree
-        places = iter(self.place(large))
-        return map_leaves(
-            lambda x: (
-                ShelfPlace(next(places)) if isinstance(x, np.ndarray) and x.nbytes >= LARGE else x
-            ),
-            tree,
-        )
+        for k, place in zip(large, self.place([leaves[k] for k in large]), strict=True):
+            leaves[k] = ShelfPlace(place)
+        return unflatten(spec, leaves)
 
 
 def _unlink(made: list[str], owner: int) -> None:
@@ -206,7 +196,13 @@ def opened(stored: Shelved) -> np.ndarray[Any, Any]:
 
 def received(tree: Any) -> Any:
     """What was laid on a shelf, as arrays."""
-    return map_leaves(lambda x: opened(x.stored) if isinstance(x, ShelfPlace) else x, tree)
+    leaves, spec = flatten(tree)
+    places = [k for k, x in enumerate(leaves) if isinstance(x, ShelfPlace)]
+    if not places:
+        return tree
+    for k in places:
+        leaves[k] = opened(leaves[k].stored)
+    return unflatten(spec, leaves)
 
 
 _OWN: dict[str, Shelf] = {}

@@ -29,12 +29,13 @@ from ..bridges.standing import compiled
 from ..compiled.jitted import Jitted
 from ..tensor import raw
 from ..tree import flatten
-from .form_code import FormCode, as_given
+from .form_code import FormCode, FormHistory, as_given
 from .functions import Form, PerShard, made, structure_of
 from .pairwise import Pairwise, PartialSum
 from .sources import Opener
 from .transport import let_go, received, sent
 
+Versions = tuple[tuple[str, str], ...]
 Types = tuple[Any, ...]
 """Of arrays: (dtype, shape) each."""
 
@@ -43,7 +44,7 @@ class Setup(NamedTuple):
     """What a worker has to know once: `function` and `openers` are pickled, and read only where
     the versions agree."""
 
-    versions: tuple[tuple[str, str], ...]
+    versions: Versions
     function: bytes | Callable[..., Any]
     openers: bytes | Sequence[Opener]
     name: str
@@ -52,17 +53,15 @@ class Setup(NamedTuple):
 
 
 class ShardTask(NamedTuple):
-    """One evaluation's work for one worker: the shards from `first` on, `len(own)` of them. A form
-    of None asks for the types of the shards."""
+    """One evaluation's work for one worker: the shards from `first` on, `len(own)` of them.
+    `history` is a pickled `FormHistory`, the same bytes in each evaluation until there is more to
+    it: it is read once; None asks for the types of the shards."""
 
     session: str
-    form: Form | None
+    history: bytes | None
     first: int
     shared: Any
     own: Sequence[Any]
-    kinds: tuple[str, ...] = ()
-    primes: bytes = b""
-    """What shards of other sizes there are (`Primes`)."""
     setup: Setup | None = None
     data: Sequence[Any] | None = None
     """The shards themselves, where the engine has them on the worker."""
@@ -123,7 +122,7 @@ class OutOfTime(NamedTuple):
 Answer = Done | Failed | Missing | OutOfTime
 
 
-def versions() -> tuple[tuple[str, str], ...]:
+def versions() -> Versions:
     """What driver and workers must have alike."""
     return (
         ("python", ".".join(platform.python_version_tuple()[:2])),
@@ -142,6 +141,8 @@ class Knowledge:
         self.room = setup.room
         self.kept: dict[int, Any] = {}
         self.codes: dict[Form, FormCode] = {}
+        self.read: dict[bytes, FormCode] = {}
+        """The code of each form by the latest history of it that was read."""
         self.lock = locks.lock()
         self.opened = 0
 
@@ -159,12 +160,25 @@ class Knowledge:
                 self.kept[number] = found
         return found
 
-    def code(self, form: Form) -> FormCode:
+    def code(self, form: Form, kinds: tuple[str, ...]) -> FormCode:
         """The compiled code of a form."""
         with self.lock:
             if form not in self.codes:
-                self.codes[form] = FormCode(partial(self._made, form))
+                self.codes[form] = FormCode(partial(self._made, form), kinds)
             return self.codes[form]
+
+    def code_of(self, history: bytes) -> FormCode:
+        """The same, which has learnt all that the driver did."""
+        found = self.read.get(history)
+        if found is None:
+            given: FormHistory = pickle.loads(history)
+            found = self.code(given.form, given.kinds)
+            found.learn(given)
+            with self.lock:
+                for raw in [r for r, code in self.read.items() if code is found]:
+                    del self.read[raw]
+                self.read[history] = found
+        return found
 
     def _made(self, form: Form) -> Jitted[..., Any]:
         name = "" if isinstance(form, PerShard) else f"_{type(form).__name__.lower()}"
@@ -191,7 +205,7 @@ def _session(task: ShardTask) -> Knowledge | None:
     with _LOCK:
         found = SESSIONS.get(task.session)
         if found is None and task.setup is not None:
-            _check_versions(task.setup)
+            _check_versions(task.setup.versions)
             found = SESSIONS[task.session] = Knowledge(task.setup)
             while len(SESSIONS) > MOST:
                 SESSIONS.popitem(last=False)
@@ -212,8 +226,19 @@ class VersionsDifferError(RuntimeError):
     """Driver and worker are not alike."""
 
 
-def _check_versions(setup: Setup) -> None:
-    other = dict(setup.versions)
+def unpacked(versions_there: Versions, packed: bytes) -> ShardTask:
+    """A task as it was sent; where even that has another form here, since the versions differ, the
+    error says so."""
+    try:
+        task: ShardTask = pickle.loads(packed)
+    except Exception:
+        _check_versions(versions_there)
+        raise
+    return task
+
+
+def _check_versions(there: Versions) -> None:
+    other = dict(there)
     differ = [
         f"{name} {mine} (the driver has {other.get(name, 'none')})"
         for name, mine in versions()
@@ -248,10 +273,9 @@ def work(task: ShardTask) -> Answer:
         found: Any = []
         total = Pairwise()
         shared = received(task.shared)
-        if task.form is not None:
-            code = loaded.code(task.form)
-            code.prime(task.primes, task.kinds)
-            given = as_given(shared, task.kinds)
+        if task.history is not None:
+            code = loaded.code_of(task.history)
+            given = as_given(shared, code.kinds)
         own_of = received(task.own)
         for k, own in enumerate(own_of):
             at = task.first + k
@@ -263,7 +287,7 @@ def work(task: ShardTask) -> Answer:
                 if task.data is None
                 else loaded.openers[at].what.together(task.data[k])
             )
-            if task.form is None:
+            if task.history is None:
                 found.append(described(shard))
             else:
                 operands = given, tuple(own), shard
@@ -375,6 +399,7 @@ __all__ = [
     "forget",
     "here",
     "type_of_sum",
+    "unpacked",
     "versions",
     "work",
 ]

@@ -18,7 +18,7 @@ from ..errors import EvaluationTimeoutError, WorkerLostError
 from ..functions import structure_of
 from ..progress import UnderWay
 from ..sources import Opener
-from ..worker import Answer, ShardTask, work
+from ..worker import Answer, ShardTask, Versions, unpacked, versions, work
 from .local import late
 
 SCATTERED = 1 << 20
@@ -117,6 +117,7 @@ class DaskWorkers:
     def _submitted(self, task: ShardTask, shared: Any, workers: Sequence[str]) -> Any:
         return self.client.submit(
             _work,
+            versions(),
             # As bytes: Dask looks into everything else.
             pickle.dumps(task._replace(data=None, shared=task.shared if shared is None else ())),
             shared,
@@ -243,8 +244,8 @@ def _place(client: Any) -> str:
     return f"at {getattr(client.scheduler, 'address', '?')}" if client.scheduler else "that was"
 
 
-def _work(packed: bytes, shared: Any, data: Any) -> Answer:
-    task: ShardTask = pickle.loads(packed)
+def _work(there: Versions, packed: bytes, shared: Any, data: Any) -> Answer:
+    task = unpacked(there, packed)
     return work(task._replace(shared=task.shared if shared is None else shared, data=data))
 
 

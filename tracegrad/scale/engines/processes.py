@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import pickle
 import signal
 import time
 from collections import deque
@@ -25,6 +26,7 @@ from ..transport import Shelf, ShelfFolder, received
 from ..worker import Answer, Failed, Missing, ShardTask, failure, work
 from .local import late
 
+PROTOCOL = pickle.HIGHEST_PROTOCOL
 TRIES = 3
 """So often a lost worker's work is done again by a new one."""
 
@@ -42,8 +44,12 @@ class GoneError(Exception):
 class Worker(Protocol):
     """One process."""
 
-    def send(self, task: ShardTask) -> None:
-        """Give it a task, of which there is one at a time; GoneError."""
+    @staticmethod
+    def packed(task: ShardTask) -> Any:
+        """What is sent of a task."""
+
+    def send(self, message: Any) -> None:
+        """Give it a task, packed, of which there is one at a time; GoneError."""
 
     def receive(self) -> Any:
         """Its answer; GoneError."""
@@ -79,15 +85,19 @@ class PipedWorker:
         # Or the end of the process would not be the end of the pipe.
         theirs.close()
 
-    def send(self, task: ShardTask) -> None:
+    @staticmethod
+    def packed(task: ShardTask) -> bytes:
+        return pickle.dumps(task, PROTOCOL)
+
+    def send(self, message: bytes) -> None:
         try:
-            self.pipe.send(task)
+            self.pipe.send_bytes(message)
         except OSError as error:
             raise self._gone() from error
 
     def receive(self) -> Any:
         try:
-            return self.pipe.recv()
+            return pickle.loads(self.pipe.recv_bytes())
         except (EOFError, OSError) as error:
             raise self._gone() from error
 
@@ -125,12 +135,12 @@ def _serve(pipe: Connection) -> None:
     with contextlib.suppress(EOFError, OSError):
         while True:
             try:
-                answer: Answer = work(pipe.recv())
+                answer: Answer = work(pickle.loads(pipe.recv_bytes()))
             except (EOFError, OSError):
                 raise
             except Exception as error:
                 answer = failure(error, -1, "")
-            pipe.send(answer)
+            pipe.send_bytes(pickle.dumps(answer, PROTOCOL))
 
 
 def began(threads: int) -> None:
@@ -159,9 +169,13 @@ class LokyWorker:
         self.broken: Any = module.BrokenProcessPool
         self.future: Future[Answer] | None = None
 
-    def send(self, task: ShardTask) -> None:
+    @staticmethod
+    def packed(task: ShardTask) -> ShardTask:
+        return task  # loky pickles
+
+    def send(self, message: ShardTask) -> None:
         try:
-            self.future = self.pool.submit(work, task)
+            self.future = self.pool.submit(work, message)
         except Exception as error:
             raise self._judged(error) from error
 
@@ -253,8 +267,11 @@ class Processes:
             self.results = os.path.dirname(self.folder.file("results", 1))
         # The same operands go to all: they are laid down once.
         shared, own = self.theta.lay((tasks[0].shared, [t.own for t in tasks]))
-        sent = [
-            t._replace(shared=shared, own=o, room=self.results, ended=_emptied(self.ended[k]))
+        # All are packed before the first worker wakes up, who may want this core.
+        messages = [
+            self.kind.packed(
+                t._replace(shared=shared, own=o, room=self.results, ended=_emptied(self.ended[k]))
+            )
             for k, (t, o) in enumerate(zip(tasks, own, strict=True))
         ]
         answers: list[Any] = [None] * len(tasks)
@@ -262,8 +279,8 @@ class Processes:
         under_way: set[int] = set(range(len(tasks)))
         running.look = lambda: sum(len(t.own) for k, t in enumerate(tasks) if k not in under_way)
         try:
-            for k in range(len(sent)):
-                self._send(k, sent[k], tries)
+            for k, task in enumerate(tasks):
+                self._send(k, task, messages[k], tries)
             while under_way:
                 # In pieces: another thread's interrupt does not wake this one.
                 rest = PIECE if end is None else min(PIECE, max(0.0, end - time.monotonic()))
@@ -277,9 +294,9 @@ class Processes:
                         answers[k] = worker.receive()
                         under_way.discard(k)
                     except GoneError as gone:
-                        self._lost(k, sent[k], tries, gone)
+                        self._lost(k, tasks[k], tries, gone)
                         # The new one knows nothing: it answers so.
-                        self._send(k, sent[k], tries)
+                        self._send(k, tasks[k], messages[k], tries)
         except BaseException:
             # What is still under way would be taken for an answer to the next evaluation, and read
             # operands that are no longer these: those workers end.
@@ -288,13 +305,13 @@ class Processes:
             raise
         return [a if isinstance(a, (Failed, Missing)) else received(a) for a in answers]
 
-    def _send(self, k: int, task: ShardTask, tries: list[int]) -> None:
+    def _send(self, k: int, task: ShardTask, message: Any, tries: list[int]) -> None:
         while True:
             worker = self.made[k]
             if worker is None:
                 worker = self.made[k] = self.kind()
             try:
-                worker.send(task)
+                worker.send(message)
             except GoneError as gone:
                 self._lost(k, task, tries, gone)
             else:

@@ -18,7 +18,7 @@ from ...ir.lines import user_line
 from ..errors import EvaluationTimeoutError
 from ..progress import UnderWay
 from ..sources import Opener
-from ..worker import Answer, ShardTask, failure, forget, work
+from ..worker import Answer, ShardTask, failure, forget, unpacked, versions, work
 from .local import late
 
 TAG = 7
@@ -88,7 +88,9 @@ class MpiRanks:
         for x in task.shared:
             digest.update(repr((x.dtype, x.shape)).encode() + x.tobytes())
         ranges = tuple([(t.first, len(t.own)) for t in tasks])
-        return which, repr(task.form), digest.digest(), ranges
+        # Equal objects may be pickled as different bytes.
+        form = None if task.history is None else repr(pickle.loads(task.history).form)
+        return which, form, digest.digest(), ranges
 
     def _gathered(self, mine: Any, limit: float | None, end: float | None, count: int) -> list[Any]:
         if limit is None or end is None:
@@ -204,7 +206,7 @@ class MpiDriver:
         for k, task in told.items():
             if k != self.root:
                 # Not waited for: after a limit a rank may still be at its former task.
-                message = self.number, pickle.dumps(task)
+                message = self.number, (versions(), pickle.dumps(task))
                 self.sending.append(self.comm.isend(message, k, TAG))
         answers: dict[int, Answer] = {self.root: work(told[self.root])}
         left = set(told) - {self.root}
@@ -246,7 +248,7 @@ def _serve(comm: Any, root: int) -> None:
         while number > 0:
             answer: Answer
             try:
-                answer = work(pickle.loads(packed))
+                answer = work(unpacked(*packed))
             except Exception as error:
                 answer = failure(error, -1, "")
             comm.send((number, answer), root, TAG)
