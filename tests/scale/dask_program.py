@@ -82,17 +82,18 @@ def main(client):
         time.sleep(0.01 * (k % 7))
         assert bits(total) == expected
     # And when it has its answer, which the driver has not.
-    engine, pids = total._session.engine, list(client.run(os.getpid).values())
-    waited = engine._wait
+    pids, gathered = list(client.run(os.getpid).values()), client.gather
 
-    def killed_when_done(*given):
-        engine._wait = waited
-        waited(*given)
+    def killed_when_done(futures, **how):
+        client.gather = gathered
+        wait(futures)
         for pid in pids:
             os.kill(pid, 9)
+        return gathered(futures, **how)
 
-    engine._wait = killed_when_done
+    client.gather = killed_when_done
     assert bits(total) == expected
+    assert client.gather is gathered
 
 
 def without_memory():
@@ -110,7 +111,7 @@ def hungry():
 if __name__ == "__main__":
     import dask
     import dask.array as da
-    from distributed import Client, LocalCluster
+    from distributed import Client, LocalCluster, wait
 
     KILLS, COUNTS = int(sys.argv[1]), [int(n) for n in sys.argv[2].split(",")]
     # A LocalCluster lets workers go that take longer than that to start again.

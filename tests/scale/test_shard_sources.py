@@ -133,10 +133,10 @@ def test_a_library_that_is_not_there_is_named(tmp_path: Path, monkeypatch: Any) 
 
 def test_many_rows_in_little_memory(tmp_path: Path) -> None:
     """The code of the run of 10^9 rows, of fewer: the rows take 128 MB, of which never more than
-    two chunks are in memory (the file is mapped, and what was read of it can be dropped)."""
+    two chunks are in memory (the files are mapped, and what was read of them can be dropped)."""
     program = (
-        "import sys; from tracegrad.bench.sharded import memory_of_stream;"
-        "print(memory_of_stream(8_000_000, 250_000, 2_000_000, sys.argv[1]))"
+        "import sys; from tracegrad.bench.sharded import streamed;"
+        "print(tuple(streamed(8_000_000, 250_000, 1_000_000, sys.argv[1], 3)))"
     )
     done = subprocess.run(
         [sys.executable, "-c", program, str(tmp_path)],

@@ -1,15 +1,18 @@
 """Evaluations over shards: what one costs on this machine, and what it would cost on many.
 
-    python -m tracegrad.bench.sharded [ROWS]
+    python -m tracegrad.bench.sharded [ROWS [FILES]]
 
 prints measured overheads of the local engines, and a simulation of up to 10,000 workers with
 latencies and stragglers (docs/scaling.md); with a number, how long so many rows take that are
-streamed from disk, and how much memory.
+streamed from disk, and how much memory: from so many files, which are read again and again where
+they have fewer rows (16 bytes each).
 """
 
 from __future__ import annotations
 
 import heapq
+import itertools
+import os
 import statistics
 import sys
 import tempfile
@@ -124,30 +127,30 @@ def negative_log_likelihood(theta: Any, rows: Any) -> Any:
     return np.sum(np.logaddexp(0.0, z) - rows[:, -1] * z)
 
 
-def memory_of_stream(
-    rows: int, chunk: int, in_file: int, folder: str
-) -> tuple[float, int, int, float]:
-    """Value and gradient of a logistic regression over so many rows, which are streamed from a
-    mapped file of `in_file` rows, read again and again: seconds, by how many bytes the memory of
-    the process grew meanwhile (the mapped file's pages too), rows done, and how far the gradient is
-    from NumPy's."""
+class Streamed(NamedTuple):
+    """What a value and gradient over a stream took: by how many bytes the memory of the process
+    grew meanwhile (the mapped file's pages too), and how far the gradient is from NumPy's."""
+
+    seconds: float
+    grown: int
+    rows: int
+    error: float
+
+
+def streamed(rows: int, chunk: int, in_file: int, folder: str, files: int = 1) -> Streamed:
+    """Value and gradient of a logistic regression over so many rows, which are streamed from
+    mapped files of `in_file` rows each, one after the other, again and again."""
     import resource
 
-    path = Path(folder) / "rows.npy"
-    rng = np.random.default_rng(0)
-    table = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(in_file, 4))
-    for k in range(0, in_file, chunk):
-        part = rng.normal(size=(min(chunk, in_file - k), 4))
-        part[:, -1] = part[:, -1] > 0.5
-        table[k : k + chunk] = part
-    del table
+    paths = [Path(folder) / f"rows-{k}.npy" for k in range(files)]
+    _write(paths, chunk, in_file)
     wanted = [chunk]
     done = 0
 
     def chunks() -> Iterator[Any]:
         nonlocal done
         done = 0
-        while done < wanted[0]:
+        for path in itertools.cycle(paths):
             mapped = np.load(path, mmap_mode="r")
             for k in range(0, in_file, chunk):
                 part = np.array(mapped[k : k + min(chunk, wanted[0] - done)])
@@ -166,34 +169,62 @@ def memory_of_stream(
     _, gradient = call(theta)
     seconds = time.perf_counter() - began
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    expected = np.zeros(3)
-    for k, part in enumerate(_again(path, rows)):
-        x = part[:, :3].astype(np.float64)
-        expected += x.T @ (1.0 / (1.0 + np.exp(-(x @ theta))) - part[:, 3])
-        if k == 0 and rows % in_file == 0:
-            expected *= rows // in_file
-            break
+    counted, expected = done, _by_numpy(paths, rows, in_file, theta)
     error = float(np.abs(gradient - expected).max() / np.abs(expected).max())
-    return seconds, grown * unit, done, error
+    return Streamed(seconds, grown * unit, counted, error)
 
 
-def _again(path: Path, rows: int) -> Iterator[Any]:
-    table = np.load(path, mmap_mode="r")
-    for k in range(0, rows, len(table)):
-        yield table[: rows - k]
+def _write(paths: Sequence[Path], chunk: int, in_file: int) -> None:
+    """Files of different rows, of which nothing stays in the system's cache."""
+    rng = np.random.default_rng(0)
+    whole = np.empty((in_file, 4), np.float32)
+    for k in range(0, in_file, chunk):
+        part = rng.normal(size=(min(chunk, in_file - k), 4))
+        part[:, -1] = part[:, -1] > 0.5
+        whole[k : k + chunk] = part
+    for path in paths:
+        with path.open("wb") as file:
+            np.save(file, whole)
+            file.flush()
+            if hasattr(os, "posix_fadvise"):
+                os.fsync(file.fileno())
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        whole[:, :3] = -np.roll(whole[:, :3], 1, axis=1) * np.float32(1.001)
+
+
+def _by_numpy(paths: Sequence[Path], rows: int, in_file: int, theta: Any) -> Any:
+    """The gradient; of a file that is read again the former result is taken."""
+    known: dict[Any, Any] = {}
+    total = np.zeros(3)
+    for k, path in enumerate(itertools.cycle(paths)):
+        count = min(in_file, rows - k * in_file)
+        if count <= 0:
+            return total
+        if (path, count) not in known:
+            part = np.load(path, mmap_mode="r")[:count]
+            known[path, count] = sum(
+                _gradient(part[j : j + 100_000].astype(float), theta)
+                for j in range(0, count, 100_000)
+            )
+        total = total + known[path, count]
+    return total
+
+
+def _gradient(part: Any, theta: Any) -> Any:
+    x = part[:, :3]
+    return x.T @ (1.0 / (1.0 + np.exp(-(x @ theta))) - part[:, 3])
 
 
 def main() -> None:
     """Print both; with a number, the stream of so many rows."""
     if len(sys.argv) > 1:
-        rows = int(float(sys.argv[1]))
+        rows, files = int(float(sys.argv[1])), int(sys.argv[2]) if len(sys.argv) > 2 else 1
+        in_file = min(rows, 4_000_000)
         with tempfile.TemporaryDirectory() as folder:
-            seconds, grown, done, error = memory_of_stream(
-                rows, min(rows, 500_000), min(rows, 4_000_000), folder
-            )
+            found = streamed(rows, min(rows, 500_000), in_file, folder, files)
         print(
-            f"{done:,} rows: {seconds:.3g} s, {grown / 1e6:,.0f} MB more than before, gradient to "
-            f"{error:.1e}"
+            f"{found.rows:,} rows from {files} files of {in_file:,}: {found.seconds:.3g} s, "
+            f"{found.grown / 1e6:,.0f} MB more than before, gradient to {found.error:.1e}"
         )
         return
     print("| engine | workers | parameters | value and gradient of nothing |\n|---|---|---|---|")

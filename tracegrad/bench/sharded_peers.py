@@ -1,9 +1,9 @@
 """A logistic regression over shards, by tracegrad's engines, by hand with NumPy on a Dask cluster
-and on one core, and with JAX: value and gradient, medians of rounds that take turns.
+and on one core, with JAX and with dask-glm: value and gradient, medians of rounds that take turns.
 
     python -m tracegrad.bench.sharded_peers [--rows N] [--peer-python PYTHON]
 
-Needs Dask; JAX is measured by another interpreter, which may be one of another environment.
+Needs Dask; JAX and dask-glm are measured by another interpreter, of an environment that has them.
 """
 
 from __future__ import annotations
@@ -25,29 +25,89 @@ from ..scale import close, sum_over
 from .sharded import negative_log_likelihood
 
 COLUMNS, SHARDS, ROUNDS = 10, 8, 40
-JAX = """
-import json, sys, time, jax, numpy as np
-jax.config.update("jax_enable_x64", True)
-import jax.numpy as jnp
+DATA = """
+import json, sys, time, numpy as np
 rows, shards, columns = (int(x) for x in sys.argv[1:])
 rng = np.random.default_rng(0)
 data = []
 for _ in range(shards):
     part = rng.normal(size=(rows // shards, columns + 1))
     part[:, -1] = part[:, -1] > 0.3
-    data.append(jnp.asarray(part))
+    data.append(part)
+theta = np.linspace(-1.0, 1.0, columns)
+"""
+ROUNDS_OF_PEER = """
+for _ in range(3):
+    value, gradient = way()
+print(json.dumps([float(value), *map(float, gradient)]), flush=True)
+for line in sys.stdin:
+    start = time.perf_counter()
+    value, gradient = way()
+    float(value), np.asarray(gradient)
+    print(json.dumps(time.perf_counter() - start), flush=True)
+"""
+JAX = """
+import jax
+jax.config.update("jax_enable_x64", True)
+import jax.numpy as jnp
+data = [jnp.asarray(x) for x in data]
 def one(t, s):
     z = s[:, :-1] @ t
     return jnp.sum(jnp.logaddexp(0.0, z) - s[:, -1] * z)
 f = jax.jit(jax.value_and_grad(lambda t: sum(one(t, s) for s in data)))
-theta = jnp.linspace(-1.0, 1.0, columns)
-print(json.dumps([float(f(theta)[0])]), flush=True)
-for line in sys.stdin:
-    start = time.perf_counter()
-    value, gradient = f(theta)
-    float(value), np.asarray(gradient)
-    print(json.dumps(time.perf_counter() - start), flush=True)
+way = lambda: f(theta)
 """
+DASK_GLM = """
+import dask, dask.array as da
+from dask_glm.families import Logistic
+from distributed import Client, LocalCluster, wait
+def main():
+    global way
+    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    client = Client(cluster)
+    x = da.concatenate([da.from_array(s[:, :-1], chunks=-1) for s in data])
+    y = da.concatenate([da.from_array(s[:, -1], chunks=-1) for s in data])
+    x, y = client.persist([x, y])
+    wait([x, y])
+    # What its algorithms ask for in each step.
+    way = lambda: dask.compute(
+        Logistic.pointwise_loss(theta, x, y), Logistic.pointwise_gradient(theta, x, y)
+    )
+if __name__ == "__main__":
+    main()
+"""
+PEERS = {"JAX": JAX, "dask-glm, two processes": DASK_GLM}
+
+
+class Peer:
+    """Another interpreter, which measures one round for each line that it is given."""
+
+    def __init__(self, python: str, text: str, rows: int) -> None:
+        whole = DATA + text + ROUNDS_OF_PEER
+        self.process = subprocess.Popen(
+            [python, "-W", "ignore", "-c", whole, str(rows), str(SHARDS), str(COLUMNS)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.first = self._read()
+
+    def _read(self) -> Any:
+        assert self.process.stdout is not None
+        return json.loads(self.process.stdout.readline())
+
+    def seconds(self) -> float:
+        """Those of one round."""
+        assert self.process.stdin is not None
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return float(self._read())
+
+    def close(self) -> None:
+        """End it."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
 
 
 def by_numpy(theta: Any, rows: Any) -> tuple[Any, Any]:
@@ -101,18 +161,6 @@ def measured(rows: int, peer_python: str | None) -> dict[str, float]:
         ways["Dask's round trip of two tasks"] = lambda: client.gather(
             [client.submit(_nothing, k, pure=False, workers=[a]) for k, a in enumerate(addresses)]
         )
-        peer = None
-        if peer_python:
-            peer = subprocess.Popen(
-                [peer_python, "-c", JAX, str(rows), str(SHARDS), str(COLUMNS)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-            assert peer.stdin is not None
-            assert peer.stdout is not None
-            (value,) = json.loads(peer.stdout.readline())
-            assert abs(value / by_hand()[0] - 1.0) < 1e-10
         expected = by_hand()
         for name, way in ways.items():
             for _ in range(3):
@@ -120,19 +168,20 @@ def measured(rows: int, peer_python: str | None) -> dict[str, float]:
             if "round trip" not in name:
                 np.testing.assert_allclose(found[0], expected[0], rtol=1e-11)
                 np.testing.assert_allclose(found[1], expected[1], rtol=1e-9)
-        times: dict[str, list[float]] = {name: [] for name in ways}
+        peers = {}
+        for name, text in PEERS.items() if peer_python else ():
+            peers[name] = Peer(str(peer_python), text, rows)
+            np.testing.assert_allclose(peers[name].first, [expected[0], *expected[1]], rtol=1e-9)
+        times: dict[str, list[float]] = {name: [] for name in (*ways, *peers)}
         for _ in range(ROUNDS):
             for name, way in ways.items():
                 start = time.perf_counter()
                 way()
                 times[name].append(time.perf_counter() - start)
-            if peer is not None and peer.stdin is not None and peer.stdout is not None:
-                peer.stdin.write("\n")
-                peer.stdin.flush()
-                times.setdefault("JAX", []).append(json.loads(peer.stdout.readline()))
-        if peer is not None and peer.stdin is not None:
-            peer.stdin.close()
-            peer.wait()
+            for name, peer in peers.items():
+                times[name].append(peer.seconds())
+        for peer in peers.values():
+            peer.close()
     close()
     return {name: statistics.median(found) for name, found in times.items()}
 

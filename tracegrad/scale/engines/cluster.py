@@ -18,16 +18,18 @@ from ..errors import EvaluationTimeoutError, WorkerLostError
 from ..functions import structure_of
 from ..progress import UnderWay
 from ..sources import Opener
-from ..worker import Answer, ShardTask, Versions, unpacked, versions, work
+from ..worker import Answer, Done, ShardTask, unpacked, versions, work
 from .local import late
 
+SMALL = 1 << 16
+"""Bytes up to which an answer is sent as one text."""
 SCATTERED = 1 << 20
 """Bytes of parameters from which on they are scattered: the scheduler passes them on no longer."""
 
 
 PIECE = 2.0
 """Seconds that are waited for answers at a time."""
-ALONE = 60.0
+ALONE = 180.0
 """Seconds without any worker after which an evaluation is given up."""
 TRIES = 3
 
@@ -102,7 +104,8 @@ class DaskWorkers:
         except _TooLateError as error:
             left = sum(not f.done() for f in futures)
             self._cancel(futures)
-            raise EvaluationTimeoutError(late("dask", limit, left, len(tasks))) from error
+            text = late("dask", limit, left, len(tasks)) + str(error)
+            raise EvaluationTimeoutError(text) from error
         except WorkerLostError:
             raise
         except BaseException:
@@ -115,13 +118,14 @@ class DaskWorkers:
         return self.client.scatter([shared], broadcast=True, hash=False)[0]
 
     def _submitted(self, task: ShardTask, shared: Any, workers: Sequence[str]) -> Any:
+        # As bytes: Dask looks into everything else.
+        packed = pickle.dumps(
+            task._replace(data=None, shared=task.shared if shared is None else ())
+        )
         return self.client.submit(
             _work,
-            versions(),
-            # As bytes: Dask looks into everything else.
-            pickle.dumps(task._replace(data=None, shared=task.shared if shared is None else ())),
-            shared,
-            task.data,
+            pickle.dumps((versions(), packed)),
+            **{k: x for k, x in (("shared", shared), ("data", task.data)) if x is not None},
             key=f"tracegrad-{task.session}-{next(self.numbers)}",
             workers=workers or None,
             allow_other_workers=bool(workers),
@@ -131,60 +135,76 @@ class DaskWorkers:
     def _answers(
         self, futures: list[Any], tasks: Sequence[ShardTask], shared: Any, end: float | None
     ) -> Sequence[Answer]:
-        """What all give. A worker that is lost when it is done takes its answer with it: the task
-        is done again, which is waited for as before."""
+        """What all give: waited for and fetched in one. A worker that is lost when it is done takes
+        its answer with it, and what was being fetched then may never come: where all are done and
+        nothing comes it is fetched anew, with more patience each time (large answers are slow)."""
         loop = self.client.loop.asyncio_loop
-        while True:
-            self._wait(futures, tasks, shared, end)
-            coming = asyncio.run_coroutine_threadsafe(
-                self.client.gather(futures, asynchronous=True), loop
-            )
-            try:
-                found: Sequence[Answer] = coming.result(_piece(end))
-                return found
-            except TimeoutError:
-                if coming.done() and not coming.cancelled():
-                    raise
-            finally:
+        watch = _Watch(time.monotonic(), PIECE)
+        coming: Any = None
+        try:
+            while True:
+                if coming is None:
+                    watch.done = None
+                    coming = asyncio.run_coroutine_threadsafe(
+                        self.client.gather(futures, asynchronous=True), loop
+                    )
+                try:
+                    return [
+                        pickle.loads(a) if isinstance(a, bytes) else a
+                        for a in coming.result(_piece(end))
+                    ]
+                except TimeoutError:
+                    if (coming.done() and not coming.cancelled()) or not self._running():
+                        raise
+                if end is not None and time.monotonic() >= end:
+                    raise _TooLateError(self._without_workers(watch))
+                if self._sent_anew(futures, tasks, shared, watch) or watch.stuck(futures):
+                    coming.cancel()
+                    coming = None
+        finally:
+            if coming is not None:
                 coming.cancel()
 
-    def _wait(
-        self, futures: list[Any], tasks: Sequence[ShardTask], shared: Any, end: float | None
-    ) -> None:
-        """Until all are done. A task whose worker is gone, at a moment when there was no other, is
-        never given to those that come later: it is sent anew."""
-        seen = time.monotonic()
-        tries = 0
-        while True:
-            try:
-                self.module.wait(futures, timeout=_piece(end))
-                return
-            except TimeoutError:
-                if self.client.status != "running":
-                    raise
-                if end is not None and time.monotonic() >= end:
-                    raise _TooLateError from None
-            there = self.client.processing()
-            if there:
-                seen = time.monotonic()
-            elif time.monotonic() - seen > ALONE:
-                raise WorkerLostError(
-                    f"the Dask cluster {_place(self.client)} has had no worker for {ALONE:.0f} s "
-                    "in the middle of an evaluation"
-                )
-            under_way = {key for keys in there.values() for key in keys}
-            left = [k for k, f in enumerate(futures) if not f.done() and f.key not in under_way]
-            if not there or not left or self.addresses[: len(tasks)] == sorted(there):
-                continue
-            tries += 1
-            if tries > TRIES:
-                raise WorkerLostError(
-                    f"workers of the Dask cluster {_place(self.client)} ended {TRIES} times in the "
-                    "middle of an evaluation (killed, or out of memory)"
-                )
-            self._cancel([futures[k] for k in left])
-            for k in left:
-                futures[k] = self._submitted(tasks[k], shared, ())
+    def _running(self) -> bool:
+        return bool(self.client.status == "running")
+
+    def _sent_anew(
+        self, futures: list[Any], tasks: Sequence[ShardTask], shared: Any, watch: _Watch
+    ) -> bool:
+        """A task whose worker is gone, at a moment when there was no other, is never given to those
+        that come later: whether there was one, which has been sent anew."""
+        there = self.client.processing()
+        if there:
+            watch.seen = time.monotonic()
+        elif time.monotonic() - watch.seen > ALONE:
+            raise WorkerLostError(
+                f"the Dask cluster {_place(self.client)} has had no worker for {ALONE:.0f} s "
+                "in the middle of an evaluation"
+            )
+        under_way = {key for keys in there.values() for key in keys}
+        left = [k for k, f in enumerate(futures) if not f.done() and f.key not in under_way]
+        if not there or not left or self.addresses[: len(tasks)] == sorted(there):
+            return False
+        watch.tries += 1
+        if watch.tries > TRIES:
+            raise WorkerLostError(
+                f"workers of the Dask cluster {_place(self.client)} ended {TRIES} times in the "
+                "middle of an evaluation (killed, or out of memory)"
+            )
+        self._cancel([futures[k] for k in left])
+        for k in left:
+            futures[k] = self._submitted(tasks[k], shared, ())
+        return True
+
+    def _without_workers(self, watch: _Watch) -> str:
+        """What else there is to say of an evaluation that took too long."""
+        if self.client.processing():
+            return ""
+        seconds = time.monotonic() - watch.seen
+        return (
+            f". The cluster {_place(self.client)} has had no worker for the last {seconds:.0f} s "
+            "(a nanny takes seconds, and on a busy machine a minute, to start one again)"
+        )
 
     @contextlib.contextmanager
     def _reached(self) -> Iterator[None]:
@@ -232,7 +252,29 @@ class DaskWorkers:
 
 
 class _TooLateError(Exception):
-    """The limit of an evaluation is over."""
+    """The limit of an evaluation is over; its text is what else there is to say."""
+
+
+class _Watch:
+    """What is kept in mind of an evaluation: when there were workers last, since when all tasks are
+    done, how long their answers may take to come, and how often tasks were sent anew."""
+
+    def __init__(self, seen: float, patience: float) -> None:
+        self.seen, self.patience = seen, patience
+        self.done: float | None = None
+        self.tries = 0
+
+    def stuck(self, futures: Sequence[Any]) -> bool:
+        """Whether answers that are there have not come for so long."""
+        now = time.monotonic()
+        if not all(f.done() for f in futures):
+            self.done = None
+        elif self.done is None:
+            self.done = now
+        if self.done is None or now - self.done < self.patience:
+            return False
+        self.patience *= 2.0
+        return True
 
 
 def _piece(end: float | None) -> float:
@@ -244,9 +286,19 @@ def _place(client: Any) -> str:
     return f"at {getattr(client.scheduler, 'address', '?')}" if client.scheduler else "that was"
 
 
-def _work(there: Versions, packed: bytes, shared: Any, data: Any) -> Answer:
-    task = unpacked(there, packed)
-    return work(task._replace(shared=task.shared if shared is None else shared, data=data))
+def _work(sent: bytes, shared: Any = None, data: Any = None) -> Answer | bytes:
+    task = unpacked(*pickle.loads(sent))
+    found = work(task._replace(shared=task.shared if shared is None else shared, data=data))
+    if isinstance(found, Done) and _size(found) > SMALL:
+        return found
+    # As bytes, since Dask looks into answers, too; large arrays go without being copied.
+    return pickle.dumps(found)
+
+
+def _size(answer: Done) -> int:
+    arrays = [x for b in answer.blocks for x in b.leaves]
+    arrays += [x for shard in answer.gathered for x in shard]
+    return sum(getattr(x, "nbytes", 0) for x in arrays)
 
 
 __all__ = ["DaskWorkers"]
