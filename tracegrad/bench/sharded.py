@@ -2,10 +2,10 @@
 
     python -m tracegrad.bench.sharded [ROWS [FILES]]
 
-prints measured overheads of the local engines, and a simulation of up to 10,000 workers with
-latencies and stragglers (docs/scaling.md); with a number, how long so many rows take that are
-streamed from disk, and how much memory: from so many files, which are read again and again where
-they have fewer rows (16 bytes each).
+prints measured overheads of the local engines, measured points beside the cost model, and a
+simulation of up to 10,000 workers with latencies and stragglers (docs/scaling.md); with a number,
+how long so many rows take that are streamed from disk, and how much memory: from so many files (16
+bytes for each row), which are read again and again where they have fewer rows.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -115,6 +116,44 @@ def overhead(backend: str, workers: int, size: int, calls: int = 200) -> float:
         call(theta)
         found.append(time.perf_counter() - start)
     return statistics.median(found)
+
+
+def _slow(seconds: float) -> Any:
+    """A shard that takes so long to open, and no processor."""
+    time.sleep(seconds)
+    return np.ones(1)
+
+
+def sleeping(workers: int, each: float, shards: int = 32, calls: int = 15) -> float:
+    """Median seconds of a value and gradient on so many processes, in which each shard sleeps:
+    measured points for the cost model, of more workers than the machine has cores."""
+    opened = [partial(_slow, each)] * shards
+    total = sum_over(_nothing, opened, backend="processes", workers=workers, keep=0)
+    call: Any = value_and_grad(total)
+    theta = np.zeros(1000)
+    found = []
+    for _ in range(2 + calls):
+        start = time.perf_counter()
+        call(theta)
+        found.append(time.perf_counter() - start)
+    close()
+    return statistics.median(found[2:])
+
+
+def points(each: float = 0.02, shards: int = 32) -> str:
+    """Measured evaluations beside the model, whose constants are those of 1 and 16 workers that do
+    not sleep."""
+    first, last = (sleeping(w, 0.0, shards) for w in (1, 16))
+    message = max(0.0, (last - first) / 15.0) / 2.0
+    latency = max(0.0, first - 2.0 * message) / 2.0
+    model = ClusterModel(message, message, latency, straggling=0.0)
+    lines = ["| workers | measured | model |", "|---|---|---|"]
+    for workers in (1, 2, 4, 8, 16):
+        seconds = 1e3 * sleeping(workers, each, shards)
+        expected = 1e3 * predicted(model, workers, shards * each, 8000)
+        lines.append(f"| {workers} | {seconds:.3g} ms | {expected:.3g} ms |")
+    lines.append(f"\n(a message {1e6 * message:.0f} us, latency {1e6 * latency:.0f} us)")
+    return "\n".join(lines)
 
 
 def _nothing(theta: Any, shard: Any) -> Any:
@@ -233,6 +272,7 @@ def main() -> None:
             seconds = overhead(backend, workers, size, 200 if size < 10_000 else 30)
             print(f"| {backend} | {workers} | {size:,} | {1e3 * seconds:.2f} ms |", flush=True)
     close()
+    print(f"\n32 shards that sleep for 20 ms each:\n\n{points()}")
     print(f"\n100 s of work, 1,000 parameters:\n\n{table()}")
 
 

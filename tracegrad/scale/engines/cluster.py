@@ -48,22 +48,24 @@ class DaskWorkers:
         self.module: Any = loading.imported("distributed")
         self.addresses: list[str] = []
         self.asked = 0.0
+        self.met = False
+        """Whether the cluster has had workers."""
         self.numbers = itertools.count()
 
     def workers(self) -> int:
         """As many as the cluster has, in a fixed order; asked for once a second, since that is a
-        round trip. A worker that is gone meanwhile is one whose tasks others do."""
+        round trip. A worker that is gone meanwhile is one whose tasks others do. The first time
+        some are waited for; later an evaluation does that, which may have a limit."""
         if self.addresses and time.monotonic() - self.asked < 1.0:
             return len(self.addresses)
         self.asked = time.monotonic()
         with self._reached():
             self.addresses = self._addresses()
-            if not self.addresses:
+            if not self.addresses and not self.met:
                 self.client.wait_for_workers(1, timeout=ALONE)
                 self.addresses = self._addresses()
-        if not self.addresses:
-            raise WorkerLostError(f"the Dask cluster {_place(self.client)} has no workers")
-        return len(self.addresses)
+        self.met = True
+        return max(1, len(self.addresses))
 
     def _addresses(self) -> list[str]:
         # A client whose scheduler is gone says nothing of workers.
@@ -78,9 +80,11 @@ class DaskWorkers:
         data, placed = [], []
         for k, o in enumerate(openers):
             leaves, spec = flatten(o.what.tree)
-            address = self.addresses[k * count // len(openers)]
+            at = self.addresses[k * count // len(openers) :][:1]
             if isinstance(o.what, DaskBlock):
-                leaves = self.client.compute(leaves, workers=[address], allow_other_workers=True)
+                leaves = self.client.compute(
+                    leaves, workers=at or None, allow_other_workers=bool(at)
+                )
             data.append(leaves)
             placed.append(o._replace(how="held", what=HeldBlock(structure_of(spec))))
         return placed, data, None
@@ -102,13 +106,11 @@ class DaskWorkers:
                 )
                 return self._answers(futures, sent, shared, end)
         except _TooLateError as error:
-            left = sum(not f.done() for f in futures)
             self._cancel(futures)
-            text = late("dask", limit, left, len(tasks)) + str(error)
+            text = late("dask", limit, error.left, len(tasks)) + error.text
             raise EvaluationTimeoutError(text) from error
-        except WorkerLostError:
-            raise
         except BaseException:
+            # What is still being fetched ends with them.
             self._cancel(futures)
             raise
 
@@ -141,29 +143,27 @@ class DaskWorkers:
         loop = self.client.loop.asyncio_loop
         watch = _Watch(time.monotonic(), PIECE)
         coming: Any = None
-        try:
-            while True:
-                if coming is None:
-                    watch.done = None
-                    coming = asyncio.run_coroutine_threadsafe(
-                        self.client.gather(futures, asynchronous=True), loop
-                    )
-                try:
-                    return [
-                        pickle.loads(a) if isinstance(a, bytes) else a
-                        for a in coming.result(_piece(end))
-                    ]
-                except TimeoutError:
-                    if (coming.done() and not coming.cancelled()) or not self._running():
-                        raise
-                if end is not None and time.monotonic() >= end:
-                    raise _TooLateError(self._without_workers(watch))
-                if self._sent_anew(futures, tasks, shared, watch) or watch.stuck(futures):
-                    coming.cancel()
-                    coming = None
-        finally:
-            if coming is not None:
+        while True:
+            if coming is None:
+                watch.done = None
+                coming = asyncio.run_coroutine_threadsafe(
+                    self.client.gather(futures, asynchronous=True), loop
+                )
+            try:
+                return [
+                    pickle.loads(a) if isinstance(a, bytes) else a
+                    for a in coming.result(_piece(end))
+                ]
+            except TimeoutError:
+                if (coming.done() and not coming.cancelled()) or not self._running():
+                    raise
+            if end is not None and time.monotonic() >= end:
+                # Counted before the cluster is asked, which takes time.
+                left = sum(not f.done() for f in futures)
+                raise _TooLateError(left, self._without_workers(watch))
+            if self._sent_anew(futures, tasks, shared, watch) or watch.stuck(futures):
                 coming.cancel()
+                coming = None
 
     def _running(self) -> bool:
         return bool(self.client.status == "running")
@@ -252,7 +252,12 @@ class DaskWorkers:
 
 
 class _TooLateError(Exception):
-    """The limit of an evaluation is over; its text is what else there is to say."""
+    """The limit of an evaluation is over: how many had not answered, and what else there is to
+    say."""
+
+    def __init__(self, left: int, text: str) -> None:
+        super().__init__(text)
+        self.left, self.text = left, text
 
 
 class _Watch:
