@@ -141,11 +141,11 @@ class DaskWorkers:
         its answer with it, and what was being fetched then may never come: where all are done and
         nothing comes it is fetched anew, with more patience each time (large answers are slow)."""
         loop = self.client.loop.asyncio_loop
-        watch = _Watch(time.monotonic(), PIECE)
+        waiting = _Patience(time.monotonic(), PIECE)
         coming: Any = None
         while True:
             if coming is None:
-                watch.done = None
+                waiting.done = None
                 coming = asyncio.run_coroutine_threadsafe(
                     self.client.gather(futures, asynchronous=True), loop
                 )
@@ -160,8 +160,8 @@ class DaskWorkers:
             if end is not None and time.monotonic() >= end:
                 # Counted before the cluster is asked, which takes time.
                 left = sum(not f.done() for f in futures)
-                raise _TooLateError(left, self._without_workers(watch))
-            if self._sent_anew(futures, tasks, shared, watch) or watch.stuck(futures):
+                raise _TooLateError(left, self._without_workers(waiting))
+            if self._sent_anew(futures, tasks, shared, waiting) or waiting.stuck(futures):
                 coming.cancel()
                 coming = None
 
@@ -169,14 +169,14 @@ class DaskWorkers:
         return bool(self.client.status == "running")
 
     def _sent_anew(
-        self, futures: list[Any], tasks: Sequence[ShardTask], shared: Any, watch: _Watch
+        self, futures: list[Any], tasks: Sequence[ShardTask], shared: Any, waiting: _Patience
     ) -> bool:
         """A task whose worker is gone, at a moment when there was no other, is never given to those
         that come later: whether there was one, which has been sent anew."""
         there = self.client.processing()
         if there:
-            watch.seen = time.monotonic()
-        elif time.monotonic() - watch.seen > ALONE:
+            waiting.seen = time.monotonic()
+        elif time.monotonic() - waiting.seen > ALONE:
             raise WorkerLostError(
                 f"the Dask cluster {_place(self.client)} has had no worker for {ALONE:.0f} s "
                 "in the middle of an evaluation"
@@ -185,8 +185,8 @@ class DaskWorkers:
         left = [k for k, f in enumerate(futures) if not f.done() and f.key not in under_way]
         if not there or not left or self.addresses[: len(tasks)] == sorted(there):
             return False
-        watch.tries += 1
-        if watch.tries > TRIES:
+        waiting.tries += 1
+        if waiting.tries > TRIES:
             raise WorkerLostError(
                 f"workers of the Dask cluster {_place(self.client)} ended {TRIES} times in the "
                 "middle of an evaluation (killed, or out of memory)"
@@ -196,11 +196,11 @@ class DaskWorkers:
             futures[k] = self._submitted(tasks[k], shared, ())
         return True
 
-    def _without_workers(self, watch: _Watch) -> str:
+    def _without_workers(self, waiting: _Patience) -> str:
         """What else there is to say of an evaluation that took too long."""
         if self.client.processing():
             return ""
-        seconds = time.monotonic() - watch.seen
+        seconds = time.monotonic() - waiting.seen
         return (
             f". The cluster {_place(self.client)} has had no worker for the last {seconds:.0f} s "
             "(a nanny takes seconds, and on a busy machine a minute, to start one again)"
@@ -260,7 +260,7 @@ class _TooLateError(Exception):
         self.left, self.text = left, text
 
 
-class _Watch:
+class _Patience:
     """What is kept in mind of an evaluation: when there were workers last, since when all tasks are
     done, how long their answers may take to come, and how often tasks were sent anew."""
 
