@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
+from tracegrad.ops.places import keys
 
 
 def element(x: Any) -> Any:
@@ -51,7 +52,24 @@ def body(x: Any) -> Any:
     return s
 
 
-RAISING = {element: 2, conditional: 1, division: 2, from_a_list: 1, caught: 0, body: 1}
+def from_a_dict(x: Any) -> Any:
+    values = {"a": x[0] ** 2, "b": x[1]}
+    return values["a"] if x[0] > 0 else values["b"] * values["c"]
+
+
+def shapes(x: Any) -> Any:
+    return np.sum(x * x) if x[0] > 0 else np.sum(x * x[1:])
+
+
+RAISING = {
+    element: 2,
+    conditional: 1,
+    division: 2,
+    from_a_list: 1,
+    from_a_dict: 2,
+    caught: 0,
+    body: 1,
+}
 """At how many of the points each one raises."""
 POINTS = [
     np.array([1.0, 0.5, -1.0, -2.0]),
@@ -64,7 +82,7 @@ POINTS = [
 def outcome(function: Callable[[Any], Any], x: Any) -> Any:
     try:
         return function(x)
-    except (IndexError, ZeroDivisionError) as error:
+    except (IndexError, KeyError, ZeroDivisionError) as error:
         return type(error), str(error)
 
 
@@ -90,3 +108,20 @@ def test_the_line_is_the_users() -> None:
     last = caught.traceback[-1]
     assert str(last.path) == __file__
     assert last.lineno + 1 == element.__code__.co_firstlineno + 1
+
+
+def test_shapes_that_do_not_fit() -> None:
+    """A branch that is not taken may hold them."""
+    compiled = tg.jit(tg.grad(shapes))
+    np.testing.assert_allclose(compiled(POINTS[0]), 2 * POINTS[0])
+    with pytest.raises(tg.ShapeError, match="broadcast"):
+        compiled(POINTS[1])
+
+
+def test_defects_of_the_library_are_not_the_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An IndexError in a line of the library's that says nothing of the program's indices."""
+    space: dict[str, Any] = {}
+    exec(compile("def broken(*args): return [][0]", str(keys.__file__), "exec"), space)
+    monkeypatch.setattr(keys, "_integer_place", space["broken"])
+    with pytest.raises(IndexError, match="list index"):
+        tg.jit(element).graphs(POINTS[0])

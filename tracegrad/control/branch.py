@@ -9,6 +9,7 @@ import numpy as np
 
 from .._codegen import lowering
 from ..checks import array, describe
+from ..checks.ranges import out_of_range
 from ..devices import to_host
 from ..errors import ConcretizationError, ShapeError
 from ..ir.dispatch import STATE, bind
@@ -62,7 +63,7 @@ def _evaluate(index: Any, *operands: Any, branches: tuple[Graph, ...]) -> tuple[
 
 def _checked(index: int, count: int) -> int:
     if not 0 <= index < count:
-        raise IndexError(f"switch: index {index} is out of range for {count} branches")
+        raise out_of_range(f"switch: index {index} is out of range for {count} branches")
     return index
 
 

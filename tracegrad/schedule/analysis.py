@@ -126,7 +126,12 @@ class Analysis:
             self.members[var] = {} if self.is_stored(sources[0]) else self.members[sources[0]]
         elif isinstance(rule, (lowering.View, lowering.Piecewise)):
             # Read at another index, so nothing of it is shared with what is read at this one.
-            self.members[var] = {node: sum(self.cost(a) for a in sources)}
+            # Which piece a place is in is asked for in the code for each reader: chains of writes
+            # to few elements that read one another would double it with each write.
+            size = var.type.size
+            few = isinstance(size, int) and size <= SHORT
+            places = len(sources) if isinstance(rule, lowering.Piecewise) and few else 0
+            self.members[var] = {node: places + sum(self.cost(a) for a in sources)}
         elif isinstance(rule, lowering.Gather):
             self.members[var] = {node: 4 + sum(self.cost(a) for a in sources)}
         elif isinstance(rule, lowering.Reduce):

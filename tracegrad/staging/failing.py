@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..checks.ranges import is_out_of_range
 from ..control.check import check, error_text
+from ..errors import ShapeError
 from ..ir.dispatch import STATE
 from ..ir.lines import is_installed
 from ..ir.trace import inside_of
+from .elements import Elements
 from .places import MISSING, traced, unknown
 from .regions import Raised, Refused, change
 from .session import Session, current
@@ -83,9 +86,9 @@ def reached(session: Session, call: Callable[[], Any]) -> Callable[[], Any]:
     def run() -> Any:
         try:
             return call()
-        except (IndexError, KeyError, ZeroDivisionError) as error:
+        except (*RAISED_BY_PYTHON, ShapeError) as error:
             place = _raised_at(error)
-            if place is None or session.tries or type(error) not in RAISED_BY_PYTHON:
+            if place is None or session.tries:
                 raise
             fail(session, error, place, True)
         raise Raised
@@ -94,14 +97,20 @@ def reached(session: Session, call: Callable[[], Any]) -> Callable[[], Any]:
 
 
 RAISED_BY_PYTHON = (IndexError, KeyError, ZeroDivisionError)
+FOR_THE_PROGRAM = {Elements.get_item.__code__, Elements.set_item.__code__}
+"""Lines that do what stands in a line of the user's."""
 
 
 def _raised_at(error: BaseException) -> tuple[str, int, str] | None:
-    """The innermost line of the user's; None where something else than an index of a traced array
-    failed below it, which is no business of the program's."""
+    """The innermost line of the user's, where Python raised an exception, or the library one that
+    says what is wrong with the program; None of all others."""
     steps = list(traceback.walk_tb(error.__traceback__))
     found = [k for k, (frame, _) in enumerate(steps) if not is_installed(frame.f_code)]
-    if not found or (found[-1] < len(steps) - 1 and type(error) is not IndexError):
+    if not found:
+        return None
+    below = [frame.f_code for frame, _ in steps[found[-1] + 1 :]]
+    by_python = type(error) in RAISED_BY_PYTHON and FOR_THE_PROGRAM.issuperset(below)
+    if not (by_python or isinstance(error, ShapeError) or is_out_of_range(error)):
         return None
     frame, line = steps[found[-1]]
     return frame.f_code.co_filename, line, frame.f_code.co_name

@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import ops
 from .._codegen import loading
+from ..checks.ranges import out_of_range
 from ..dtypes import promote
 from ..errors import ConcretizationError
 from ..ir.trace import user_line
@@ -276,7 +277,10 @@ class Grown(list[Any]):
     def __getitem__(self, key: SupportsIndex | slice) -> Any:
         found = self.ready()
         if found is None:
-            return list.__getitem__(self, key)
+            try:
+                return list.__getitem__(self, key)
+            except IndexError as error:
+                raise out_of_range(str(error)) from None
         if isinstance(key, slice):
             if found.form is not None and isinstance(found.count, int):
                 made = Grown()
@@ -287,7 +291,7 @@ class Grown(list[Any]):
             return self.written_out()[key]
         if isinstance(key, int) and isinstance(found.count, int):
             if not -found.count <= key < found.count:
-                raise IndexError("list index out of range")
+                raise out_of_range("list index out of range")
             key = key % found.count
         return self.item(key)
 

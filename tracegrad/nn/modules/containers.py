@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
 from ...checks import describe
+from ...checks.ranges import out_of_range
 from ...tensor import Tensor
 from .module import Module
 from .parameter import Parameter
@@ -18,7 +19,7 @@ class _Indexed(Module):
     def _place(self, index: Any) -> str:
         k = operator.index(index)
         if not -len(self) <= k < len(self):
-            raise IndexError(f"index {k} is out of range for {len(self)} modules")
+            raise out_of_range(f"index {k} is out of range for {len(self)} modules")
         return list(self._modules)[k]
 
     def _renumber(self, modules: Iterable[Any]) -> None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...checks.ranges import out_of_range
 from ...devices import to_host
 from ...errors import ConcretizationError
 from ...ir.dispatch import STATE, Value
@@ -134,10 +135,10 @@ def _slice_range(item: slice, size: Int) -> tuple[Int, Int, int]:
 def _integer_place(item: Any, size: Any, axis: int) -> Any:
     if item < 0:
         if item + size < 0:
-            raise IndexError(f"index {item} is out of bounds for axis {axis} with size {size}")
+            raise out_of_range(f"index {item} is out of bounds for axis {axis} with size {size}")
         return item + size
     if item >= size:
-        raise IndexError(f"index {item} is out of bounds for axis {axis} with size {size}")
+        raise out_of_range(f"index {item} is out of bounds for axis {axis} with size {size}")
     return item
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..._codegen import lowering as lower
+from ...checks.ranges import out_of_range
 from ...errors import ShapeError
 from ...ir.op import Types
 from ...sizes import less, same
@@ -64,7 +65,7 @@ def _check_indices(source: Shape, indices: Sequence[Any], params: Params) -> Non
         if window is not None:
             low, high, _ = ends_of(window)
             if less(source[axis], high - low):
-                raise IndexError(
+                raise out_of_range(
                     f"a slice whose ends are {high - low} apart is out of bounds for axis {axis} "
                     f"with size {source[axis]}"
                 )
@@ -147,7 +148,7 @@ def _spread(
         i = np.where(i < -from_end, i + n, i)
         wrong = (i + low < 0) | (i + high > n)
         if np.any(wrong):
-            raise IndexError(
+            raise out_of_range(
                 f"index {i[wrong].flat[0]} is out of bounds for axis {k} with size {n}"
             )
         i = i.reshape((*i.shape, *[1] * len(wide)))

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..._codegen import integers
 from ...checks import describe
+from ...checks.ranges import out_of_range
 from ...errors import ConcretizationError, ShapeError
 from ...ir.dispatch import STATE, Value
 from ...ir.forms import UNKNOWN, form_of, late, proven, unknown
@@ -171,11 +172,11 @@ def _windows(
         if n < 0:
             raise ShapeError(f"{who}: a size must not be negative, it is {n}")
         if n > shape[k]:
-            raise IndexError(f"{who}: {n} elements of axis {k} with size {shape[k]}")
+            raise out_of_range(f"{who}: {n} elements of axis {k} with size {shape[k]}")
         if not is_traced(s) and not isinstance(s, SYMBOLIC):
             place = operator.index(s)
             if not (0 <= place <= shape[k] - n or 0 <= place + shape[k] < shape[k] - n):
-                raise IndexError(
+                raise out_of_range(
                     f"{who}: {n} elements from {place} on are out of bounds for axis {k} "
                     f"with size {shape[k]}"
                 )
