@@ -160,7 +160,7 @@ def nan_to_num(
         for v in (nan, posinf, neginf)
     )
     for v in (nan, posinf, neginf):
-        if v is not None and getattr(v, "dtype", dtype).kind == "c":
+        if v is not None and getattr(v, "dtype", dtype).kind not in "biuf":
             raise explained_here(TypeError(f"{describe(v)} cannot stand among elements of {dtype}"))
     limits = np.finfo(real_of(dtype))
     # All are asked of x itself: what stands for one of them may be another.
