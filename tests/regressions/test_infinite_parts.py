@@ -80,4 +80,6 @@ def test_infinite_cotangents_and_tangents() -> None:
     pull = tg.vjp(tg.ops.complex_, X, Y)[1]
     same(pull(Z)[0], X)
     same(pull(Z)[1], Y)
-    same(tg.jvp(tg.ops.complex_, (np.ones(6), np.ones(6)), (np.zeros(6), Y))[1].imag, Y)
+    tangent = tg.jvp(tg.ops.complex_, (np.ones(6), np.ones(6)), (np.zeros(6), Y))[1]
+    np.testing.assert_array_equal(tangent.real, np.zeros(6))
+    np.testing.assert_array_equal(tangent.imag, Y)
