@@ -213,7 +213,12 @@ def imag(x: Any) -> Any:
 
 def complex_(x: Any, y: Any) -> Any:
     """The complex number of a real and an imaginary part. Unlike `x + 1j * y` it keeps the other
-    part where one is infinite, and signs of zero."""
+    part where one is infinite, and signs of zero. DTypeError for complex parts.
+
+    >>> import tracegrad as tg
+    >>> complex(tg.complex_(2.0, float("inf")))
+    (2+infj)
+    """
     return bind(complex_op, (x, y))
 
 
