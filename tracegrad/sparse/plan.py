@@ -103,13 +103,17 @@ class SparsePlan:
             given = (*args, out)
             if len(given) != len(like):
                 return False
+            apart = True
             for x, (shape, dtype) in zip(given, like):  # noqa: B905  compared above
                 if type(x) is not ndarray or x.shape != shape or x.dtype is not dtype:
                     return False
-                if not x.flags.carray:
+                flags = x.flags
+                if not flags.carray:
                     return False
+                apart = apart and flags.owndata
             for x in args:
-                if shares(x, out):
+                # Arrays that own their memory overlap with no other one, which is quickly seen.
+                if x is out or (not apart and shares(x, out)):
                     return False
             if not holds():
                 return False
