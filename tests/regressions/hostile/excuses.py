@@ -241,12 +241,6 @@ EXCUSES: dict[str, list[Excuse]] = {
             "y = dates",
             "tg.float_power",
         ),
-        Excuse(
-            "lenient",
-            "nan=an array of objects|neginf=an array of objects|neginf=an array of strings|"
-            "posinf=an array of objects",
-            "tg.nan_to_num",
-        ),
     ],
     "axes may stand in a list, as torch has it": [
         Excuse(
