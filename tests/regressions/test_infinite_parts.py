@@ -83,3 +83,13 @@ def test_infinite_cotangents_and_tangents() -> None:
     tangent = tg.jvp(tg.ops.complex_, (np.ones(6), np.ones(6)), (np.zeros(6), Y))[1]
     np.testing.assert_array_equal(tangent.real, np.zeros(6))
     np.testing.assert_array_equal(tangent.imag, Y)
+
+
+def test_pythons_complex() -> None:
+    def of_parts(x: Any) -> Any:
+        return complex(x, np.inf).real + complex(1j * x, x).imag
+
+    for function in (of_parts, tg.jit(of_parts)):
+        assert float(function(2.0)) == 6.0
+    for gradient in (tg.grad(of_parts), tg.jit(tg.grad(of_parts))):
+        assert float(gradient(2.0)) == 3.0

@@ -87,7 +87,10 @@ def _float(x: Any = 0.0) -> Any:
 
 
 def _complex(real: Any = 0.0, imag: Any = 0.0) -> Any:
-    return _weak(ops.convert(_one(real + 1j * imag), np.complex128))
+    parts = [x if hasattr(x, "dtype") else np.asarray(x) for x in (real, imag)]
+    whole = any(x.dtype.kind == "c" for x in parts)
+    made = real + 1j * imag if whole else ops.complex_(real, imag)
+    return _weak(ops.convert(_one(made), np.complex128))
 
 
 def _one(x: Any) -> Any:
