@@ -6,7 +6,6 @@ from __future__ import annotations
 import gc
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Generator, Iterator
 from typing import Any
@@ -69,12 +68,13 @@ def little_to_collect() -> None:
 def settings_stay(request: pytest.FixtureRequest) -> Iterator[None]:
     """A test that leaves a setting changed fails itself, not those that come after it; so does one
     that makes code which the translator does not cover, unless it is marked `falls_back`."""
+    from tracegrad.codegen.fallbacks import FALLBACKS
+
     yield
     assert settings() == FRESH
-    direct = sys.modules.get("tracegrad.codegen.translation.direct")
-    if direct is not None and direct.FALLBACKS:
-        found = list(direct.FALLBACKS)
-        direct.FALLBACKS.clear()
+    if FALLBACKS:
+        found = list(FALLBACKS)
+        FALLBACKS.clear()
         assert request.node.get_closest_marker("falls_back"), found
 
 

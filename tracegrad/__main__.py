@@ -263,7 +263,7 @@ def self_test(verbose: bool) -> bool:
         f"  ok      a compiled gradient is right: first call {first:.2f} s, "
         f"later calls {later * 1e6:.1f} us"
     )
-    for text in generation("translation.direct").FALLBACKS:
+    for text in generation("fallbacks").FALLBACKS:
         print(f"  slow    compiled by Numba's own pipeline, 3 to 10 times as slowly: {text}")
     return True
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import codegen as codegen
     from codegen import addresses as addresses
     from codegen import c_function as c_function
+    from codegen import fallbacks as fallbacks
     from codegen import inplace as inplace
     from codegen import integers as integers
     from codegen import kernel as kernel
@@ -32,6 +33,7 @@ else:
     from tracegrad import codegen
     from tracegrad.codegen import (
         addresses,
+        fallbacks,
         integers,
         loading,
         locks,
@@ -56,6 +58,7 @@ __all__ = [
     "addresses",
     "c_function",
     "codegen",
+    "fallbacks",
     "inplace",
     "integers",
     "kernel",

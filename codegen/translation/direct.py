@@ -3,7 +3,6 @@ pipeline behind it."""
 
 from __future__ import annotations
 
-import logging
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -23,15 +22,11 @@ from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.lowering import Environment
 
 from ..disk.sources import complete, tree_of
+from ..fallbacks import fell_back
 from ..native.borrowed import BorrowedArray
 from .arithmetic import arithmetic_of
 from .operands import UntranslatableError
 from .unit import Unit
-
-LOG = logging.getLogger("tracegrad")
-FALLBACKS: list[str] = []
-"""What the one pass did not cover, each with the reason: to be covered, since nobody waits
-gladly."""
 
 
 class Alone(codegen.JITCodeLibrary):  # type: ignore[misc]
@@ -205,12 +200,7 @@ class DirectCompiler(compiler.Compiler):  # type: ignore[misc]
         try:
             return self._compile_core()
         except UntranslatableError as error:
-            FALLBACKS.append(f"{func.__qualname__}: {error}")
-            LOG.info(
-                "%s is compiled by Numba's own pipeline, which takes 3 to 10 times as long: %s",
-                func.__qualname__,
-                error,
-            )
+            fell_back(func.__qualname__, error)
             self.direct, self.state.status.fail_reason = False, None
             tree = tree_of(func.__code__)
             if tree is not None and arithmetic_of(tree).contract:

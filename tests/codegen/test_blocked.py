@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.linalg
+from tracegrad.codegen import fallbacks
 from tracegrad.codegen.native import library, prebuilt
-from tracegrad.codegen.translation import direct
 
 import tracegrad as tg
 
@@ -241,13 +241,13 @@ def test_compiled_functions_call_them() -> None:
     n = 96
     a, b = RNG.normal(size=(2, n, n)), RNG.normal(size=(2, n, 9))
     s = a @ a.swapaxes(1, 2) + np.eye(n)
-    compiled, slow = tg.jit(everything), len(direct.FALLBACKS)
+    compiled, slow = tg.jit(everything), len(fallbacks.FALLBACKS)
     found = compiled(a, b, s)
     for ours, eager in zip(found, everything(a, b, s), strict=True):
         scale = np.abs(eager).max()
         np.testing.assert_allclose(ours / scale, eager / scale, atol=1e-9)
     assert str(compiled.programs(a, b, s)).count("blocked_") >= 6
-    assert len(direct.FALLBACKS) == slow, "compiled by Numba's own pipeline"
+    assert len(fallbacks.FALLBACKS) == slow, "compiled by Numba's own pipeline"
     bad = a.copy()
     bad[1, :, 3] = 0
     with pytest.raises(np.linalg.LinAlgError, match="Singular"):

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 from tracegrad.codegen import printer
+from tracegrad.codegen.fallbacks import FALLBACKS
 from tracegrad.codegen.indices import typed
-from tracegrad.codegen.translation import direct, operands, unit
+from tracegrad.codegen.translation import operands, unit
 
 import tracegrad as tg
 from tests.golden.functions import GOLDEN
@@ -127,11 +128,11 @@ def test_compiled(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
     # Kernels are kept by name, among others.
     function.__name__ = f"stencil_{way}"
-    before = len(direct.FALLBACKS)
+    before = len(FALLBACKS)
     total, edges = tg.jit(function)(U, K)
     np.testing.assert_allclose(total, stencil(U, K)[0], rtol=1e-14)
     np.testing.assert_array_equal(edges, stencil(U, K)[1])
-    assert (len(direct.FALLBACKS) > before) == (way == "numba")
+    assert (len(FALLBACKS) > before) == (way == "numba")
 
 
 def test_in_functions_of_numba() -> None:

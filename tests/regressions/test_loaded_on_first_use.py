@@ -269,6 +269,32 @@ print(failed, len(found), len(set(found)), all(f[3] for f in found))
     assert _run(code) == "[] 8 1 True"
 
 
+def test_first_calls_at_any_moment_while_the_compiler_is_loaded() -> None:
+    code = """
+import sys, threading, time
+import tracegrad as tg
+# Every module of ours stays half loaded for a while, at each of its imports.
+ours = lambda args: args[0].startswith("tracegrad") or args[0].startswith("numba.core")
+sys.addaudithook(lambda event, args: time.sleep(2e-3) if event == "import" and ours(args) else None)
+done, failed = threading.Event(), []
+
+def call():
+    try:
+        assert tg.jit(lambda x: x + 1.0)(2.0) == 3.0
+        done.set()
+    except BaseException as error:
+        failed.append(error)
+
+threads = []
+while not done.wait(2e-2) and not failed:
+    threads.append(threading.Thread(target=call))
+    threads[-1].start()
+[t.join(120) for t in threads]
+print(failed, len(threads) > 20)
+"""
+    assert _run(code) == "[] True"
+
+
 def test_a_fork_waits_for_what_is_being_loaded() -> None:
     begun, go_on, forked = threading.Event(), threading.Event(), threading.Event()
 

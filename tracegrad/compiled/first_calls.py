@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from .._codegen import fallbacks
 from ..ir.recording import CLOCK, Clock
 
 PATIENCE = 2.0
@@ -27,7 +28,7 @@ def measured(times: dict[str, float], name: str) -> Iterator[None]:
     if CLOCK.times is not None:
         yield
         return
-    before = _fallbacks()
+    before = len(fallbacks.FALLBACKS)
     CLOCK.start(times)
     shown = Progress(name, CLOCK.open, times) if wanted() else None
     begun = time.perf_counter()
@@ -36,16 +37,10 @@ def measured(times: dict[str, float], name: str) -> Iterator[None]:
     finally:
         CLOCK.stop()
         times[TOTAL] = times.get(TOTAL, 0.0) + time.perf_counter() - begun
-        for text in _fallbacks()[len(before) :]:
+        for text in fallbacks.FALLBACKS[before:]:
             times[FALLBACK + text] = 0.0
         if shown is not None:
             shown.end()
-
-
-def _fallbacks() -> list[str]:
-    """What the translator left to Numba's own pipeline up to now, in this process."""
-    module = sys.modules.get("tracegrad.codegen.translation.direct")
-    return [] if module is None else list(module.FALLBACKS)
 
 
 def wanted() -> bool:
