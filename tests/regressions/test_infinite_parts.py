@@ -11,6 +11,9 @@ import pytest
 
 import tracegrad as tg
 import tracegrad.torch as torch
+from tracegrad.scipy.unknowns import Unknowns
+from tracegrad.solvers.vectors import Layout
+from tracegrad.tree import flatten
 
 X = np.array([1.5, -0.0, np.inf, np.nan, 2.25, -np.inf])
 Y = np.array([np.inf, 1.0, -np.inf, 2.5, np.nan, -0.0])
@@ -93,3 +96,13 @@ def test_pythons_complex() -> None:
         assert float(function(2.0)) == 6.0
     for gradient in (tg.grad(of_parts), tg.jit(tg.grad(of_parts))):
         assert float(gradient(2.0)) == 3.0
+
+
+@pytest.mark.parametrize("lay", [Layout, Unknowns])
+def test_vectors_of_solvers(lay: Any) -> None:
+    """Unknowns of SciPy's and our solvers, which see the parts one behind the other."""
+    tree = {"a": Z.reshape(2, 3), "b": np.array([1.0])}
+    layout = lay(tree, "x")
+    vector = layout.pack(flatten(tree)[0] if lay is Layout else tree)
+    found = layout.unpack(vector)
+    same(found[0] if lay is Layout else found["a"], Z.reshape(2, 3))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import ops
 from ..bridges.standing import plain, run
 from ..checks import flag
 from ..errors import DTypeError, ShapeError
@@ -79,7 +80,8 @@ class Unknowns:
             self.layout.kinds, self.layout.counts, self.layout.sizes, self.faces, strict=True
         ):
             part = vector[start : start + size]
-            part = part[:count] + 1j * part[count:] if kind.dtype.kind == "c" else part
+            if kind.dtype.kind == "c":
+                part = ops.complex_(part[:count], part[count:])
             leaf = part.reshape((*kind.shape, *rest)).astype(kind.dtype)
             leaves.append(Tensor(leaf) if boxed else leaf[()])
             start += size

@@ -78,7 +78,7 @@ class Layout:
         for kind, count, size in zip(self.kinds, self.counts, self.sizes, strict=True):
             part = vector if len(self.kinds) == 1 else vector[start : start + size]
             if kind.dtype.kind == "c":
-                part = part[:count] + part[count:] * self.dtype.type(1) * 1j
+                part = ops.complex_(part[:count], part[count:])
             leaves.append(ops.convert(ops.reshape(part, kind.shape), kind.dtype))
             start = start + size
         return leaves
