@@ -23,11 +23,11 @@ from tracegrad.scale.engines.local import Serial, Threads
 from tracegrad.scale.engines.processes import Processes
 from tracegrad.scale.session import ShardedFunction
 from tracegrad.scale.sources import openers_of
+from tracegrad.scale.wire import task_of
 from tracegrad.scale.worker import (
     Setup,
     ShardTask,
     VersionsDifferError,
-    unpacked,
     versions,
     work,
 )
@@ -99,9 +99,9 @@ def test_versions_must_agree() -> None:
     assert "the driver has 0.0" in answer.text  # type: ignore[union-attr]
     # Where even the task has another form.
     with pytest.raises(VersionsDifferError, match=r"the driver has 0\.0"):
-        unpacked(other, b"of another form")
+        task_of(b"of another form", other)
     with pytest.raises(pickle.UnpicklingError):
-        unpacked(versions(), b"of another form")
+        task_of(b"of another form", versions())
 
 
 def test_results_of_several_types_are_refused() -> None:

@@ -116,7 +116,7 @@ class HeldBlock:
 def _as_arrays(x: Any) -> Any:
     if hasattr(x, "columns") and hasattr(x, "to_numpy"):
         return {name: column_of_frame(name, x[name]) for name in x.columns}
-    return map_leaves(np.asarray, x)
+    return map_leaves(lambda a: np.asarray(a, order="C"), x)
 
 
 __all__ = ["DaskBlock", "FutureBlock", "HeldBlock", "openers"]

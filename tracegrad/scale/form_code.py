@@ -60,10 +60,11 @@ class FormCode:
             if history.age != self.age:
                 self._begin(history.age)
             for signature in history.signatures[self.told :]:
-                self._learn(operands_of(signature, self.kinds))
+                self._learn(signature)
                 self.told += 1
 
-    def _learn(self, operands: Any) -> None:
+    def _learn(self, signature: Any) -> None:
+        operands = operands_of(signature, self.kinds)
         asked = self.traced._asked(operands, {})[0]
         entry = self.traced._entry(operands, {}).entry
         made = executable_for(entry.graph, entry.given_up)
@@ -72,11 +73,13 @@ class FormCode:
         if entry not in self.alone:
             self.alone[entry] = self.make()
             self.alone[entry]._signatures.add(asked, entry)
-        self.primed[types_of(operands)] = self.alone[entry]
+        shared, own, _, types = signature
+        key = tuple(shared), tuple(own), flatten(operands[2])[1], tuple(types)
+        self.primed[key] = self.alone[entry]
 
-    def for_types(self, operands: Any) -> Jitted[..., Any]:
-        """The function to call with these."""
-        key = types_of(operands)
+    def for_types(self, key: Any, operands: Any) -> Jitted[..., Any]:
+        """The function to call with these. The key is what decides it: the types of the shared ones
+        and of the own, the structure of the shard and its types."""
         found = self.primed.get(key) or self.others.get(key)
         if found is None:
             with self.lock:
@@ -91,10 +94,9 @@ class FormCode:
         return self.make()
 
 
-def types_of(operands: Any) -> Any:
-    """What decides which code runs."""
-    leaves, spec = flatten(operands)
-    return spec, tuple([(getattr(x, "dtype", type(x)), np.shape(x)) for x in leaves])
+def types_of(arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """dtype and shape of each."""
+    return tuple([(x.dtype, x.shape) for x in arrays])
 
 
 def operands_of(signature: Any, kinds: Sequence[str]) -> Any:

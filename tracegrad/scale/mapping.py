@@ -17,7 +17,7 @@ from .functions import PerShard, structure_of
 from .session import ShardedFunction, apart, default_room
 from .sources import Opener, as_arrays
 from .sums import check_amount
-from .worker import described
+from .worker import described, open_shard
 
 
 class EachProblem:
@@ -78,7 +78,7 @@ def map_over(
     groups: dict[Any, list[int]] = {}
     given = [as_arrays(p) for p in problems]
     for k, p in enumerate(given):
-        groups.setdefault(described(p), []).append(k)
+        groups.setdefault(described(open_shard(p)), []).append(k)
     results: list[Any] = [None] * len(given)
     for members in groups.values():
         size = batch or 1
@@ -122,8 +122,9 @@ def _evaluated(
     try:
         with apart():
             form = PerShard(structure_of(flatten(())[1]), (), "stack")
-            kind = session.kind(form, (), 0, ())
-            leaves = session.evaluate(form, (), 0, ())
+            asked = session.asked(form)
+            kind = session.kind(asked)
+            leaves = session.evaluate(asked, (), kind)
     finally:
         session.end()
     return [unflatten(kind.structure[1], [x[k] for x in leaves]) for k in range(len(openers))]

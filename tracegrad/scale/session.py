@@ -22,6 +22,7 @@ from ..errors import ShapeError, TracegradError
 from ..ir.dispatch import STATE
 from ..ir.graph import Var
 from ..ir.trace import outside
+from ..tape.mode import MODE
 from ..tensor import Boxed
 from ..tree import flatten, unflatten
 from ..types import ArrayType
@@ -41,6 +42,7 @@ from .worker import (
     Setup,
     ShardTask,
     described,
+    open_shard,
     type_of_sum,
     versions,
 )
@@ -88,6 +90,16 @@ class FormTypes(NamedTuple):
     rows: tuple[tuple[int, ...], ...]
 
 
+class Asked:
+    """A form for operands of these types, of which the last `own` belong to shards, `rows` each.
+    There is one object for each of a session's, so that what is known of it is found at once."""
+
+    __slots__ = ("form", "operands", "own", "rows")
+
+    def __init__(self, form: Form, operands: Sequence[ArrayType], own: int, rows: Any) -> None:
+        self.form, self.operands, self.own, self.rows = form, operands, own, rows
+
+
 class ShardedFunction:
     """Shards on an engine, and a function of them."""
 
@@ -105,12 +117,13 @@ class ShardedFunction:
         self.openers, self.room = openers, room
         self.lock = locks.lock()
         self.types: list[tuple[bytes, Any]] | None = None
-        self.kinds: dict[Any, FormTypes] = {}
+        self.all_asked: dict[Any, Asked] = {}
+        self.kinds: dict[Asked, FormTypes] = {}
         self.steps: dict[Any, Any] = {}
         self.local = Knowledge(Setup((), function, (), "", 0))
         """The function here: traced for the types of results, and never run."""
-        self.entries: dict[Any, dict[Any, list[np.ndarray[Any, Any]]]] = {}
-        """By key: what was traced, and what it read around it."""
+        self.entries: dict[Asked, dict[Any, list[np.ndarray[Any, Any]]]] = {}
+        """What was traced, and what it read around it."""
         self.seen: dict[Form, dict[str, Any]] = {}
         """The signatures for which a form was traced, in their order."""
         self.age = 0
@@ -147,26 +160,37 @@ class ShardedFunction:
         with self.lock:
             if self.types is None:
                 if all(o.how == "given" for o in self.openers):
-                    self.types = [described(o.what) for o in self.openers]
+                    self.types = [described(open_shard(o.what)) for o in self.openers]
                 else:
                     answers = self._run(None, (), [()] * self.count)
                     self.types = [t for a in answers for t in a.gathered]
             return self.types
 
-    def kind(self, form: Form, operands: Sequence[ArrayType], own: int, rows: Any) -> FormTypes:
-        """What a form gives for operands of these types, of which the last `own` belong to shards,
-        `rows` each."""
+    def asked(
+        self, form: Form, operands: Sequence[ArrayType] = (), own: int = 0, rows: Any = ()
+    ) -> Asked:
+        """A form for such operands."""
         key = form, tuple(operands), own, rows
+        return self.all_asked.setdefault(key, Asked(*key))
+
+    def kind(self, asked: Asked) -> FormTypes:
+        """What a form gives."""
         with self.lock:
-            found = self.kinds.get(key)
-            if found is None or not self._holds(key):
-                found = self.kinds[key] = self._traced(key)
+            found = self.still_known(asked)
+            if found is None:
+                found = self.kinds[asked] = self._traced(asked)
             return found
 
-    def _signatures(self, key: Any) -> tuple[list[Any], list[int]]:
+    def still_known(self, asked: Asked) -> FormTypes | None:
+        """The same where it is known, and what the function reads around it is what it was."""
+        with self.lock:
+            found = self.kinds.get(asked)
+            return found if found is not None and self._holds(asked) else None
+
+    def _signatures(self, asked: Asked) -> tuple[list[Any], list[int]]:
         """The different types that shards are called with, in the order of the shards; of each
         shard which of them it is."""
-        _, operands, own, rows = key
+        operands, own, rows = asked.operands, asked.own, asked.rows
         n = len(operands) - own
         shared = [(t.dtype, t.shape) for t in operands[:n]]
         numbers: dict[Any, int] = {}
@@ -182,10 +206,10 @@ class ShardedFunction:
             which.append(number)
         return found, which
 
-    def _traced(self, key: Any) -> FormTypes:
-        form = key[0]
+    def _traced(self, asked: Asked) -> FormTypes:
+        form = asked.form
         kinds = kinds_of(form)
-        signatures, which = self._signatures(key)
+        signatures, which = self._signatures(asked)
         function = self.local.code(form, kinds).traced
         seen = self.seen.setdefault(form, {})
         known = set(function._signatures.entries.values())
@@ -201,7 +225,7 @@ class ShardedFunction:
                 if entry not in known and len(seen) < MOST_SIGNATURES:
                     seen.setdefault(repr(signature), signature)
                 known.add(entry)
-        self.entries[key] = used
+        self.entries[asked] = used
         self.histories[form] = pickle.dumps(FormHistory(form, kinds, self.age, list(seen.values())))
         structure, (summed, gathered) = outs[0][0], outs[0][1:]
         for k, (_, other, theirs) in enumerate(outs):
@@ -240,9 +264,9 @@ class ShardedFunction:
                     "shard f(theta, x, shard)."
                 )
 
-    def _holds(self, key: Any) -> bool:
+    def _holds(self, asked: Asked) -> bool:
         """Whether what the function reads around it is what the workers have."""
-        same = all(_unchanged(entry, before) for entry, before in self.entries[key].items())
+        same = all(_unchanged(entry, before) for entry, before in self.entries[asked].items())
         if not same:
             # The function is sent again, as it is now.
             self.age += 1
@@ -257,12 +281,13 @@ class ShardedFunction:
     # --- evaluation -------------------------------------------------------------------------------
 
     def evaluate(
-        self, form: Form, arrays: Sequence[Any], own: int, rows: Any
+        self, asked: Asked, arrays: Sequence[Any], kind: FormTypes
     ) -> list[np.ndarray[Any, Any]]:
-        """The results of a form: the summed ones, then the gathered ones whole."""
+        """The results of a form: the summed ones, then the gathered ones whole. `kind` is what was
+        known or traced just now (what tracing evaluates has to be done before the engine is
+        taken)."""
+        own, rows = asked.own, asked.rows
         n = len(arrays) - own
-        # What tracing evaluates has to be done with before the engine is taken.
-        kind = self.kind(form, [ArrayType(x.dtype, x.shape) for x in arrays], own, rows)
         with self.lock, self.engine.alone:
             parts: list[tuple[Any, ...]] = [()] * self.count
             if own:
@@ -271,22 +296,23 @@ class ShardedFunction:
                 ]
                 parts = list(zip(*split, strict=True))
             shared = list(arrays[:n])
-            answers = self._run(form, shared, parts)
+            answers = self._run(asked.form, shared, parts)
             total = Pairwise()
             gathered: list[Sequence[Any]] = []
             for answer in answers:
                 for block in answer.blocks:
                     total.add(block)
                 gathered += answer.gathered
-            summed = list(total.total()) if total.blocks else []
+            summed = total.total() if total.blocks else ()
             whole = [np.concatenate(parts) for parts in zip(*gathered, strict=True)]
-            self._check_results(kind, [*summed, *whole])
+            found = list(map(np.asarray, [*summed, *whole]))
+            self._check_results(kind, found)
             # One that no sum was taken of lies where the worker writes its next one.
-            return [x if x.flags.owndata else x.copy() for x in map(np.asarray, [*summed, *whole])]
+            return [x if x.flags.owndata else x.copy() for x in found]
 
     def _check_results(self, kind: FormTypes, found: Sequence[Any]) -> None:
         expected = (*kind.summed, *kind.gathered)
-        types = [(np.asarray(x).dtype, np.shape(x)) for x in found]
+        types = [(x.dtype, x.shape) for x in found]
         if types != [(t.dtype, t.shape) for t in expected]:
             raise TracegradError(
                 f"{self.who}: {self.name} gave {types} on the workers, and {_text(expected)} here: "
@@ -453,9 +479,16 @@ def _equal(before: Any, now: Any) -> bool:
     )
 
 
-@contextlib.contextmanager
-def apart() -> Iterator[None]:
+def apart() -> contextlib.AbstractContextManager[None]:
     """A block whose operations have nothing to do with traces and derivatives that are open."""
+    return _apart() if STATE.traces or STATE.levels or not MODE.enabled else _AS_IT_IS
+
+
+_AS_IT_IS = contextlib.nullcontext()
+
+
+@contextlib.contextmanager
+def _apart() -> Iterator[None]:
     with outside(), enable_grad():
         levels, STATE.levels = STATE.levels, ()
         try:

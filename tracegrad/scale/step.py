@@ -3,6 +3,7 @@ evaluation, and its derivatives are steps of derived forms."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,10 +17,10 @@ from ..ir.op import Rest, Types
 from ..ops import moveaxis, mul
 from ..sizes import pinned
 from ..transforms.tracing import leaf_type
-from ..types import ArrayType
+from ..types import ArrayType, type_of
 from ..weak import as_python
 from .functions import BatchedForm, Form, PulledForm, PushedForm, SweptForm
-from .session import FormTypes, ShardedFunction, apart
+from .session import Asked, FormTypes, ShardedFunction, apart
 
 Rows = tuple[tuple[int, ...], ...]
 
@@ -30,6 +31,8 @@ class OverShards:
 
     def __init__(self, session: ShardedFunction, form: Form, own: int = 0, rows: Rows = ()) -> None:
         self.session, self.form, self.own, self.rows = session, form, own, rows
+        self.asked: dict[Any, Asked] = {}
+        self.sweeps: dict[Any, OverShards] = {}
 
     def __repr__(self) -> str:
         return f"{self.session.who} of {self.session.name}"
@@ -38,14 +41,22 @@ class OverShards:
         """What it gives for such operands."""
         known = list(map(_pinned, operands))
         with apart():
-            return self.session.kind(self.form, known, self.own, self.rows)
+            return self.session.kind(self._asked(known))
 
     def latest(self, operands: Sequence[ArrayType]) -> FormTypes:
         """The same, right after it was asked for or applied: what the function reads around it is
         not looked at again."""
-        known = tuple(map(_pinned, operands))
-        found = self.session.kinds.get((self.form, known, self.own, self.rows))
+        found = self.session.kinds.get(self._asked(list(map(_pinned, operands))))
         return found or self.kind(operands)
+
+    def _asked(self, operands: Sequence[Any]) -> Asked:
+        """For arrays, or types of arrays."""
+        key = tuple([(x.dtype, x.shape) for x in operands])
+        found = self.asked.get(key)
+        if found is None:
+            types = list(itertools.starmap(ArrayType, key))
+            found = self.asked[key] = self.session.asked(self.form, types, self.own, self.rows)
+        return found
 
     def apply(self, operands: Sequence[Any]) -> list[Any]:
         """The step on operands of any kind: the summed results, then the gathered ones."""
@@ -54,9 +65,17 @@ class OverShards:
     # --- as a rule --------------------------------------------------------------------------------
 
     def run(self, arrays: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
-        found = [np.asarray(as_python(x)) for x in arrays]
+        found = _plain(arrays)
+        asked = self._asked(found)
         with apart():
-            return self.session.evaluate(self.form, found, self.own, self.rows)
+            return self.session.evaluate(asked, found, self.session.kind(asked))
+
+    def again(self, arrays: Sequence[Any]) -> list[np.ndarray[Any, Any]] | None:
+        """The same; None where what it gives is not known, or was for other surroundings."""
+        asked = self._asked(arrays)
+        with apart():
+            kind = self.session.still_known(asked)
+            return None if kind is None else self.session.evaluate(asked, arrays, kind)
 
     def types(self, operands: Sequence[ArrayType]) -> Types:
         kind = self.kind(operands)
@@ -66,16 +85,20 @@ class OverShards:
         self, arrays: Sequence[Any], wanted: Sequence[bool]
     ) -> tuple[Sequence[np.ndarray[Any, Any]], Rest]:
         """A real number comes with its gradient, in the same evaluation."""
-        types = [leaf_type(np.asarray(as_python(x))) for x in arrays]
-        kind = self.kind(types)
-        if not _is_number(kind):
-            every = tuple(range(len(arrays))), tuple(range(len(kind.summed) + len(kind.gathered)))
-            later = Rest(*every, lambda cts, inputs, outs: self.vjp(cts, inputs, outs, wanted))
-            return self.run(arrays), later
-        value, *found = self._swept(wanted).run(arrays)
+        given = _plain(arrays)
+        sweep = self._swept(wanted)
+        types = list(map(type_of, given))
+        found = sweep.again(given) if _is_number(self.latest(types)) else None
+        if found is None:
+            if not _is_number(kind := self.kind(types)):
+                every = tuple(range(len(given))), tuple(range(len(kind.summed) + len(kind.gathered)))
+                later = Rest(*every, lambda cts, inputs, outs: self.vjp(cts, inputs, outs, wanted))
+                return self.run(given), later
+            found = sweep.run(given)
+        value, *gradient = found
 
         def scaled(cts: Sequence[Any], inputs: Any, outs: Any) -> list[Any]:
-            gradients = iter(found)
+            gradients = iter(gradient)
             (ct,) = cts
             if ct is None:
                 return [None] * len(wanted)
@@ -140,9 +163,12 @@ class OverShards:
         return outs, [0] * len(kind.summed) + [1] * len(kind.gathered)
 
     def _swept(self, wanted: Sequence[bool]) -> OverShards:
-        places = tuple(k for k, w in enumerate(wanted) if w)
-        form = SweptForm(self.form, len(wanted) - self.own, self.own, places)
-        return self._derived(form, self.own, self.rows)
+        found = self.sweeps.get(key := tuple(wanted))
+        if found is None:
+            places = tuple(k for k, w in enumerate(wanted) if w)
+            form = SweptForm(self.form, len(wanted) - self.own, self.own, places)
+            found = self.sweeps[key] = self._derived(form, self.own, self.rows)
+        return found
 
     def _derived(self, form: Form, own: int, rows: Rows) -> OverShards:
         return step_of(self.session, form, own, rows)
@@ -157,7 +183,14 @@ def step_of(session: ShardedFunction, form: Form, own: int = 0, rows: Rows = ())
     return step
 
 
+def _plain(arrays: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
+    """Operands as they travel; in C order, as everywhere where they have travelled."""
+    return [np.asarray(as_python(x), order="C") for x in arrays]
+
+
 def _pinned(t: ArrayType) -> ArrayType:
+    if all([type(s) is int for s in t.shape]):
+        return t
     return ArrayType(t.dtype, tuple([pinned(getattr(s, "form", s)) for s in t.shape]))
 
 

@@ -13,16 +13,14 @@ import numpy as np
 from ..checks import describe
 from ..errors import TracegradError
 from ..ir.lines import user_line
-from ..types import ArrayType
 from .engines.local import Serial
 from .form_code import as_given
-from .functions import Form
 from .pairwise import Pairwise, PartialSum
 from .progress import shown
 from .reports import LOG, Evaluation
-from .session import ShardedFunction, bytes_of, kinds_of
+from .session import Asked, FormTypes, ShardedFunction, bytes_of, kinds_of
 from .sources import as_arrays
-from .worker import Timing, addends_of, described, failure, here
+from .worker import Timing, addends_of, described, failure, here, open_shard
 
 _END = object()
 
@@ -58,7 +56,7 @@ class StreamedFunction(ShardedFunction):
                         f"{self.who}: the stream has no chunk; a sum needs at least one"
                     )
                 self.first = as_arrays(self.first)
-                self.types = [described(self.first)]
+                self.types = [described(open_shard(self.first))]
                 self.begun = stream
             return self.types
 
@@ -93,10 +91,10 @@ class StreamedFunction(ShardedFunction):
             yield from self._begin_stream()
 
     def evaluate(
-        self, form: Form, arrays: Sequence[Any], own: int, rows: Any
+        self, asked: Asked, arrays: Sequence[Any], kind: FormTypes
     ) -> list[np.ndarray[Any, Any]]:
-        kind = self.kind(form, [ArrayType(x.dtype, x.shape) for x in arrays], own, rows)
-        if own or kind.gathered:
+        form = asked.form
+        if asked.own or kind.gathered:
             raise TracegradError(
                 f"{self.who}: results of a stream's chunks are added up, and cannot be gathered: "
                 "take reduce='sum', or give a list of shards"

@@ -16,7 +16,7 @@ from .choosing import engine_for
 from .collections import openers
 from .functions import PerShard, structure_of
 from .session import ShardedFunction, default_room
-from .step import refuse_devices, step_of
+from .step import OverShards, refuse_devices, step_of
 from .streams import StreamedFunction, is_stream
 
 REDUCTIONS = ("sum", "mean", "logsumexp", "stack", "concatenate")
@@ -27,6 +27,9 @@ class Total:
 
     def __init__(self, session: ShardedFunction, reduce: Any) -> None:
         self._session, self._reduce = session, reduce
+        summed = reduce in ("sum", "mean")
+        self._gather = "" if summed else "concatenate" if reduce == "concatenate" else "stack"
+        self._steps: dict[Any, OverShards] = {}
         self.__name__ = f"total_{session.name}".replace("<lambda>", "lambda")
 
     def __repr__(self) -> str:
@@ -34,7 +37,7 @@ class Total:
         return f"<{s.who} of {s.name} over {s.count} shards, {s.engine.name}>"
 
     def __call__(self, *theta: Any) -> Any:
-        session, reduce = self._session, self._reduce
+        session = self._session
         if not theta:
             raise TypeError(
                 f"{user_line()}: {session.who}: call it with the parameters: total(theta)"
@@ -43,10 +46,7 @@ class Total:
         for x in leaves:
             check_leaf(x, f"{session.who}: a parameter of the total is")
         refuse_devices(leaves)
-        kinds = tuple(map(_kind_of, leaves))
-        gather = {"sum": "", "mean": "", "concatenate": "concatenate"}.get(reduce, "stack")
-        form = PerShard(structure_of(spec), kinds, gather)
-        step = step_of(session, form)
+        step = self._step(spec, tuple(map(_kind_of, leaves)))
         outs = step.apply(leaves)
         if not outs:
             raise TypeError(
@@ -54,8 +54,16 @@ class Total:
                 "it must return a number, an array or a tree of arrays"
             )
         kind = step.latest([leaf_type(x) for x in leaves])
-        found = unflatten(kind.structure[1 if gather else 0], [plain(x) for x in outs])
+        found = unflatten(kind.structure[1 if self._gather else 0], [plain(x) for x in outs])
         return self._reduced(found)
+
+    def _step(self, spec: Any, kinds: tuple[str, ...]) -> OverShards:
+        """The step for parameters of this structure."""
+        found = self._steps.get((spec, kinds))
+        if found is None:
+            form = PerShard(structure_of(spec), kinds, self._gather)
+            found = self._steps[spec, kinds] = step_of(self._session, form)
+        return found
 
     def _reduced(self, found: Any) -> Any:
         reduce = self._reduce

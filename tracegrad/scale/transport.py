@@ -149,12 +149,19 @@ class Shelf:
     def lay(self, tree: Any) -> Any:
         """A tree of arrays in which the large ones are places on the shelf."""
         leaves, spec = flatten(tree)
-        large = [k for k, x in enumerate(leaves) if isinstance(x, np.ndarray) and x.nbytes >= LARGE]
+        return unflatten(spec, self.lay_lists([leaves])[0])
+
+    def lay_lists(self, lists: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]:
+        """The same of lists of arrays."""
+        large = [x for xs in lists for x in xs if _is_large(x)]
         if not large:
-            return tree
-        for k, place in zip(large, self.place([leaves[k] for k in large]), strict=True):
-            leaves[k] = ShelfPlace(place)
-        return unflatten(spec, leaves)
+            return lists
+        places = map(ShelfPlace, self.place(large))
+        return [[next(places) if _is_large(x) else x for x in xs] for xs in lists]
+
+
+def _is_large(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and x.nbytes >= LARGE
 
 
 def _unlink(made: list[str], owner: int) -> None:
@@ -195,31 +202,31 @@ def opened(stored: Shelved) -> np.ndarray[Any, Any]:
 
 
 def received(tree: Any) -> Any:
-    """What was laid on a shelf, as arrays."""
+    """A tree in which what was laid on a shelf is arrays."""
     leaves, spec = flatten(tree)
-    places = [k for k, x in enumerate(leaves) if isinstance(x, ShelfPlace)]
-    if not places:
-        return tree
-    for k in places:
-        leaves[k] = opened(leaves[k].stored)
-    return unflatten(spec, leaves)
+    return unflatten(spec, taken(leaves))
+
+
+def taken(arrays: Sequence[Any]) -> list[Any]:
+    """The same of a list."""
+    return [opened(x.stored) if type(x) is ShelfPlace else x for x in arrays]
 
 
 _OWN: dict[str, Shelf] = {}
 
 
-def sent(tree: Any, room: Any) -> Any:
-    """A result with its large arrays on the worker's shelf `room` (folder and name); as it is where
-    there is none."""
+def sent(lists: Sequence[Sequence[Any]], room: Any) -> Sequence[Sequence[Any]]:
+    """Lists of results with the large ones on the worker's shelf in the folder `room`; as they are
+    where there is none."""
     if room is None:
-        return tree
+        return lists
     shelf = _OWN.get(room)
     if shelf is None:
         shelf = _OWN[room] = Shelf(DriversFolder(room), "results")  # type: ignore[arg-type]
     try:
-        return shelf.lay(tree)
+        return shelf.lay_lists(lists)
     except OSError:
-        return tree  # no room: it goes the way of small ones
+        return lists  # no room: they go the way of small ones
 
 
 class DriversFolder:
@@ -248,4 +255,5 @@ __all__ = [
     "opened",
     "received",
     "sent",
+    "taken",
 ]

@@ -9,6 +9,7 @@ with its shard and the user's line, since an exception of the user's may not tra
 from __future__ import annotations
 
 import contextlib
+import functools
 import mmap
 import os
 import pickle
@@ -18,7 +19,6 @@ import time
 import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,11 +29,11 @@ from ..bridges.standing import compiled
 from ..compiled.jitted import Jitted
 from ..tensor import raw
 from ..tree import flatten
-from .form_code import FormCode, FormHistory, as_given
+from .form_code import FormCode, FormHistory, as_given, types_of
 from .functions import Form, PerShard, made, structure_of
 from .pairwise import Pairwise, PartialSum
 from .sources import Opener
-from .transport import let_go, received, sent
+from .transport import let_go, sent, taken
 
 Versions = tuple[tuple[str, str], ...]
 Types = tuple[Any, ...]
@@ -122,6 +122,7 @@ class OutOfTime(NamedTuple):
 Answer = Done | Failed | Missing | OutOfTime
 
 
+@functools.cache
 def versions() -> Versions:
     """What driver and workers must have alike."""
     return (
@@ -129,6 +130,27 @@ def versions() -> Versions:
         ("numpy", np.__version__),
         ("tracegrad", __version__),
     )
+
+
+class OpenShard(NamedTuple):
+    """An opened shard; its structure and types decide which code runs."""
+
+    tree: Any
+    spec: Any
+    types: Types
+
+
+def open_shard(tree: Any) -> OpenShard:
+    """A TypeError for what is no tree of arrays of numbers."""
+    leaves, spec = flatten(tree)
+    for x in leaves:
+        if not isinstance(x, (np.ndarray, np.generic)) or x.dtype.kind not in "biufc":
+            what = f"dtype {x.dtype}" if hasattr(x, "dtype") else f"a {type(x).__name__}"
+            raise TypeError(
+                f"a shard has to be an array of numbers or a tree of such arrays, and this one "
+                f"holds {what}; open it with a function that returns arrays"
+            )
+    return OpenShard(tree, spec, types_of(leaves))
 
 
 class Knowledge:
@@ -139,20 +161,20 @@ class Knowledge:
         self.function = pickle.loads(function) if isinstance(function, bytes) else function
         self.openers = pickle.loads(openers) if isinstance(openers, bytes) else openers
         self.room = setup.room
-        self.kept: dict[int, Any] = {}
+        self.kept: dict[int, OpenShard] = {}
         self.codes: dict[Form, FormCode] = {}
         self.read: dict[bytes, FormCode] = {}
         """The code of each form by the latest history of it that was read."""
         self.lock = locks.lock()
         self.opened = 0
 
-    def shard(self, number: int) -> Any:
+    def shard(self, number: int) -> OpenShard:
         """An opened shard. What fits into the room stays; the others are opened each time, since
         evaluations come by all of them in turn, and the one used last is needed last."""
         if number in self.kept:
             return self.kept[number]
-        found = self.openers[number].open()
-        size = sum(map(_resident, flatten(found)[0]))
+        found = open_shard(self.openers[number].open())
+        size = sum(map(_resident, flatten(found.tree)[0]))
         with self.lock:
             self.opened += 1
             if size <= self.room:
@@ -164,7 +186,7 @@ class Knowledge:
         """The compiled code of a form."""
         with self.lock:
             if form not in self.codes:
-                self.codes[form] = FormCode(partial(self._made, form), kinds)
+                self.codes[form] = FormCode(functools.partial(self._made, form), kinds)
             return self.codes[form]
 
     def code_of(self, history: bytes) -> FormCode:
@@ -205,7 +227,7 @@ def _session(task: ShardTask) -> Knowledge | None:
     with _LOCK:
         found = SESSIONS.get(task.session)
         if found is None and task.setup is not None:
-            _check_versions(task.setup.versions)
+            check_versions(task.setup.versions)
             found = SESSIONS[task.session] = Knowledge(task.setup)
             while len(SESSIONS) > MOST:
                 SESSIONS.popitem(last=False)
@@ -226,18 +248,8 @@ class VersionsDifferError(RuntimeError):
     """Driver and worker are not alike."""
 
 
-def unpacked(versions_there: Versions, packed: bytes) -> ShardTask:
-    """A task as it was sent; where even that has another form here, since the versions differ, the
-    error says so."""
-    try:
-        task: ShardTask = pickle.loads(packed)
-    except Exception:
-        _check_versions(versions_there)
-        raise
-    return task
-
-
-def _check_versions(there: Versions) -> None:
+def check_versions(there: Versions) -> None:
+    """A VersionsDifferError unless these are the versions here."""
     other = dict(there)
     differ = [
         f"{name} {mine} (the driver has {other.get(name, 'none')})"
@@ -272,12 +284,12 @@ def work(task: ShardTask) -> Answer:
         seconds: list[float] = []
         found: Any = []
         total = Pairwise()
-        shared = received(task.shared)
+        shared = taken(task.shared)
         if task.history is not None:
             code = loaded.code_of(task.history)
-            given = as_given(shared, code.kinds)
-        own_of = received(task.own)
-        for k, own in enumerate(own_of):
+            given, types = as_given(shared, code.kinds), types_of(shared)
+        for k, laid in enumerate(task.own):
+            own = tuple(taken(laid))
             at = task.first + k
             if task.until is not None and time.monotonic() > task.until:
                 return OutOfTime()
@@ -285,13 +297,14 @@ def work(task: ShardTask) -> Answer:
             shard = (
                 loaded.shard(at)
                 if task.data is None
-                else loaded.openers[at].what.together(task.data[k])
+                else open_shard(loaded.openers[at].what.together(task.data[k]))
             )
             if task.history is None:
                 found.append(described(shard))
             else:
-                operands = given, tuple(own), shard
-                summed, gathered = code.for_types(operands)(*operands)
+                operands = given, own, shard.tree
+                key = types, types_of(own), shard.spec, shard.types
+                summed, gathered = code.for_types(key, operands)(*operands)
                 if leaves := addends_of(summed):
                     total.add(PartialSum(0, at, leaves))
                 found.append(arrays_of(gathered))
@@ -306,8 +319,13 @@ def work(task: ShardTask) -> Answer:
             loaded.opened - before[0],
             _compiled() - before[1],
         )
-        done: Done = sent(Done(total.blocks, found, timing), task.room)
-        return done
+        blocks: Sequence[PartialSum] = total.blocks
+        if task.room is not None and task.history is not None:
+            count = len(blocks)
+            lists = sent([*[b.leaves for b in blocks], *found], task.room)
+            blocks = [b._replace(leaves=x) for b, x in zip(blocks, lists, strict=False)]
+            found = lists[count:]
+        return Done(blocks, found, timing)
     except Exception as error:
         with contextlib.suppress(Exception):
             if loaded is not None and at >= 0:
@@ -315,29 +333,24 @@ def work(task: ShardTask) -> Answer:
         return failure(error, at, label)
 
 
-def described(shard: Any) -> tuple[bytes, Types]:
-    """Structure and types of an opened shard."""
-    leaves, spec = flatten(shard)
-    types = []
-    for x in leaves:
-        if not isinstance(x, (np.ndarray, np.generic)) or np.asarray(x).dtype.kind not in "biufc":
-            what = f"dtype {x.dtype}" if hasattr(x, "dtype") else f"a {type(x).__name__}"
-            raise TypeError(
-                f"a shard has to be an array of numbers or a tree of such arrays, and this one "
-                f"holds {what}; open it with a function that returns arrays"
-            )
-        types.append((x.dtype, x.shape))
-    return structure_of(spec), tuple(types)
+def described(shard: OpenShard) -> tuple[bytes, Types]:
+    """Structure and types of an opened shard, as they travel."""
+    return structure_of(shard.spec), shard.types
 
 
 def arrays_of(tree: Any) -> list[np.ndarray[Any, Any]]:
     """The leaves as arrays."""
+    if type(tree) is tuple and all([isinstance(x, (np.ndarray, np.generic)) for x in tree]):
+        return list(map(np.asarray, tree))
     return [np.asarray(raw(x)) for x in flatten(tree)[0]]
 
 
 def addends_of(tree: Any) -> list[np.ndarray[Any, Any]]:
     """The leaves as arrays to be added up."""
-    return [x.astype(type_of_sum(x.dtype), copy=False) for x in arrays_of(tree)]
+    return [
+        x if x.dtype.kind == "f" else x.astype(type_of_sum(x.dtype), copy=False)
+        for x in arrays_of(tree)
+    ]
 
 
 def type_of_sum(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -394,12 +407,13 @@ __all__ = [
     "Timing",
     "VersionsDifferError",
     "addends_of",
+    "check_versions",
     "described",
     "failure",
     "forget",
     "here",
+    "open_shard",
     "type_of_sum",
-    "unpacked",
     "versions",
     "work",
 ]

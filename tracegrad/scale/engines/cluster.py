@@ -18,7 +18,8 @@ from ..errors import EvaluationTimeoutError, WorkerLostError
 from ..functions import structure_of
 from ..progress import UnderWay
 from ..sources import Opener
-from ..worker import Answer, Done, ShardTask, unpacked, versions, work
+from ..wire import answer_bytes, answer_of, task_bytes, task_of
+from ..worker import Answer, Done, ShardTask, versions, work
 from .local import late
 
 SMALL = 1 << 16
@@ -121,9 +122,7 @@ class DaskWorkers:
 
     def _submitted(self, task: ShardTask, shared: Any, workers: Sequence[str]) -> Any:
         # As bytes: Dask looks into everything else.
-        packed = pickle.dumps(
-            task._replace(data=None, shared=task.shared if shared is None else ())
-        )
+        packed = task_bytes(task if shared is None else task._replace(shared=()))
         return self.client.submit(
             _work,
             pickle.dumps((versions(), packed)),
@@ -151,7 +150,7 @@ class DaskWorkers:
                 )
             try:
                 return [
-                    pickle.loads(a) if isinstance(a, bytes) else a
+                    answer_of(a) if isinstance(a, bytes) else a
                     for a in coming.result(_piece(end))
                 ]
             except TimeoutError:
@@ -292,12 +291,13 @@ def _place(client: Any) -> str:
 
 
 def _work(sent: bytes, shared: Any = None, data: Any = None) -> Answer | bytes:
-    task = unpacked(*pickle.loads(sent))
+    there, packed = pickle.loads(sent)
+    task = task_of(packed, there)
     found = work(task._replace(shared=task.shared if shared is None else shared, data=data))
     if isinstance(found, Done) and _size(found) > SMALL:
         return found
     # As bytes, since Dask looks into answers, too; large arrays go without being copied.
-    return pickle.dumps(found)
+    return answer_bytes(found)
 
 
 def _size(answer: Done) -> int:

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import multiprocessing
 import os
-import pickle
+import select
 import signal
 import time
 from collections import deque
@@ -22,11 +23,11 @@ from ...runtime.threads import set_num_threads
 from ..errors import EvaluationTimeoutError, WorkerLostError
 from ..progress import UnderWay
 from ..sources import Opener
-from ..transport import Shelf, ShelfFolder, received
-from ..worker import Answer, Failed, Missing, ShardTask, failure, work
+from ..transport import Shelf, ShelfFolder, taken
+from ..wire import answer_bytes, answer_of, task_bytes, task_of
+from ..worker import Answer, Done, ShardTask, failure, work
 from .local import late
 
-PROTOCOL = pickle.HIGHEST_PROTOCOL
 TRIES = 3
 """So often a lost worker's work is done again by a new one."""
 
@@ -44,14 +45,10 @@ class GoneError(Exception):
 class Worker(Protocol):
     """One process."""
 
-    @staticmethod
-    def packed(task: ShardTask) -> Any:
-        """What is sent of a task."""
+    def send(self, message: bytes) -> None:
+        """Give it a task, of which there is one at a time; GoneError."""
 
-    def send(self, message: Any) -> None:
-        """Give it a task, packed, of which there is one at a time; GoneError."""
-
-    def receive(self) -> Any:
+    def receive(self) -> Answer:
         """Its answer; GoneError."""
 
     def end(self) -> None:
@@ -85,21 +82,18 @@ class PipedWorker:
         # Or the end of the process would not be the end of the pipe.
         theirs.close()
 
-    @staticmethod
-    def packed(task: ShardTask) -> bytes:
-        return pickle.dumps(task, PROTOCOL)
-
     def send(self, message: bytes) -> None:
         try:
             self.pipe.send_bytes(message)
         except OSError as error:
             raise self._gone() from error
 
-    def receive(self) -> Any:
+    def receive(self) -> Answer:
         try:
-            return pickle.loads(self.pipe.recv_bytes())
+            found = self.pipe.recv_bytes()
         except (EOFError, OSError) as error:
             raise self._gone() from error
+        return answer_of(found)
 
     def _gone(self) -> GoneError:
         with contextlib.suppress(Exception):
@@ -124,23 +118,32 @@ class PipedWorker:
         return number
 
     @staticmethod
-    def first(workers: dict[int, Any], rest: float | None) -> list[int]:
+    def first(workers: dict[int, Any], rest: float) -> list[int]:
         """Which of them have answered, or ended, when one has."""
-        at = {w.pipe: k for k, w in workers.items()}
-        return [at[p] for p in wait_for_pipes(list(at), rest)]
+        at = {w.pipe.fileno(): k for k, w in workers.items()}
+        if not hasattr(select, "poll"):
+            pipes = {w.pipe: k for k, w in workers.items()}
+            return [pipes[p] for p in wait_for_pipes(list(pipes), rest)]
+        # What `multiprocessing` makes of the same call takes as long as a worker's whole task.
+        asked = select.poll()
+        for number in at:
+            asked.register(number, select.POLLIN)
+        return [at[number] for number, _ in asked.poll(math.ceil(1e3 * rest))]
 
 
 def _serve(pipe: Connection) -> None:
     began(1)
     with contextlib.suppress(EOFError, OSError):
         while True:
-            try:
-                answer: Answer = work(pickle.loads(pipe.recv_bytes()))
-            except (EOFError, OSError):
-                raise
-            except Exception as error:
-                answer = failure(error, -1, "")
-            pipe.send_bytes(pickle.dumps(answer, PROTOCOL))
+            pipe.send_bytes(answered(pipe.recv_bytes()))
+
+
+def answered(message: bytes) -> bytes:
+    """The answer to a task."""
+    try:
+        return answer_bytes(work(task_of(message)))
+    except Exception as error:
+        return answer_bytes(failure(error, -1, ""))
 
 
 def began(threads: int) -> None:
@@ -167,22 +170,18 @@ class LokyWorker:
             ) from error
         self.pool: Executor = module.ProcessPoolExecutor(1, initializer=began, initargs=(1,))
         self.broken: Any = module.BrokenProcessPool
-        self.future: Future[Answer] | None = None
+        self.future: Future[bytes] | None = None
 
-    @staticmethod
-    def packed(task: ShardTask) -> ShardTask:
-        return task  # loky pickles
-
-    def send(self, message: ShardTask) -> None:
+    def send(self, message: bytes) -> None:
         try:
-            self.future = self.pool.submit(work, message)
+            self.future = self.pool.submit(answered, message)
         except Exception as error:
             raise self._judged(error) from error
 
-    def receive(self) -> Any:
+    def receive(self) -> Answer:
         assert self.future is not None
         try:
-            return self.future.result()
+            return answer_of(self.future.result())
         except Exception as error:
             raise self._judged(error) from error
 
@@ -207,7 +206,7 @@ class LokyWorker:
         return next(iter(getattr(self.pool, "_processes", None) or {}), None)
 
     @staticmethod
-    def first(workers: dict[int, Any], rest: float | None) -> list[int]:
+    def first(workers: dict[int, Any], rest: float) -> list[int]:
         """Which of them have answered, or ended, when one has."""
         at = {w.future: k for k, w in workers.items()}
         return [at[f] for f in wait_for_futures(at, rest, FIRST_COMPLETED)[0]]
@@ -266,13 +265,20 @@ class Processes:
         if not self.results:
             self.results = os.path.dirname(self.folder.file("results", 1))
         # The same operands go to all: they are laid down once.
-        shared, own = self.theta.lay((tasks[0].shared, [t.own for t in tasks]))
+        own = [x for t in tasks for x in t.own]
+        shared, *own = self.theta.lay_lists([tasks[0].shared, *own])
+        parts = iter(own)
         # All are packed before the first worker wakes up, who may want this core.
         messages = [
-            self.kind.packed(
-                t._replace(shared=shared, own=o, room=self.results, ended=_emptied(self.ended[k]))
+            task_bytes(
+                t._replace(
+                    shared=shared,
+                    own=[next(parts) for _ in t.own],
+                    room=self.results,
+                    ended=_emptied(self.ended[k]),
+                )
             )
-            for k, (t, o) in enumerate(zip(tasks, own, strict=True))
+            for k, t in enumerate(tasks)
         ]
         answers: list[Any] = [None] * len(tasks)
         tries = [0] * len(tasks)
@@ -303,7 +309,7 @@ class Processes:
             for k in under_way:
                 self._drop(k)
             raise
-        return [a if isinstance(a, (Failed, Missing)) else received(a) for a in answers]
+        return list(map(_taken, answers))
 
     def _send(self, k: int, task: ShardTask, message: Any, tries: list[int]) -> None:
         while True:
@@ -353,6 +359,14 @@ class Processes:
         for k in range(self.count):
             self._drop(k)
         self.folder.close()
+
+
+def _taken(answer: Answer) -> Answer:
+    """An answer with what was laid down for it."""
+    if not isinstance(answer, Done):
+        return answer
+    blocks = [b._replace(leaves=taken(b.leaves)) for b in answer.blocks]
+    return Done(blocks, [taken(x) for x in answer.gathered], answer.timing)
 
 
 def _emptied(queue: deque[str]) -> tuple[str, ...]:

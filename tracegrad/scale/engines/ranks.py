@@ -18,7 +18,8 @@ from ...ir.lines import user_line
 from ..errors import EvaluationTimeoutError
 from ..progress import UnderWay
 from ..sources import Opener
-from ..worker import Answer, ShardTask, failure, forget, unpacked, versions, work
+from ..wire import task_bytes, task_of
+from ..worker import Answer, ShardTask, failure, forget, versions, work
 from .local import late
 
 TAG = 7
@@ -206,7 +207,7 @@ class MpiDriver:
         for k, task in told.items():
             if k != self.root:
                 # Not waited for: after a limit a rank may still be at its former task.
-                message = self.number, (versions(), pickle.dumps(task))
+                message = self.number, (versions(), task_bytes(task))
                 self.sending.append(self.comm.isend(message, k, TAG))
         answers: dict[int, Answer] = {self.root: work(told[self.root])}
         left = set(told) - {self.root}
@@ -248,7 +249,8 @@ def _serve(comm: Any, root: int) -> None:
         while number > 0:
             answer: Answer
             try:
-                answer = work(unpacked(*packed))
+                there, task = packed
+                answer = work(task_of(task, there))
             except Exception as error:
                 answer = failure(error, -1, "")
             comm.send((number, answer), root, TAG)
