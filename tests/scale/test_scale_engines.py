@@ -187,8 +187,8 @@ def test_wrong_calls_say_what_is_wrong(case: str) -> None:
 
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_workers_compile_once(order: Any) -> None:
-    """Four cold workers compile each kernel once in all, in whatever order elements lie, and a
-    worker that is started later none."""
+    """Four cold workers compile each kernel once in all, in whatever order the elements of what
+    they open lie, and a worker that is started later none."""
     number = float(uuid.uuid4().int % 1_000_003)
     engine = Processes(4)
 
@@ -199,7 +199,7 @@ def test_workers_compile_once(order: Any) -> None:
         return sum(w.compiled for w in tg.scale.report()[-1].workers)
 
     try:
-        total = total_on(engine, unheard, [np.ones((5, 3), order=order) for _ in range(4)])
+        total = total_on(engine, unheard, [lambda: np.ones((5, 3), order=order)] * 4)
         total(THETA)
         assert len(engine.pids()) == 4
         assert compiled() == (1 if order == "C" else 2)

@@ -86,6 +86,24 @@ def results(f: Any) -> list[Any]:
     ]
 
 
+def test_the_order_of_elements_changes_no_bits() -> None:
+    """What travels arrives in C order: so it is everywhere, for parameters and shards of the
+    driver's."""
+    x = np.random.default_rng(0).normal(size=(50, 7))
+    arrays = np.asfortranarray(x), x[:, ::-1]
+
+    def squares(t: Any, s: Any) -> Any:
+        return np.sum(np.tanh(t * s) * s)
+
+    def found(t: Any, s: Any) -> bytes:
+        value, gradient = tg.value_and_grad(tg.scale.sum_over(squares, [s]))(t)
+        return bytes(value.tobytes() + gradient.tobytes())
+
+    for a in arrays:
+        c = a.copy(order="C")
+        assert found(a, c) == found(c, a) == found(c, c)
+
+
 def test_the_same_bits_on_every_engine(engines: dict[str, Any]) -> None:
     """Of a number, its derivatives and its Hessian."""
     wanted = results(whole(logistic))

@@ -191,8 +191,8 @@ def _opener(shard: Any, number: int) -> Opener:
 
 
 def as_arrays(shard: Any) -> Any:
-    """A tree of arrays of the driver's. All are in C order: one that is not would be so where it has
-    travelled, and the last bits of sums depend on it."""
+    """A tree of arrays of the driver's, in C order, as what has travelled: the last bits of sums
+    depend on it."""
     leaves, spec = flatten(shard)
     return unflatten(spec, [np.asarray(getattr(x, "_data", x), order="C") for x in leaves])
 

@@ -91,7 +91,10 @@ class OverShards:
         found = sweep.again(given) if _is_number(self.latest(types)) else None
         if found is None:
             if not _is_number(kind := self.kind(types)):
-                every = tuple(range(len(given))), tuple(range(len(kind.summed) + len(kind.gathered)))
+                every = (
+                    tuple(range(len(given))),
+                    tuple(range(len(kind.summed) + len(kind.gathered))),
+                )
                 later = Rest(*every, lambda cts, inputs, outs: self.vjp(cts, inputs, outs, wanted))
                 return self.run(given), later
             found = sweep.run(given)
@@ -189,9 +192,12 @@ def _plain(arrays: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
 
 
 def _pinned(t: ArrayType) -> ArrayType:
-    if all([type(s) is int for s in t.shape]):
+    if _INT.issuperset(map(type, t.shape)):
         return t
     return ArrayType(t.dtype, tuple([pinned(getattr(s, "form", s)) for s in t.shape]))
+
+
+_INT = {int}
 
 
 def _is_number(kind: FormTypes) -> bool:

@@ -338,9 +338,13 @@ def described(shard: OpenShard) -> tuple[bytes, Types]:
     return structure_of(shard.spec), shard.types
 
 
+_PLAIN = {np.ndarray, np.float64, np.float32}
+"""The usual leaves: they need not be looked for."""
+
+
 def arrays_of(tree: Any) -> list[np.ndarray[Any, Any]]:
     """The leaves as arrays."""
-    if type(tree) is tuple and all([isinstance(x, (np.ndarray, np.generic)) for x in tree]):
+    if type(tree) is tuple and _PLAIN.issuperset(map(type, tree)):
         return list(map(np.asarray, tree))
     return [np.asarray(raw(x)) for x in flatten(tree)[0]]
 

@@ -150,8 +150,7 @@ class DaskWorkers:
                 )
             try:
                 return [
-                    answer_of(a) if isinstance(a, bytes) else a
-                    for a in coming.result(_piece(end))
+                    answer_of(a) if isinstance(a, bytes) else a for a in coming.result(_piece(end))
                 ]
             except TimeoutError:
                 if (coming.done() and not coming.cancelled()) or not self._running():
