@@ -44,14 +44,13 @@ add_module_names = False
 templates_path = ["_templates"]
 
 # --- the gallery: each example runs once, when the site is built
-
-# --- the gallery: each example runs once, when the site is built
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     # Run as a script: it has to set a variable before SciPy is imported.
     "filename_pattern": r"/examples/(?!scipy_and_sklearn|sharded_|hierarchical_model_mpi)\w+\.py$",
     "ignore_pattern": r"torch_autograd",
+    "within_subsection_order": "gallery_rules.place_of",
     "abort_on_example_error": True,
     "download_all_examples": False,
     "notebook_extensions": set(),

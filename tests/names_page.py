@@ -27,14 +27,13 @@ WHATEVER = {
 }
 HEAD = """# NumPy's and SciPy's functions by name
 
-Which functions take traced and differentiated values, made from the code by
-`python -m tests.names_page` for NumPy {numpy} and SciPy {scipy}. What works has derivatives in both
-modes to every order, under `jit` and `vmap` (functions of integers and questions have none, and
-results of a size that only the data know are no part of compiled code); arguments that change that
-are refused by name, as is a derivative that there is none of (docs/decisions/scipy_names.md). On
-plain arrays NumPy's and SciPy's functions are NumPy's and SciPy's. `np.r_`, `np.c_` and functions
-made by `np.vectorize` take traced values in functions that are differentiated or compiled (not
-Tensors beside of such a function).
+Which functions take traced and differentiated values, made from the code for NumPy {numpy} and
+SciPy {scipy}. What works has derivatives in both modes to every order, under `jit` and `vmap`
+(functions of integers and questions have none, and results of a size that only the data know are no
+part of compiled code); arguments that change that are refused by name, as is a derivative that
+there is none of ([why](decisions/scipy_names.md)). On plain arrays NumPy's and SciPy's functions
+are NumPy's and SciPy's. `np.r_`, `np.c_` and functions made by `np.vectorize` take traced values in
+functions that are differentiated or compiled (not Tensors beside of such a function).
 """
 
 

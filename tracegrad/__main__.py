@@ -46,7 +46,8 @@ self-test or an import fails, else 0.
 CACHE = """\
 Compiled functions are kept on disk, so that a later process loads them instead of compiling again.
 The folder is $TRACEGRAD_CACHE_DIR, else the one of this platform for caches; TRACEGRAD_CACHE_DIR=
-(empty) keeps nothing. A folder that others may write to is not used. docs/cache.md says more.
+(empty) keeps nothing. A folder that others may write to is not used. More:
+`python -m tracegrad docs cache`.
 """
 DOCS = """\
 Opens the documentation in a browser: its first page, or the one of a public name (grad, nn.Linear),
@@ -353,8 +354,8 @@ def page_of(built: Path, name: str) -> str | None:
     bare = name.removeprefix("tracegrad.").removeprefix("tg.")
     error = getattr(errors, bare, None)
     if isinstance(error, type) and issubclass(error, errors.TracegradError):
-        page, _, anchor = error.help_page.removeprefix("docs/").partition("#")
-        return f"{(built / page).with_suffix('.html').as_uri()}#{anchor}"
+        page, _, anchor = error.help_page.partition("#")
+        return f"{(built / page).as_uri()}#{anchor}"
     for place in (name.removesuffix(".md"), f"api/names/tracegrad.{bare}", f"{name}/index"):
         file = built / f"{place}.html"
         if file.is_file():

@@ -1,5 +1,5 @@
 """Exceptions of the library. Each message says what was wrong, where in the user's code, and what
-to do; docs/errors.md says why, class by class."""
+to do; the page "errors" of the documentation says why, class by class."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ class TracegradError(Exception):
 
     >>> import tracegrad as tg
     >>> tg.ShapeError.help_page
-    'docs/errors.md#shapeerror'
+    'errors.html#shapeerror'
     """
 
-    help_page: ClassVar[str] = "docs/errors.md#tracegraderror"
+    help_page: ClassVar[str] = "errors.html#tracegraderror"
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if cls.__module__ == __name__:  # others are of the nearest class here
-            cls.help_page = f"docs/errors.md#{cls.__name__.lower()}"
+            cls.help_page = f"errors.html#{cls.__name__.lower()}"
 
 
 class _OfTracing(TracegradError):
@@ -31,7 +31,7 @@ class _OfTracing(TracegradError):
         super().__init__(*args)
         name = self.help_page.partition("#")[2]
         known = next(c.__name__ for c in type(self).__mro__ if c.__name__.lower() == name)
-        self.add_note(f"`python -m tracegrad docs {known}` says more ({self.help_page}).")
+        self.add_note(f"`python -m tracegrad docs {known}` says more.")
 
 
 class ConcretizationError(_OfTracing, TypeError):

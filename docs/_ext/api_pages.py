@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import long_lists
 import public_names
 import short_examples
 
@@ -183,20 +184,29 @@ def heading(text: str) -> str:
 def group_page(group: Group) -> str:
     """A list of names, with their pages below."""
     found = members(group)
-    rows = "\n".join(
-        f"| [`{shown(group.place, name)}`](names/{group.place}.{name}.rst) "
-        f"| {first_line(x, group.place)} |"
-        for name, x in found.items()
-    )
+
+    def link(name: str) -> str:
+        return f"[`{shown(group.place, name)}`](names/{group.place}.{name}.rst)"
+
+    if group.file == "stats":
+        listed = long_lists.distributions(found, link)
+    else:
+        rows = (f"| {link(name)} | {first_line(x, group.place)} |" for name, x in found.items())
+        listed = "| | |\n|---|---|\n" + "\n".join(rows)
     toc = "\n".join(f"{shown(group.place, name)} <names/{group.place}.{name}>" for name in found)
     return (
-        f"{heading(group.title)}\n{group.about}\n\n| | |\n|---|---|\n{rows}\n\n"
+        f"{heading(group.title)}\n{group.about}\n\n{listed}\n\n"
         f"```{{toctree}}\n:hidden:\n\n{toc}\n```\n"
     )
 
 
 def table_page(group: Group) -> str:
     """Names that others document: a table of what each is."""
+    if group.file == "torch":
+        listed = long_lists.functions_of_tensors(
+            members(group), lambda x: first_line(x, group.place)
+        )
+        return f"{heading(group.title)}\n{group.about}\n\n{listed}"
     rows = "\n".join(
         f"| `{name}` | {first_line(x, group.place) if callable(x) else ''} |"
         for name, x in members(group).items()

@@ -3,7 +3,33 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
+
+ORDER = (
+    "nonlinear_least_squares",
+    "logistic_regression",
+    "predator_prey",
+    "galaxy_mixture",
+    "gaussian_process",
+    "titration",
+    "kepler_orbit",
+    "swing_up",
+    "many_small_fits",
+    "digits_mlp",
+    "scipy_and_sklearn",
+    "sharded_logistic_regression",
+    "hierarchical_model_mpi",
+    "saved_on_disk",
+    "reading_generated_code",
+)
+"""What most people come for stands first, what is about the machinery last."""
+
+
+def place_of(file: str) -> int:
+    """The place of an example in the gallery's list."""
+    return ORDER.index(Path(file).stem)
+
 
 _outside: list[Any] = []
 

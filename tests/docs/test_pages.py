@@ -93,7 +93,7 @@ def test_each_error_class_has_a_section() -> None:
     assert errors.TracegradError in classes
     for kind in classes:
         page, _, anchor = kind.help_page.partition("#")
-        assert (ROOT / page).is_file()
+        assert (ROOT / "docs" / page).with_suffix(".md").is_file()
         assert anchor == kind.__name__.lower()
         assert anchor in anchors
     links = re.findall(r"\]\(#([^)]*)\)", text)
@@ -109,9 +109,6 @@ def slug(title: str) -> str:
 def test_errors_of_tracing_end_with_their_page() -> None:
     with pytest.raises(tg.ConcretizationError) as caught:
         tg.jit(lambda x: x[x > 0])(np.ones(3))
-    assert (
-        "`python -m tracegrad docs ConcretizationError` says more "
-        "(docs/errors.md#concretizationerror)."
-    ) in caught.value.__notes__
+    assert "`python -m tracegrad docs ConcretizationError` says more." in caught.value.__notes__
     again = pickle.loads(pickle.dumps(caught.value))
     assert again.__notes__ == caught.value.__notes__

@@ -2,8 +2,8 @@
 
 Libraries that take objects of the standard (SciPy with SCIPY_ARRAY_API=1, scikit-learn with
 `array_api_dispatch`) then compute on Tensors, gradients included. All functions give Tensors.
-`linalg` and `fft` are the standard's extensions. What is different is said in
-docs/array_api.md.
+`linalg` and `fft` are the standard's extensions. `python -m tracegrad docs array_api` says what is
+different.
 
 >>> import tracegrad as tg
 >>> x = tg.tensor([3.0, 1.0, 2.0], requires_grad=True)

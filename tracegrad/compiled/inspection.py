@@ -221,11 +221,20 @@ class Shown:
                 found[place.path if place else f"constant {k}"] = place() if place else old
         return found
 
+    @property
+    def _numba_type_(self) -> Any:
+        """What Numba asks of a global or an argument of `@njit` code."""
+        raise TypeError(
+            f"{getattr(self, '__name__', 'a function')} is jitted by tracegrad, and Numba cannot "
+            "call it as it is: outside of the @njit function make one that it can, compiled = "
+            "f.njit(*example), and call that inside"
+        )
+
     def njit(
         self, *args: Any, captures: str | None = None, target: str = "cpu", **kwargs: Any
     ) -> Any:
         """The compiled function as a Numba dispatcher, for arguments of these dtypes, ranks and
-        sizes (docs/calling_convention.md).
+        sizes.
 
         The result is called from Python or from your own `@njit` code with the same arguments in
         the same order (a tree of arguments is passed as its leaves): arrays in, arrays out; 0-d
@@ -244,8 +253,7 @@ class Shown:
         )
 
     def cfunc(self, *args: Any, signature: str = "plain", **options: Any) -> Any:
-        """The compiled function as a C function, for arguments of these dtypes and shapes
-        (docs/native/c_functions.md).
+        """The compiled function as a C function, for arguments of these dtypes and shapes.
 
         signature   what C calls: "plain" (an int status, arguments and results by address), the
                     callbacks of SciPy ("quad", "generic_filter", ...), of IPOPT ("ipopt"), of

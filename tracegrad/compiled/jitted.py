@@ -45,7 +45,7 @@ from .plainly import MARK, jit_is_disabled
 from .signatures import Signature, Signatures
 from .steps import PlainCall
 from .symbolic_sizes import generalize
-from .travelling import Again, Options, Travelling
+from .travelling import ONLY_OF_JITTED, Again, Options, Travelling
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -127,7 +127,9 @@ class Jitted(Shown, Travelling, Generic[P, R]):
         self._owner: type | None = None
         """The class through which this method was looked up, as in `Model.loss(model, x)`."""
         functools.update_wrapper(self, function, updated=())
-        vars(self).update({**getattr(function, "__dict__", {}), **vars(self)})
+        others = getattr(function, "__dict__", {})
+        for name in others.keys() - vars(self).keys() - ONLY_OF_JITTED.keys():
+            vars(self)[name] = others[name]
         self.__name__ = getattr(function, "__name__", type(function).__name__)
         place = getattr(function, "__qualname__", "").rpartition(".")[0]
         self._attribute = f"_jitted_{place}_{self.__name__}"

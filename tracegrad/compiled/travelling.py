@@ -185,6 +185,26 @@ def _empty(cls: type) -> Any:
     return object.__new__(cls)
 
 
+def _only_of_jitted(name: str) -> Callable[..., Any]:
+    def refused(*args: Any, **kwargs: Any) -> Any:
+        raise TypeError(
+            f"{name} is of compiled functions, and this one runs on the tape: write "
+            f"tg.jit(tg.grad(f)).{name}(...), or tg.grad(f) of a function that is jitted"
+        )
+
+    return refused
+
+
+ONLY_OF_JITTED = {
+    name: _only_of_jitted(name)
+    for name in (
+        "captures", "cfunc", "explain", "export", "graphs", "memory", "njit", "programs", "source",
+        "staged",
+    )
+}  # fmt: skip
+"""What derivatives of plain functions say where methods of jitted ones are asked for."""
+
+
 def of_plain(made: Any, function: Any, again: Again) -> Callable[..., Any]:
     """`made`, which a transform made of a plain function, as a function that wears its name and
     knows how it was made."""
@@ -193,6 +213,7 @@ def of_plain(made: Any, function: Any, again: Again) -> Callable[..., Any]:
             setattr(made, name, getattr(function, name))
     made.__doc__ = getattr(function, "__doc__", None)
     made.__wrapped__, made._again = function, again
+    vars(made).update(ONLY_OF_JITTED)
     found: Callable[..., Any] = made
     return found
 
@@ -210,4 +231,4 @@ def _remade(found: _Derived) -> Any:
     return found.again(_remade(inner) if isinstance(inner, _Derived) else inner)
 
 
-__all__ = ["Again", "Given", "Options", "Travelling", "of_plain"]
+__all__ = ["ONLY_OF_JITTED", "Again", "Given", "Options", "Travelling", "of_plain"]

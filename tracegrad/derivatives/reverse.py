@@ -185,7 +185,11 @@ def _scalar(out: Any, what: str) -> Any:
         )
     dtype = getattr(out, "dtype", np.dtype(type(out)) if not isinstance(out, Boxed) else None)
     if dtype is not None and not is_differentiable(dtype):
-        raise DTypeError(f"{what} needs a real result, this function returned {dtype}")
+        raise DTypeError(
+            f"{user_line()}: {what} needs a real result, this function returned {dtype}, which has "
+            "no derivative. An integer array that floats were written into has cut them off: start "
+            "from u.astype(float), or write 1.0 for 1."
+        )
     if dtype is not None and dtype.kind == "c":
         raise DTypeError(
             f"{what} needs a real result, this function returned {dtype}: "

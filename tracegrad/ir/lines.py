@@ -150,6 +150,11 @@ def _function_of(frame: FrameType) -> tuple[str, str]:
     """Module and qualified name of what a frame runs; of a decorator's frame those of the function
     that it wraps."""
     module, name = str(frame.f_globals.get("__name__", "")), frame.f_code.co_qualname
+    if module.startswith("scipy.stats."):
+        this = frame.f_locals.get("self")
+        called = getattr(getattr(this, "dist", this), "name", None)  # dist: of a frozen one
+        if isinstance(called, str):
+            return module, f"{called}.{frame.f_code.co_name}"
     if "<locals>" in name or name.endswith("__ua_function__"):
         for word in WRAPPED:
             wrapped = frame.f_locals.get(word)

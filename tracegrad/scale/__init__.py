@@ -1,5 +1,5 @@
 """Beyond one machine: sums over shards of data, and independent problems, on engines that people
-have (docs/scaling.md)."""
+have."""
 
 from .. import checks
 from .choosing import close

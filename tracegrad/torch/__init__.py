@@ -3,7 +3,7 @@
 Functions at tracegrad's top level are NumPy's (`tg.max(x, 1)` is an array); here they are torch's:
 `torch.max(x, 1)` is the pair of values and indices, `torch.std(x)` has Bessel's correction,
 `torch.split(x, 2)` gives pieces of two. Tensors, modules, optimizers and transforms are the same
-objects in both. What is different from torch itself is said in docs/torch_compatibility.md.
+objects in both. `python -m tracegrad docs torch_compatibility` says what differs from torch itself.
 
 >>> import tracegrad.torch as torch
 >>> values, indices = torch.max(torch.tensor([[1.0, 5.0], [7.0, 3.0]]), 1)
@@ -103,7 +103,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"tracegrad.torch has no {name}: {_ABSENT[name]}")
     raise AttributeError(
         f"tracegrad.torch has no {name}; "
-        "what it has of torch is listed in docs/torch_compatibility.md"
+        "`python -m tracegrad docs torch_compatibility` lists what it has of torch"
     )
 
 

@@ -147,8 +147,8 @@ def _kind(x: Any) -> Any:
 
 
 def result_type(tensor1: Any, tensor2: Any) -> np.dtype[Any]:
-    """The dtype of an operation on two tensors or numbers, by NumPy's rules (see
-    docs/torch_compatibility.md)."""
+    """The dtype of an operation on two tensors or numbers, by NumPy's rules, which
+    differ from torch's (`torch.result_type(int64, float32)` is float64 here)."""
     a, b = (x.dtype if isinstance(x, Value) else x for x in (tensor1, tensor2))
     if not any(isinstance(x, np.dtype) for x in (a, b)):
         kinds = np.result_type(a, b)

@@ -57,14 +57,6 @@ INSTEAD: dict[str, str] = {
     "scipy.sparse.csc_array": "tg.sparse.array",
     "scipy.sparse.csr_array": "tg.sparse.array",
     "scipy.sparse.csr_matrix": "tg.sparse.array",
-    "scipy.stats.cdf": "tg.stats.norm.cdf (or what the distribution is called)",
-    "scipy.stats.logcdf": "tg.stats.norm.logcdf (or what the distribution is called)",
-    "scipy.stats.logpdf": "tg.stats.norm.logpdf (or what the distribution is called)",
-    "scipy.stats.logpmf": "tg.stats.poisson.logpmf (or what the distribution is called)",
-    "scipy.stats.pdf": "tg.stats.norm.pdf (or what the distribution is called)",
-    "scipy.stats.pmf": "tg.stats.poisson.pmf (or what the distribution is called)",
-    "scipy.stats.ppf": "tg.stats.norm.ppf (or what the distribution is called)",
-    "scipy.stats.sf": "tg.stats.norm.sf (or what the distribution is called)",
     "scipy.stats.zscore": "(x - np.mean(x)) / np.std(x)",
 }
 """Functions that many programs call, and what computes the same from supported ones."""
@@ -78,6 +70,9 @@ def instead_of(name: str) -> str | None:
         return INSTEAD[name]
     library, _, function = name.rpartition(".")
     room = library.removeprefix("scipy.")
+    if library.startswith("scipy.stats."):  # a method of a distribution
+        distribution = getattr(importlib.import_module("...stats", __package__), library[12:], None)
+        return f"tg.stats.{name[12:]}" if hasattr(distribution, function) else None
     if library != room and room in ROOMS:
         # The rooms stand above this one, and this is on the way to an error.
         here = importlib.import_module(f"...{room}", __package__)
@@ -148,12 +143,8 @@ def _library() -> tuple[str, str | None] | None:
             function = owner
         if parts and not function.startswith("<"):
             place = ".".join(parts).replace("numpy.lib", "np").replace("numpy", "np")
-            names.append(
-                (
-                    f"{place}.{function}",
-                    f"{place}.{qualified}" if "<locals>" not in qualified else "",
-                )
-            )
+            shown = f"{place}.{qualified}" if "<locals>" not in qualified else ""
+            names.append((shown if place == "scipy.stats" else f"{place}.{function}", shown))
     for name, shown in names:
         known = instead_of(name)
         if known is not None:
