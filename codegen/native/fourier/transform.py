@@ -270,7 +270,8 @@ def entry(dtype: str) -> Callable[..., None]:
                 if k != o:
                     put(other, two * (size - k), c)
                     put(other, two * (size - k) + unit, -s)
-                power = (power + two * k + unit) % (two * m)
+                power = power + two * k + unit  # k * k, less than 4 m before it is taken back
+                power = power - two * m if power >= two * m else power
             line(
                 other, o, two, unit, False, other, o, two, unit, False, size,
                 n1, n2, roots1, roots2, turns, of_size, shift_of_size, unit, first, second, between,

@@ -26,7 +26,7 @@ from ..define import ndim_of, shape_of
 from ..elementwise.arithmetic import complex_, div, imag, neg, sub
 from ..elementwise.comparison import mod
 from ..elementwise.derived import add, convert, mul, real
-from ..elementwise.elementary import exp
+from ..elementwise.trigonometric import cos, sin
 from .functions import Axes, _one, _opposite, _resized, _scaled, _several
 from .transforms import fft_along, irfft_along, rfft_along
 
@@ -41,12 +41,23 @@ def _shaped(v: Any, axis: int, ndim: int) -> Any:
     return reshape(v, tuple(-1 if k == axis else 1 for k in range(ndim)))
 
 
-def _turns(x: Any, count: Int, start: float, step: float, n: Int, axis: int) -> Any:
-    """`exp(-1j * pi * (start + step * k) / n)` for k from 0 to count - 1, along an axis of x."""
-    kind = np.complex64 if x.dtype in (np.float32, np.complex64) else np.complex128
+def _turns(x: Any, count: Int, start: float, step: float, n: Int, axis: int) -> tuple[Any, Any]:
+    """Cosine and sine of `pi * (start + step * k) / n` for k from 0 to count - 1, along an axis of
+    x. Compiled loops compute them side by side, as exp of a complex number they would not."""
     places = arange(0, count) if not isinstance(count, int) else np.arange(count)
-    angles = div(mul(add(mul(places, step), start), -math.pi), convert(n, np.float64))
-    return convert(_shaped(exp(mul(angles, 1j)), axis, ndim_of(x)), np.dtype(kind))
+    angles = div(mul(add(mul(places, step), start), math.pi), convert(n, np.float64))
+    angles = _shaped(angles, axis, ndim_of(x))
+    dtype = real_of(x.dtype)
+    return convert(cos(angles), dtype), convert(sin(angles), dtype)
+
+
+def _turned(x: Any, turns: tuple[Any, Any]) -> Any:
+    """A real or complex x times `exp(-1j * angle)`."""
+    c, s = turns
+    if x.dtype.kind != "c":
+        return complex_(mul(x, c), neg(mul(x, s)))
+    a, b = real(x), imag(x)
+    return complex_(add(mul(a, c), mul(b, s)), sub(mul(b, c), mul(a, s)))
 
 
 def _times_at(x: Any, axis: int, place: str, factor: float) -> Any:
@@ -84,7 +95,7 @@ def _cosines_2(x: Any, axis: int) -> Any:
     both = concatenate([cut(x, axis, 0, (n + 1) // 2, 2), odd], axis)
     half = rfft_along(both, axis)
     # The second half of the spectrum: conjugates, whose turns are those of the first half times i.
-    low = mul(half, _turns(x, n // 2 + 1, 0.0, 0.5, n, axis))
+    low = _turned(half, _turns(x, n // 2 + 1, 0.0, 0.5, n, axis))
     high = neg(imag(cut(low, axis, 1, (n - 1) // 2)))
     return mul(concatenate([real(low), flip(high, axis)], axis), x.dtype.type(2))
 
@@ -99,7 +110,7 @@ def _cosines_3(x: Any, axis: int) -> Any:
     shape[axis], start[axis] = count, 1
     high = embed(high, tuple(shape), tuple(start))
     wide = complex_(low, neg(high))
-    both = irfft_along(mul(wide, _turns(x, count, 0.0, -0.5, n, axis)), axis, n)
+    both = irfft_along(_turned(wide, _turns(x, count, 0.0, -0.5, n, axis)), axis, n)
     odd = flip(cut(both, axis, (n + 1) // 2, n // 2), axis)
     even = cut(both, axis, 0, (n + 1) // 2)
     return _interleaved(even, odd, n, axis)
@@ -117,9 +128,9 @@ def _interleaved(even: Any, odd: Any, n: Int, axis: int) -> Any:
 
 def _cosines_4(x: Any, axis: int) -> Any:
     n = shape_of(x)[axis]
-    turned = mul(x, _turns(x, n, 0.0, 0.5, n, axis))
+    turned = _turned(x, _turns(x, n, 0.0, 0.5, n, axis))
     whole = fft_along(_resized(turned, axis, 2 * n), axis, False)
-    found = mul(cut(whole, axis, 0, n), _turns(x, n, 0.25, 0.5, n, axis))
+    found = _turned(cut(whole, axis, 0, n), _turns(x, n, 0.25, 0.5, n, axis))
     return mul(real(found), x.dtype.type(2))
 
 
