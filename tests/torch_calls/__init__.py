@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from tests.torch_calls import numbers, places, products
+from tests.torch_calls import networks, numbers, places, products
 from tests.torch_calls.draws import Case
 
 Arrays = dict[str, Any]
 
-CASES: dict[str, Case] = {**numbers.CASES, **places.CASES, **products.CASES}
+CASES: dict[str, Case] = {**numbers.CASES, **places.CASES, **products.CASES, **networks.CASES}
 
 
 def inputs(name: str) -> list[Any]:

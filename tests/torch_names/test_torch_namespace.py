@@ -67,6 +67,13 @@ COMPILED = (
     "polar",
     "view_as_complex",
     "block_diag",
+    "fft.irfft",
+    "stft",
+    "istft",
+    "linalg.lu_solve right",
+    "select_scatter",
+    "grid_sample reflection",
+    "pdist",
 )
 
 

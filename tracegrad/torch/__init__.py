@@ -62,23 +62,30 @@ from . import (
     autograd,
     creation,
     distributions,
+    factors,
+    fft,
     func,
     joining,
     linalg,
+    networks,
     nn,
     numbers,
     optim,
     random,
+    signals,
     special,
     typed,
     utils,
 )
 from .creation import *  # noqa: F403
+from .factors import *  # noqa: F403
 from .joining import *  # noqa: F403
 from .methods import FUNCTIONS
+from .networks import *  # noqa: F403
 from .numbers import *  # noqa: F403
 from .random import Generator, default_generator, get_rng_state, manual_seed, seed, set_rng_state
 from .serialization import load, save
+from .signals import *  # noqa: F403
 from .typed import *  # noqa: F403
 
 e = 2.718281828459045
@@ -110,8 +117,11 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     *FUNCTIONS,
     *creation.__all__,
+    *factors.__all__,
     *joining.__all__,
+    *networks.__all__,
     *numbers.__all__,
+    *signals.__all__,
     *typed.__all__,
     "Generator",
     "Size",
@@ -132,6 +142,7 @@ __all__ = [
     "enable_grad",
     "float",
     "float32",
+    "fft",
     "float64",
     "from_dlpack",
     "from_numpy",
@@ -198,7 +209,8 @@ _often = frozenset(
     ]
 )
 for _module in (
-    creation, distributions, joining, linalg, numbers, random, special, typed, utils.data,
+    creation, distributions, factors, fft, joining, linalg, networks, numbers, random, signals,
+    special, typed, utils.data,
 ):  # fmt: skip
     _checks.publish(vars(_module), _module.__all__, _often)
 _checks.publish(globals(), __all__, _often)

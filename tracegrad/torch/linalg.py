@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.linalg import LinAlgError
+
 from .. import ops
 from ..faces.tensor.casts import titled
 from ..ops.matrices import scipy_names
@@ -117,6 +120,107 @@ def inv_ex(A: Any, *, check_errors: bool = False) -> InverseInfo:
     return InverseInfo(found, found.new_zeros(tuple(found.shape[:-2]), dtype="int32"))
 
 
+class SolveInfo(NamedTuple):
+    """What `solve_ex` returns: the solution, and 0."""
+
+    result: Any
+    info: Any
+
+
+class CholeskyInfo(NamedTuple):
+    """What `cholesky_ex` returns: the factor, and 0."""
+
+    L: Any
+    info: Any
+
+
+class LU(NamedTuple):
+    """What `lu` returns: A = P @ L @ U."""
+
+    P: Any
+    L: Any
+    U: Any
+
+
+class LUFactor(NamedTuple):
+    """What `lu_factor` returns: both triangles in one matrix, and the exchanges of rows."""
+
+    LU: Any
+    pivots: Any
+
+
+def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> SolveInfo:
+    """(solution, info): a singular matrix is an error in either case."""
+    found = solve(A, B, left=left)
+    return SolveInfo(found, found.new_zeros(tuple(A.shape[:-2]), dtype="int32"))
+
+
+def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> CholeskyInfo:
+    """(factor, info): a matrix that is not positive definite is an error in either case."""
+    found = cholesky(A)
+    return CholeskyInfo(
+        found.mH if upper else found, found.new_zeros(tuple(A.shape[:-2]), dtype="int32")
+    )
+
+
+def lu(A: Any, *, pivot: bool = True) -> LU:
+    """P, L, U with A = P @ L @ U, P a permutation of rows, L with ones on its diagonal.
+
+    >>> import tracegrad.torch as torch
+    >>> torch.linalg.lu(torch.tensor([[1.0, 2.0], [2.0, 2.0]])).U
+    tensor([[2., 2.],
+            [0., 1.]])
+    """
+    _pivoting("lu", pivot)
+    return LU(*scipy_names.lu(tensor_of("linalg.lu", A)))
+
+
+def lu_factor(A: Any, *, pivot: bool = True) -> LUFactor:
+    """The factors of a square matrix in one, for `lu_solve`; pivots count from 1."""
+    _pivoting("lu_factor", pivot)
+    packed, pivots = scipy_names.lu_factor(tensor_of("linalg.lu_factor", A))
+    return LUFactor(packed, ops.convert(pivots + 1, np.dtype(np.int32)))
+
+
+def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:
+    """X with A @ X = B (X @ A = B where `left` is False) of what `lu_factor` gave for A; with
+    `adjoint` of the conjugate transpose of A."""
+    packed = tensor_of("linalg.lu_solve", LU)
+    pair = packed, tensor_of("linalg.lu_solve", pivots) - 1
+    b = tensor_of("linalg.lu_solve", B)
+    if left:
+        return scipy_names.lu_solve(pair, b, 2 if adjoint else 0)
+    # X A = B is A^T X^T = B^T, and X A^H = B is conj(A) X^T = B^T.
+    if adjoint:
+        return scipy_names.lu_solve(pair, b.mH, 0).mH
+    return scipy_names.lu_solve(pair, b.mT, 1).mT
+
+
+def _pivoting(name: str, pivot: bool) -> None:
+    if not pivot:
+        raise RuntimeError(f"linalg.{name}: pivot=False is not there; rows are exchanged")
+
+
+def tensorsolve(A: Any, B: Any, dims: Any = None, *, out: Any = None) -> Any:
+    """X with `tensordot(A, X, X.ndim) = B`."""
+    a, b = tensor_of("linalg.tensorsolve", A), tensor_of("linalg.tensorsolve", B)
+    found = _linalg.tensorsolve(a, b, dims)
+    return found if out is None else written("linalg.tensorsolve", out, found)
+
+
+def vander(x: Any, *, N: int | None = None) -> Any:
+    """Powers 0, 1, ..., N - 1 of the elements of (..., n), each in a column: (..., n, N)."""
+    x = tensor_of("linalg.vander", x)
+    if x.ndim < 1:
+        raise RuntimeError("linalg.vander: Expected dim > 0, but got a number")
+    count = int(x.shape[-1]) if N is None else N
+    if count <= 1:
+        raise RuntimeError(f"N must be greater than 1, got N={count}")
+    first = ops.expand_dims(ops.ones_like(x), -1)
+    others = ops.broadcast_to(ops.expand_dims(x, -1), (*x.shape, count - 1))
+    return ops.cumprod(ops.concatenate([first, others], -1), -1)
+
+
 def matrix_rank(A: Any, *, rtol: float | None = None, hermitian: bool = False) -> Any:
     """The number of singular values that are not negligible."""
     return _linalg.matrix_rank(tensor_of("linalg.matrix_rank", A), hermitian=hermitian, rtol=rtol)
@@ -213,7 +317,9 @@ def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
 
 
 __all__ = [
+    "LinAlgError",
     "cholesky",
+    "cholesky_ex",
     "cond",
     "cross",
     "det",
@@ -225,6 +331,9 @@ __all__ = [
     "inv",
     "inv_ex",
     "lstsq",
+    "lu",
+    "lu_factor",
+    "lu_solve",
     "matmul",
     "matrix_exp",
     "matrix_norm",
@@ -236,10 +345,13 @@ __all__ = [
     "qr",
     "slogdet",
     "solve",
+    "solve_ex",
     "solve_triangular",
     "svd",
     "svdvals",
     "tensorinv",
+    "tensorsolve",
+    "vander",
     "vecdot",
     "vector_norm",
 ]

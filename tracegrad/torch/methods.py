@@ -40,7 +40,16 @@ reshape roll rot90 round rsqrt scatter scatter_add select sgn sigmoid sign signb
 slogdet softmax sort split split_with_sizes sqrt square squeeze std sub subtract sum swapaxes
 swapdims t take take_along_dim tan tanh tensor_split tile topk trace transpose tril triu true_divide
 trunc type_as unbind unflatten unique unique_consecutive unsafe_chunk unsafe_split
-unsafe_split_with_sizes unsqueeze var vdot view_as_complex view_as_real xlogy
+unsafe_split_with_sizes unsqueeze var vdot view_as_complex view_as_real xlogy broadcast_to dsplit
+hsplit vsplit scatter_reduce
+"""
+
+_IN_PLACE = """
+abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_
+atanh_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ cos_ cosh_ deg2rad_ detach_ erf_ erfc_ exp2_ exp_
+expm1_ fill_ fix_ floor_ frac_ index_put_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_
+rad2deg_ reciprocal_ relu_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_
+xlogy_ zero_
 """
 
 RENAMED: dict[str, dict[str, str]] = {
@@ -188,4 +197,6 @@ def of_method(name: str) -> Callable[..., Any]:
     return has_failure_path(function)  # the method's
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {name: of_method(name) for name in _NAMES.split()}
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    name: of_method(name) for name in (_NAMES + _IN_PLACE).split()
+}

@@ -36,6 +36,7 @@ NAMESPACES = {
     "torch": torch,
     "torch.autograd": torch.autograd,
     "torch.distributions": torch.distributions,
+    "torch.fft": torch.fft,
     "torch.linalg": torch.linalg,
     "torch.random": torch.random,
     "torch.special": torch.special,

@@ -89,12 +89,14 @@ from .pooling import (
     max_pool2d,
 )
 from .resampling import channel_shuffle, interpolate, pixel_shuffle, pixel_unshuffle, upsample
+from .sampling import affine_grid, grid_sample, gumbel_softmax, pdist, threshold
 from .transposed import conv_transpose1d, conv_transpose2d, conv_transpose3d, fold
 
 __all__ = [
     "adaptive_avg_pool1d",
     "adaptive_avg_pool2d",
     "adaptive_max_pool2d",
+    "affine_grid",
     "avg_pool1d",
     "avg_pool2d",
     "batch_norm",
@@ -121,7 +123,9 @@ __all__ = [
     "gaussian_nll_loss",
     "gelu",
     "glu",
+    "grid_sample",
     "group_norm",
+    "gumbel_softmax",
     "hardshrink",
     "hardsigmoid",
     "hardswish",
@@ -149,6 +153,7 @@ __all__ = [
     "one_hot",
     "pad",
     "pairwise_distance",
+    "pdist",
     "pixel_shuffle",
     "pixel_unshuffle",
     "poisson_nll_loss",
@@ -169,6 +174,7 @@ __all__ = [
     "softsign",
     "tanh",
     "tanhshrink",
+    "threshold",
     "triplet_margin_loss",
     "unfold",
     "upsample",
