@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ...errors import ShapeError
 from ...types import Shape, broadcast_shapes, normalize_axis, show
 from ..arrays.shape import reshape
@@ -16,12 +14,11 @@ from ..elementwise.comparison import clip, mod
 from ..elementwise.derived import mul
 from .gathering import add_at, gather_at, put_at
 from .indexing import as_value, slice_put
+from .keys import of_list
 
 
 def _indices(indices: Any) -> Any:
-    indices = as_array(indices)
-    if shape_of(indices) == (0,) and isinstance(indices, np.ndarray):
-        indices = indices.astype(np.int64)
+    indices = of_list(indices) if isinstance(indices, (list, tuple)) else as_array(indices)
     if indices.dtype.kind not in "iu":
         raise IndexError(
             f"indices must be integers, not {indices.dtype}. Convert with .astype(int)."

@@ -19,7 +19,16 @@ from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import where
 from ..elementwise.derived import add, convert
 from .gathering import MOST, Placed, Places, add_at, gather_at, put_at
-from .keys import ReadingPlan, check_mask, concrete, hashable, known_plan, make_plan, only_new_axes
+from .keys import (
+    ReadingPlan,
+    check_mask,
+    concrete,
+    hashable,
+    known_plan,
+    make_plan,
+    of_list,
+    only_new_axes,
+)
 from .positions import result_shape
 
 # --- writing a box --------------------------------------------------------------------------------
@@ -208,7 +217,9 @@ def _sole_mask(key: Any) -> Any:
     """The mask where the key is one boolean array (and perhaps `...` behind it), else None."""
     if isinstance(key, tuple):
         key = key[0] if len(key) == 1 or (len(key) == 2 and key[1] is Ellipsis) else None
-    if isinstance(key, (list, np.ndarray)):
+    if isinstance(key, list):
+        key = of_list(key)
+    elif isinstance(key, np.ndarray):
         key = np.asarray(key)
     return key if getattr(key, "dtype", None) == np.bool_ and ndim_of(key) > 0 else None
 

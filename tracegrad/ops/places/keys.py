@@ -18,9 +18,10 @@ from ...ir.op import Op
 from ...ir.trace import is_left_over, left_over, user_line
 from ...sizes import SYMBOLIC, less, same
 from ...types import Int, Shape
+from ..arrays.concatenation import of_nested
 from ..arrays.shape import reshape_op
 from ..arrays.slices import select_op, slice_op
-from ..define import as_array, ndim_of, shape_of
+from ..define import ndim_of, shape_of
 from .gathering import MOST
 from .positions import Window, Windows
 from .spans import has_traced_ends, slice_part, span
@@ -69,6 +70,18 @@ def _nonzero(mask: Any) -> tuple[np.ndarray[Any, Any], ...]:
     return np.nonzero(concrete(mask, "indexing with a boolean mask", instead))
 
 
+def of_list(item: Sequence[Any]) -> Any:
+    """A list of places, known and traced ones mixed, as an index array."""
+    if any(part is None or part is Ellipsis or isinstance(part, slice) for part in item):
+        raise IndexError(
+            "an index must be an integer, a slice, None, ..., or an array. "
+            "Several indices are a tuple, not a list."
+        )
+    found = of_nested(list(item))
+    # An empty list means no elements, of integer kind.
+    return found.astype(np.int64) if found.size == 0 else found
+
+
 def _entry(item: Any) -> Any:
     """One part of a key as None, Ellipsis, slice, integer, or an index array (with dtype)."""
     if item is None or item is Ellipsis or isinstance(item, (slice, *SYMBOLIC)):
@@ -76,15 +89,7 @@ def _entry(item: Any) -> Any:
     if isinstance(item, (bool, np.bool_, int, np.integer)):
         return np.asarray(item) if isinstance(item, (bool, np.bool_)) else int(item)
     if isinstance(item, (list, tuple, range)):
-        if any(part is None or part is Ellipsis or isinstance(part, slice) for part in item):
-            raise IndexError(
-                "an index must be an integer, a slice, None, ..., or an array. "
-                "Several indices are a tuple, not a list."
-            )
-        # An empty list means no elements, of integer kind; boxed entries are joined by the caller's
-        # own stack.
-        item = as_array(item)
-        item = item.astype(np.int64) if item.size == 0 else item
+        item = of_list(item)
     if not hasattr(item, "dtype"):
         if hasattr(item, "__index__"):
             return operator.index(item)
