@@ -89,6 +89,13 @@ class BatchedForm:
 Form: TypeAlias = PerShard | PulledForm | SweptForm | PushedForm | BatchedForm
 
 
+def kinds_of(form: Form) -> tuple[str, ...]:
+    """How the user gave the operands of the function."""
+    while not isinstance(form, PerShard):
+        form = form.form
+    return form.kinds
+
+
 def structure_of(spec: Any) -> bytes:
     """The structure of a tree, to be sent."""
     return pickle.dumps(unflatten(spec, range(spec.num_leaves)))
@@ -220,6 +227,7 @@ __all__ = [
     "PulledForm",
     "PushedForm",
     "SweptForm",
+    "kinds_of",
     "made",
     "spec_of",
     "structure_of",

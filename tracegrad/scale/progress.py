@@ -12,8 +12,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Self
 
 from .._codegen import loading, locks
 from ..compiled.first_calls import PATIENCE, wanted
@@ -23,7 +23,8 @@ EVERY = 0.25
 
 
 class UnderWay:
-    """An evaluation under way: of how many shards (None: nobody knows), and how many are done."""
+    """An evaluation under way, as a block: of how many shards (None: nobody knows), and how many
+    are done."""
 
     def __init__(self, name: str, total: int | None) -> None:
         self.name, self.total = name, total
@@ -32,6 +33,16 @@ class UnderWay:
         self.look: Callable[[], int] = lambda: self.done
         """How many are done, where the engine knows it without being told."""
         self.bar: Any = None
+
+    def __enter__(self) -> Self:
+        if wanted():
+            WATCHER.begin()
+            WATCHER.running.append(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if WATCHER.running:
+            WATCHER.end(self)
 
     def one(self) -> None:
         """One more is done."""
@@ -128,19 +139,4 @@ def _bars() -> Any:
 WATCHER = Watcher()
 
 
-@contextlib.contextmanager
-def shown(name: str, total: int | None) -> Iterator[UnderWay]:
-    """A block that is an evaluation."""
-    one = UnderWay(name, total)
-    if not wanted():
-        yield one
-        return
-    WATCHER.begin()
-    WATCHER.running.append(one)
-    try:
-        yield one
-    finally:
-        WATCHER.end(one)
-
-
-__all__ = ["WATCHER", "UnderWay", "shown"]
+__all__ = ["WATCHER", "UnderWay"]

@@ -15,9 +15,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from .._codegen import integers, loading, locks
+from .._codegen import integers, locks
 from ..autograd.grad_mode import enable_grad
-from ..checks import describe
 from ..errors import ShapeError, TracegradError
 from ..ir.dispatch import STATE
 from ..ir.graph import Var
@@ -28,11 +27,12 @@ from ..tree import flatten, unflatten
 from ..types import ArrayType
 from .errors import ShardError, WorkerLostError
 from .form_code import FormHistory, operands_of
-from .functions import Form, PerShard
+from .functions import Form, kinds_of
 from .pairwise import Pairwise
-from .progress import UnderWay, shown
+from .progress import UnderWay
 from .reports import LOG, Evaluation
 from .sources import Opener
+from .wire import packed
 from .worker import (
     Answer,
     Done,
@@ -322,7 +322,7 @@ class ShardedFunction:
     def _run(self, form: Form | None, shared: Any, own: Sequence[Any]) -> list[Done]:
         began = time.time()
         history = None if form is None else self.histories[form]
-        with self.lock, self.engine.alone, shown(self.name, self.count) as running:
+        with self.lock, self.engine.alone, UnderWay(self.name, self.count) as running:
             bounds = ranges(self.count, self.engine.workers())
             tasks = []
             for k, (first, last) in enumerate(bounds):
@@ -402,38 +402,9 @@ def ranges(count: int, workers: int) -> list[tuple[int, int]]:
     return list(itertools.pairwise(bounds))
 
 
-def kinds_of(form: Form) -> tuple[str, ...]:
-    """How the user gave the operands of the function."""
-    while not isinstance(form, PerShard):
-        form = form.form
-    return form.kinds
-
-
 def bytes_of(arrays: Any) -> int:
     """The bytes of arrays."""
     return sum(getattr(x, "nbytes", 8) for x in arrays)
-
-
-def packed(x: Any, who: str) -> bytes:
-    """A function, or what opens shards, as it travels."""
-    try:
-        pickler = loading.imported("cloudpickle")
-    except ModuleNotFoundError:
-        pickler = pickle
-    try:
-        found: bytes = pickler.dumps(x)
-        return found
-    except Exception as error:
-        advice = (
-            ""
-            if pickler is not pickle
-            else " Functions that have no name in a module need cloudpickle: pip install "
-            "cloudpickle."
-        )
-        raise TypeError(
-            f"{who}: {describe(x)} cannot be sent to workers: {type(error).__name__}: {error}."
-            f"{advice}"
-        ) from error
 
 
 def _unchanged(entry: Any, before: Sequence[Any]) -> bool:
@@ -512,7 +483,5 @@ __all__ = [
     "ShardedFunction",
     "apart",
     "default_room",
-    "kinds_of",
-    "packed",
     "ranges",
 ]

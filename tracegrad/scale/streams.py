@@ -15,10 +15,11 @@ from ..errors import TracegradError
 from ..ir.lines import user_line
 from .engines.local import Serial
 from .form_code import as_given
+from .functions import kinds_of
 from .pairwise import Pairwise, PartialSum
-from .progress import shown
+from .progress import UnderWay
 from .reports import LOG, Evaluation
-from .session import Asked, FormTypes, ShardedFunction, bytes_of, kinds_of
+from .session import Asked, FormTypes, ShardedFunction, bytes_of
 from .sources import as_arrays
 from .worker import Timing, addends_of, described, failure, here, open_shard
 
@@ -107,7 +108,7 @@ class StreamedFunction(ShardedFunction):
         end = None if self.limit is None else time.monotonic() + self.limit
         with (
             self.lock,
-            shown(self.name, None) as running,
+            UnderWay(self.name, None) as running,
             ThreadPoolExecutor(1, "tracegrad-stream") as loader,
         ):
             stream = self._stream()

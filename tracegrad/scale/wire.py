@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from .._codegen import loading
+from ..checks import describe
 from .pairwise import PartialSum
 from .transport import LARGE
 from .worker import Answer, Done, ShardTask, Timing, Versions, check_versions
@@ -79,4 +81,26 @@ def answer_of(sent: bytes) -> Answer:
     return Done(sums, gathered, Timing(*timing))
 
 
-__all__ = ["answer_bytes", "answer_of", "task_bytes", "task_of"]
+def packed(x: Any, who: str) -> bytes:
+    """A function, or what opens shards, as it travels."""
+    try:
+        pickler = loading.imported("cloudpickle")
+    except ModuleNotFoundError:
+        pickler = pickle
+    try:
+        found: bytes = pickler.dumps(x)
+        return found
+    except Exception as error:
+        advice = (
+            ""
+            if pickler is not pickle
+            else " Functions that have no name in a module need cloudpickle: pip install "
+            "cloudpickle."
+        )
+        raise TypeError(
+            f"{who}: {describe(x)} cannot be sent to workers: {type(error).__name__}: {error}."
+            f"{advice}"
+        ) from error
+
+
+__all__ = ["answer_bytes", "answer_of", "packed", "task_bytes", "task_of"]
