@@ -6,9 +6,11 @@ from __future__ import annotations
 from .checks import OFTEN, publish
 from .ops.matrices.linalg import *  # noqa: F403
 from .ops.matrices.linalg import __all__ as _NUMPYS
+from .ops.matrices.made_of_others import *  # noqa: F403
+from .ops.matrices.made_of_others import __all__ as _MADE
 from .ops.matrices.scipy_names import *  # noqa: F403
 from .ops.matrices.scipy_names import __all__ as _SCIPYS
 
-__all__ = [*_NUMPYS, *_SCIPYS]
+__all__ = [*_NUMPYS, *_SCIPYS, *_MADE]
 
 publish(globals(), __all__, OFTEN)

@@ -18,6 +18,7 @@ from ..dispatch import call_numpy
 from ..operators import Operators, operand
 from ..printing import array_repr
 from . import results
+from .refusals import inside_library
 
 
 def _method(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -50,10 +51,24 @@ def _augmented(function: Callable[[Any, Any], Any]) -> Any:
     return method
 
 
+def _of_memory(name: str) -> property:
+    """What only an array in memory has. hasattr says so; a library that asks gets the call to write
+    in its place."""
+
+    def refused(self: Any) -> Any:
+        raise AttributeError(
+            f"{type(self).__name__!r} object has no attribute {name!r}: a traced or differentiated "
+            f"array lies nowhere in memory. {inside_library()}".strip()
+        )
+
+    return property(refused)
+
+
 class ArrayMethods(Value):
     """NumPy's names."""
 
     __slots__ = ()
+    strides, flags = _of_memory("strides"), _of_memory("flags")
     writes_numbers: ClassVar[bool] = False
     """Whether `+=` writes into one without axes, as into an ndarray that was given."""
 
