@@ -42,19 +42,36 @@ def saved(result: Any) -> DiskEntry | None:
     }
     if any(environments.values()):
         return None
-    called = [
-        f.name
-        for f in library._final_module.functions
-        if f.is_declaration and not f.name.startswith("llvm.")
-    ]
     data = {
         "library": library.name,
-        "called": called,
+        "called": called_by(library),
         "wrapper": descriptor.llvm_cpython_wrapper_name,
         "native": descriptor.llvm_func_name,
         "environments": list(environments),
     }
     return DiskEntry(data, {CODE: object_code(library)})
+
+
+def called_by(library: Any) -> list[str]:
+    """The names outside of a library that its code calls."""
+    return [
+        f.name
+        for f in library._final_module.functions
+        if f.is_declaration and not f.name.startswith("llvm.")
+    ]
+
+
+def introduce(called: Sequence[str]) -> None:
+    """Make names known to the linker before it sees code that calls them: an unknown one ends the
+    process."""
+    for name in filter(symbols.is_ours, called):
+        symbols.register(name)
+    if not all(binding.address_of_symbol(name) for name in called):
+        # Numba's runtime, or another of its modules that tell the linker names when they are
+        # loaded.
+        registry.cpu_target.target_context.refresh()
+        if unknown := [name for name in called if not binding.address_of_symbol(name)]:
+            raise ImportError(f"the linker does not know {unknown}")
 
 
 def object_code(library: Any) -> bytes:
@@ -93,17 +110,7 @@ def load(entry: DiskEntry) -> Loaded:
     """The function that an entry holds."""
     called, environments = entry.texts("called"), entry.texts("environments")
     wrapper, native = entry.text("wrapper"), entry.text("native")
-    context = registry.cpu_target.target_context
-    # The linker must know all names before it sees code that calls them: an unknown one ends the
-    # process.
-    for name in filter(symbols.is_ours, called):
-        symbols.register(name)
-    if not all(binding.address_of_symbol(name) for name in called):
-        # Numba's runtime, or another of its modules that tell the linker names when they are
-        # loaded.
-        context.refresh()
-        if unknown := [name for name in called if not binding.address_of_symbol(name)]:
-            raise ImportError(f"the linker does not know {unknown}")
+    introduce(called)
     library = library_of(entry.text("library"), entry.part(CODE), (wrapper, native))
     for name in environments:
         at = library.codegen._engine.get_global_value_address(name)

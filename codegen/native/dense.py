@@ -19,8 +19,9 @@ from numba.np import numpy_support
 
 from . import symbols
 from .bridge import compiled, primitive
+from .by_address import get, put, shifted, word
 from .foreign import typer_of
-from .gemm import ADD, NEGATE, get, put, shifted, word
+from .gemm import ADD, NEGATE
 from .support import index, wide
 
 __all__ = [

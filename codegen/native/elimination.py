@@ -10,8 +10,8 @@ import numpy as np
 from numba.core import types
 
 from .bridge import compiled
+from .by_address import get, put, shifted, word
 from .dense import FEW, NARROW, apart, block_of, less, parts, pointers
-from .gemm import get, put, shifted, word
 from .support import acc, fabs_float, index, wide
 
 __all__ = [

@@ -16,11 +16,24 @@ from typing import Any
 import llvmlite.binding as binding
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, config, types
+from numba.core import cgutils, types
 from numba.core.typing import signature
 from numba.np import numpy_support
 
 from .bridge import primitive
+from .by_address import (
+    REGISTER,
+    either,
+    fetched,
+    get,
+    given_back,
+    is_there,
+    make_scratch,
+    put,
+    reserved,
+    shifted,
+    word,
+)
 from .support import index, wide
 
 __all__ = ["ADD", "DTYPES", "NEGATE", "SCALED", "SYMMETRIC", "entry", "entry_signature"]
@@ -34,17 +47,6 @@ Of a symmetric result the first m rows may be asked for: what stands below them 
 columns is written too."""
 
 
-def register_bytes() -> int:
-    """The width of the vector registers for which Numba compiles."""
-    features = (
-        binding.get_host_cpu_features().flatten()
-        if config.CPU_FEATURES is None
-        else config.CPU_FEATURES
-    )
-    return 64 if "+avx512f" in features else 32 if "+avx" in features else 16
-
-
-REGISTER = register_bytes()
 # The accumulators, the vectors of b and one element of a must fit into the registers: 32 of them,
 # or 16 on x86 before AVX-512.
 ROWS = 8 if REGISTER == 64 or binding.get_process_triple().startswith(("aarch64", "arm64")) else 4
@@ -52,6 +54,10 @@ VECTORS = 3
 DEEP, TALL = 256, 256
 """The terms summed and the rows taken at a time, so that what is read again and again stays in the
 caches."""
+LARGE = 64, 480, 128
+"""Rows, columns and terms from which on operands lie outside of the nearest caches: rows of `a` are
+copied block by block (far apart they would meet in the same sets of a cache, and each panel reads
+them again), and what the next blocks read and write is fetched ahead."""
 
 
 def _masks(builder: Any, lanes: int, vectors: int, used: Any) -> list[Any]:
@@ -201,19 +207,22 @@ def _make_tile(vectors: int) -> Callable[..., None]:
                                 value = builder.fadd(old, value)
                             builder.store(value, targets[r][v]).align = size
             with edge:
-                written = _masks(builder, lanes, vectors, used)
+                # All vectors but the last are whole: masked stores take some machines 20 cycles.
+                (mask,) = _masks(builder, lanes, vectors, used)[-1:]
                 masked = _Masked(builder, vector, size)
-                none = ir.Constant(written[0].type, [0] * lanes)
                 for r in range(ROWS):
-                    here = builder.icmp_unsigned("<", number(r), rows)
-                    for v in range(vectors):
-                        mask = builder.select(here, written[v], none)
-                        old = masked.load(targets[r][v], builder.select(add, mask, none), zero)
-                        masked.store(
-                            builder.select(add, builder.fadd(old, new[r][v]), new[r][v]),
-                            targets[r][v],
-                            mask,
-                        )
+                    with builder.if_then(builder.icmp_unsigned("<", number(r), rows)):
+                        for v, target in enumerate(targets[r]):
+                            if v < vectors - 1:
+                                old = builder.load(target)
+                                old.align = size
+                            else:
+                                old = masked.load(target, mask, zero)
+                            value = builder.select(add, builder.fadd(old, new[r][v]), new[r][v])
+                            if v < vectors - 1:
+                                builder.store(value, target).align = size
+                            else:
+                                masked.store(value, target, mask)
         return context.get_dummy_value()
 
     primitive(tile, typer)(lower)
@@ -221,96 +230,6 @@ def _make_tile(vectors: int) -> Callable[..., None]:
 
 
 _tile_1, _tile_2, _tile_3 = (_make_tile(v + 1) for v in range(VECTORS))
-
-
-def make_scratch(count: int) -> Callable[..., Any]:
-    """`count` elements on the stack of the function, of the type that the pointer `like` points
-    to."""
-
-    def scratch(like: Any) -> Any:
-        raise TypeError("compiled code only")
-
-    def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        with builder.goto_entry_block():
-            space = builder.alloca(context.get_value_type(sig.args[0].dtype), count)
-            space.align = REGISTER
-        return space
-
-    primitive(scratch, lambda like: signature(like, like))(lower)
-    return scratch
-
-
-def get(pointer: Any, at: Any) -> Any:
-    raise TypeError("compiled code only")
-
-
-def put(pointer: Any, at: Any, value: Any) -> None:
-    raise TypeError("compiled code only")
-
-
-def either(condition: Any, x: Any, y: Any) -> Any:
-    """One of two pointers."""
-    raise TypeError("compiled code only")
-
-
-@primitive(
-    either,
-    lambda condition, x, y: (
-        signature(x, types.boolean, x, y) if isinstance(x, types.CPointer) else None
-    ),
-)
-def _lower_either(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    return builder.select(*args)
-
-
-def shifted(pointer: Any, count: Any) -> Any:
-    """The address of the element that comes `count` elements later."""
-    raise TypeError("compiled code only")
-
-
-@primitive(
-    shifted,
-    lambda pointer, count: (
-        signature(pointer, pointer, types.uintp) if isinstance(pointer, types.CPointer) else None
-    ),
-)
-def _lower_shifted(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    return builder.gep(args[0], [args[1]])
-
-
-def word(pointer: Any) -> int:
-    """The integer at an address, as an index."""
-    raise TypeError("compiled code only")
-
-
-@primitive(
-    word,
-    lambda pointer: (
-        signature(types.uintp, pointer) if isinstance(pointer, types.CPointer) else None
-    ),
-)
-def _lower_word(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    return builder.load(args[0])
-
-
-@primitive(
-    get,
-    lambda pointer, at: (
-        signature(pointer.dtype, pointer, types.uintp)
-        if isinstance(pointer, types.CPointer)
-        else None
-    ),
-)
-def _lower_get(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    return builder.load(builder.gep(args[0], [args[1]]))
-
-
-@primitive(
-    put, lambda pointer, at, value: signature(types.none, pointer, types.uintp, pointer.dtype)
-)
-def _lower_put(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    builder.store(args[2], builder.gep(args[0], [args[1]]))
-    return context.get_dummy_value()
 
 
 def entry_signature(dtype: str) -> Any:
@@ -354,6 +273,10 @@ def entry(dtype: str) -> Callable[..., None]:
         )
         sign = minus if (flags & index(NEGATE)) != o else one
         panel = panel_space(first_a)
+        large = m >= index(LARGE[0]) and n >= index(LARGE[1]) and k >= index(LARGE[2])
+        # Without memory the block is read where it lies.
+        store = reserved(first_a, tall * deep if large else o)
+        packs = is_there(store)
         for number in range(o, word(at_count)):
             a, b = shifted(first_a, number * word(next_a)), shifted(first_b, number * word(next_b))
             scale, c = (
@@ -369,6 +292,14 @@ def entry(dtype: str) -> Callable[..., None]:
                 for start in range(o, k, deep):
                     depth = min(deep, k - start)
                     add = onto or start > o
+                    share = (depth * block + end - top - unit) // (end - top)
+                    if packs:
+                        for i in range(top, end, block):
+                            at = (i - top) * depth
+                            for q in range(o, depth):
+                                for r in range(o, block):
+                                    place = min(i + r, end - unit) * row_a + (start + q) * step_a
+                                    put(store, at + q * block + r, get(a, place))
                     for j in range(top // widths * widths if half else o, n, widths):
                         used = min(widths, n - j)
                         vectors = (used + index(lanes - 1)) // index(lanes)
@@ -406,66 +337,43 @@ def entry(dtype: str) -> Callable[..., None]:
                                         if z < used
                                         else zero,
                                     )
+                        ahead = large and not direct and col_b == unit and j + widths < n
+                        fetched_to = o
+                        from_a = either(packs, store, a)
+                        row, step = unit if packs else row_a, block if packs else step_a
                         for i in range(top, min(end, j + used) if half else end, block):
                             rows = min(block, end - i)
-                            at_a, at_c = i * row_a + start * step_a, i * row_c + j
+                            until = min(depth, fetched_to + share) if ahead else fetched_to
+                            for q in range(fetched_to, until):
+                                to_come = (start + q) * step_b + j + widths
+                                fetched(b, to_come)
+                                fetched(b, to_come + widths - unit)
+                            fetched_to = until
+                            if large and rows == block:
+                                for r in range(o, block):
+                                    fetched(c, (i + r) * row_c + j)
+                                    fetched(c, (i + r) * row_c + j + used - unit)
+                            at_a = (i - top) * depth if packs else i * row_a + start * step_a
+                            at_c = i * row_c + j
                             if vectors == three:
                                 _tile_3(
-                                    depth,
-                                    a,
-                                    at_a,
-                                    row_a,
-                                    step_a,
-                                    source,
-                                    at_b,
-                                    apart,
-                                    c,
-                                    at_c,
-                                    row_c,
-                                    rows,
-                                    used,
-                                    add,
-                                    sign,
-                                )
+                                    depth, from_a, at_a, row, step, source, at_b, apart, c, at_c,
+                                    row_c, rows, used, add, sign,
+                                )  # fmt: skip
                             elif vectors == two:
                                 _tile_2(
-                                    depth,
-                                    a,
-                                    at_a,
-                                    row_a,
-                                    step_a,
-                                    source,
-                                    at_b,
-                                    apart,
-                                    c,
-                                    at_c,
-                                    row_c,
-                                    rows,
-                                    used,
-                                    add,
-                                    sign,
-                                )
+                                    depth, from_a, at_a, row, step, source, at_b, apart, c, at_c,
+                                    row_c, rows, used, add, sign,
+                                )  # fmt: skip
                             else:
                                 _tile_1(
-                                    depth,
-                                    a,
-                                    at_a,
-                                    row_a,
-                                    step_a,
-                                    source,
-                                    at_b,
-                                    apart,
-                                    c,
-                                    at_c,
-                                    row_c,
-                                    rows,
-                                    used,
-                                    add,
-                                    sign,
-                                )
+                                    depth, from_a, at_a, row, step, source, at_b, apart, c, at_c,
+                                    row_c, rows, used, add, sign,
+                                )  # fmt: skip
             if half:
                 for j in range(unit, n):
                     for i in range(o, min(j, m)):
                         put(c, j * row_c + i, get(c, i * row_c + j))
+        given_back(store)
 
     return products

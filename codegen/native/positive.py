@@ -13,8 +13,8 @@ import numpy as np
 from numba.core import types
 
 from .bridge import compiled
+from .by_address import get, put, shifted, word
 from .dense import CHUNK, NARROW, TALL, apart, block_of, less, parts, pointers
-from .gemm import get, put, shifted, word
 from .support import index, sqrt_float, wide
 
 __all__ = ["adjoint", "adjoint_signature", "factor", "factor_signature"]

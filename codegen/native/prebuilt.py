@@ -11,9 +11,9 @@ from numba import cfunc
 
 from ..disk import cache
 from ..disk.entry import DiskEntry
-from ..disk.stored import CODE, library_of, object_code
+from ..disk.stored import CODE, called_by, introduce, library_of, object_code
 from ..translation.direct import DirectCompiler
-from . import dense, elimination, gemm, positive, small, symbols
+from . import dense, elimination, gemm, positive, small
 from .fourier import transform
 
 FAMILIES: dict[str, tuple[Callable[[str], Callable[..., None]], Callable[[str], Any]]] = {
@@ -47,15 +47,14 @@ def address(name: str) -> int:
         loaded.append(compiled)
         data = {
             "library": library.name,
-            "called": symbols.mentioned(library),
+            "called": called_by(library),
             "native": compiled.native_name,
         }
         return int(compiled.address), DiskEntry(data, {CODE: object_code(library)})
 
     def load(kept: DiskEntry) -> int:
         native = kept.text("native")
-        for mentioned in kept.texts("called"):
-            symbols.register(mentioned)
+        introduce(kept.texts("called"))
         library = library_of(kept.text("library"), kept.part(CODE), [native])
         loaded.append(library)
         return int(library.get_pointer_to_function(native))

@@ -191,7 +191,7 @@ def _type_with_matrix(
 
         return complex_body
     own = routine(OWN, f"gemm_{out.dtype}", KINDS)
-    half = gemm.SYMMETRIC
+    half, tall, wide_enough = gemm.SYMMETRIC, gemm.TALL, 2 * gemm.LARGE[1]
 
     def body(
         a: Any, at_a: int, b: Any, at_b: int, scale: Any, at_scale: int, scaled: int, out: Any,
@@ -200,27 +200,28 @@ def _type_with_matrix(
     ) -> None:  # fmt: skip
         row_a, step_a = (1, m) if turned_a else (k, 1)
         step_b, col_b = (1, k) if turned_b else (n, 1)
+        symmetric = (
+            turned_a != turned_b and m == n and next_a == next_b and _same_place(a, at_a, b, at_b)
+        )
         # Parts end where blocks and vectors do.
-        width = ((max(m, n) + parts - 1) // parts + 47) // 48 * 48
-        first = min(part * width, max(m, n))
-        count = min(width, max(m, n) - first)
-        if count > 0 and m >= n:
-            symmetric = (
-                turned_a != turned_b
-                and m == n
-                and next_a == next_b
-                and _same_place(a, at_a, b, at_b)
-            )
-            skip = first if symmetric else 0
+        height, width = m, n
+        bands = (m + tall - 1) // tall
+        if m < n:
+            width = ((n + parts - 1) // parts + 47) // 48 * 48
+        elif parts >= bands and n >= wide_enough and not symmetric:
+            height, columns = tall, parts // bands
+            width = ((n + columns - 1) // columns + 47) // 48 * 48
+        else:
+            height = ((m + parts - 1) // parts + 47) // 48 * 48
+        across = (n + width - 1) // width if width > 0 else 1
+        top, left = part // across * height, part % across * width
+        rows, columns = min(height, m - top), min(width, n - left)
+        if rows > 0 and columns > 0:
+            skip = top if symmetric else left
             own(
-                count, n - skip, k, a, at_a + first * row_a, row_a, step_a, b, at_b + skip * col_b,
-                step_b, col_b, scale, at_scale, out, at + first * n + skip, n,
+                rows, n - skip if symmetric else columns, k, a, at_a + top * row_a, row_a, step_a,
+                b, at_b + skip * col_b, step_b, col_b, scale, at_scale, out, at + top * n + skip, n,
                 scaled | half if symmetric else scaled, total, next_a, next_b, next_scale, m * n,
-            )  # fmt: skip
-        elif count > 0:
-            own(
-                m, count, k, a, at_a, row_a, step_a, b, at_b + first * col_b, step_b, col_b, scale,
-                at_scale, out, at + first, n, scaled, total, next_a, next_b, next_scale, m * n,
             )  # fmt: skip
 
     return body

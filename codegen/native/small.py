@@ -18,7 +18,7 @@ from numba.core.typing import signature
 from numba.np import numpy_support
 
 from .bridge import primitive
-from .gemm import REGISTER, get, make_scratch, put, word
+from .by_address import REGISTER, get, make_scratch, put, word
 from .support import index, wide
 
 __all__ = [

@@ -8,7 +8,6 @@ process.
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import llvmlite.binding as binding
 from numba.core import types
@@ -46,13 +45,6 @@ def symbol(module: str, routine: str) -> str:
 def is_ours(name: str) -> bool:
     """Whether `register` takes this name."""
     return re.fullmatch(rf"{PREFIX}(?:{'|'.join(_KEYS.values())})_\w+", name) is not None
-
-
-def mentioned(library: Any) -> list[str]:
-    """The names of ours that a code library calls."""
-    return sorted(
-        {f.name for f in library._final_module.functions if f.is_declaration and is_ours(f.name)}
-    )
 
 
 def register(name: str) -> None:

@@ -10,7 +10,15 @@ import numba
 import numpy as np
 import pytest
 from tracegrad.codegen.disk import cache
-from tracegrad.codegen.native import foreign, gemm, library, prebuilt, products, symbols
+from tracegrad.codegen.native import (
+    by_address,
+    foreign,
+    gemm,
+    library,
+    prebuilt,
+    products,
+    symbols,
+)
 
 import tracegrad as tg
 
@@ -102,6 +110,7 @@ EDGES = [
     (30, 30, 600),
     (257, 49, 8),
     (300, 10, 300),
+    (262, 500, 300),
 ]
 
 
@@ -128,12 +137,12 @@ def test_every_edge(shape: tuple[int, int, int], dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", gemm.DTYPES)
-@pytest.mark.parametrize("size", [1, 7, 8, 24, 25, 100, 300])
+@pytest.mark.parametrize("size", [1, 7, 8, 24, 25, 100, 300, 600])
 def test_symmetric_results(size: int, dtype: str) -> None:
     rng = np.random.default_rng(1)
     x, weights = (
-        rng.standard_normal((70, size)).astype(dtype),
-        rng.standard_normal(70).astype(dtype),
+        rng.standard_normal((130, size)).astype(dtype),
+        rng.standard_normal(130).astype(dtype),
     )
     c = np.full((size, size), np.nan, dtype)
     multiply(x.T, x, c, weights, gemm.SCALED | gemm.SYMMETRIC)
@@ -179,7 +188,15 @@ def test_routine_is_built_once_and_kept(tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize(
     "shape",
-    [(300, 200, 40), (200, 300, 40), (100, 100, 70), (50, 7, 30), (1, 60, 20), (3, 2, 3)],
+    [
+        (300, 200, 40),
+        (200, 300, 40),
+        (100, 100, 70),
+        (50, 7, 30),
+        (1, 60, 20),
+        (3, 2, 3),
+        (1000, 970, 130),
+    ],
     ids=str,
 )
 def test_parts_give_the_bits_of_the_whole(shape: tuple[int, int, int]) -> None:
@@ -230,11 +247,18 @@ def test_large_products_are_shared_among_threads() -> None:
     assert "part" not in tg.jit(lambda a: a.T @ a).source(a[:10, :50])
 
 
-@pytest.mark.parametrize(("register", "rows"), [(16, 8), (32, 4)])
-def test_narrower_registers(register: int, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("register", "rows", "tall"), [(16, 8, 256), (32, 4, 1 << 45)], ids=["packed", "no memory"]
+)
+def test_narrower_registers(
+    register: int, rows: int, tall: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also with blocks copied whatever the size, and where the system has no memory for them."""
     monkeypatch.setattr(cache, "FOLDER", [None])
     monkeypatch.setattr(gemm, "REGISTER", register)
     monkeypatch.setattr(gemm, "ROWS", rows)
+    monkeypatch.setattr(gemm, "TALL", tall)
+    monkeypatch.setattr(gemm, "LARGE", (1, 1, 1))
     address = prebuilt.address.__wrapped__("gemm_float64")
     rng = np.random.default_rng(5)
     a, b, c = (
@@ -261,5 +285,5 @@ def test_narrower_registers(register: int, rows: int, monkeypatch: pytest.Monkey
 def test_registers_of_the_processor_that_numba_compiles_for(
     features: str, width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gemm.config, "CPU_FEATURES", features)
-    assert gemm.register_bytes() == width
+    monkeypatch.setattr(by_address.config, "CPU_FEATURES", features)
+    assert by_address.register_bytes() == width

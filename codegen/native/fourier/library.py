@@ -8,8 +8,8 @@ import numpy as np
 from numba.np import numpy_support
 
 from ..bridge import compiled, implements
+from ..by_address import REGISTER
 from ..foreign import routine
-from ..gemm import REGISTER
 from ..support import index
 from ..symbols import OWN
 from . import transform

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..bridge import compiled
-from ..gemm import REGISTER, either, get, make_scratch, put, shifted, word
+from ..by_address import REGISTER, either, get, make_scratch, put, shifted, word
 from ..support import index
 from .roots import root_imag, root_real
 from .stages import RADICES, make_stage, of_prime

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..bridge import compiled, inlined
-from ..gemm import get, put
+from ..by_address import get, put
 from ..support import index
 
 __all__ = ["coarse_size", "root_imag", "root_real", "shift_of", "tabulate"]

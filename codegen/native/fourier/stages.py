@@ -16,7 +16,7 @@ from numba.core import cgutils, types
 from numba.core.typing import signature
 
 from ..bridge import primitive
-from ..gemm import REGISTER
+from ..by_address import REGISTER
 
 __all__ = ["LARGEST", "RADICES", "make_stage", "of_prime"]
 

@@ -11,7 +11,7 @@ from numba.core import types
 from numba.core.typing import signature
 
 from ..bridge import primitive
-from ..gemm import REGISTER
+from ..by_address import REGISTER
 
 __all__ = ["from_lanes", "rotate", "to_lanes", "turn"]
 

@@ -15,7 +15,7 @@ from numba.core import types
 from numba.np import numpy_support
 
 from ..bridge import compiled
-from ..gemm import REGISTER, either, get, make_scratch, put, shifted, word
+from ..by_address import REGISTER, either, get, make_scratch, put, shifted, word
 from ..support import index, wide
 from .passes import passes
 from .roots import coarse_size, root_imag, root_real, shift_of, tabulate

@@ -1,0 +1,201 @@
+"""Memory by address, as own routines over whole arrays read and write it, and the machine's vector
+registers that they fill."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import llvmlite.binding as binding
+from llvmlite import ir
+from numba.core import cgutils, config, types
+from numba.core.typing import signature
+
+from .bridge import primitive
+
+__all__ = [
+    "REGISTER", "either", "fetched", "get", "given_back", "is_there", "make_scratch", "put",
+    "reserved", "shifted", "word",
+]  # fmt: skip
+
+
+def register_bytes() -> int:
+    """The width of the vector registers for which Numba compiles."""
+    features = (
+        binding.get_host_cpu_features().flatten()
+        if config.CPU_FEATURES is None
+        else config.CPU_FEATURES
+    )
+    return 64 if "+avx512f" in features else 32 if "+avx" in features else 16
+
+
+REGISTER = register_bytes()
+
+
+def make_scratch(count: int) -> Callable[..., Any]:
+    """`count` elements on the stack of the function, of the type that the pointer `like` points
+    to."""
+
+    def scratch(like: Any) -> Any:
+        raise TypeError("compiled code only")
+
+    def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        with builder.goto_entry_block():
+            space = builder.alloca(context.get_value_type(sig.args[0].dtype), count)
+            space.align = REGISTER
+        return space
+
+    primitive(scratch, lambda like: signature(like, like))(lower)
+    return scratch
+
+
+def get(pointer: Any, at: Any) -> Any:
+    raise TypeError("compiled code only")
+
+
+def put(pointer: Any, at: Any, value: Any) -> None:
+    raise TypeError("compiled code only")
+
+
+def either(condition: Any, x: Any, y: Any) -> Any:
+    """One of two pointers."""
+    raise TypeError("compiled code only")
+
+
+@primitive(
+    either,
+    lambda condition, x, y: (
+        signature(x, types.boolean, x, y) if isinstance(x, types.CPointer) else None
+    ),
+)
+def _lower_either(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return builder.select(*args)
+
+
+def shifted(pointer: Any, count: Any) -> Any:
+    """The address of the element that comes `count` elements later."""
+    raise TypeError("compiled code only")
+
+
+@primitive(
+    shifted,
+    lambda pointer, count: (
+        signature(pointer, pointer, types.uintp) if isinstance(pointer, types.CPointer) else None
+    ),
+)
+def _lower_shifted(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return builder.gep(args[0], [args[1]])
+
+
+def word(pointer: Any) -> int:
+    """The integer at an address, as an index."""
+    raise TypeError("compiled code only")
+
+
+@primitive(
+    word,
+    lambda pointer: (
+        signature(types.uintp, pointer) if isinstance(pointer, types.CPointer) else None
+    ),
+)
+def _lower_word(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return builder.load(args[0])
+
+
+@primitive(
+    get,
+    lambda pointer, at: (
+        signature(pointer.dtype, pointer, types.uintp)
+        if isinstance(pointer, types.CPointer)
+        else None
+    ),
+)
+def _lower_get(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return builder.load(builder.gep(args[0], [args[1]]))
+
+
+@primitive(
+    put, lambda pointer, at, value: signature(types.none, pointer, types.uintp, pointer.dtype)
+)
+def _lower_put(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    builder.store(args[2], builder.gep(args[0], [args[1]]))
+    return context.get_dummy_value()
+
+
+def reserved(like: Any, count: Any) -> Any:
+    """So many elements on the heap, of the type that the pointer `like` points to; no address where
+    there is no memory, or none is asked for."""
+    raise TypeError("compiled code only")
+
+
+@primitive(
+    reserved,
+    lambda like, count: (
+        signature(like, like, types.uintp) if isinstance(like, types.CPointer) else None
+    ),
+)
+def _lower_reserved(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    kind, count = context.get_value_type(sig.args[0]), args[1]
+    size = ir.Constant(
+        count.type, context.get_abi_sizeof(context.get_value_type(sig.args[0].dtype))
+    )
+    callee = ir.FunctionType(ir.IntType(8).as_pointer(), [ir.IntType(64)])
+    make = cgutils.get_or_insert_function(builder.module, callee, "malloc")
+    found = cgutils.alloca_once_value(builder, ir.Constant(kind, None))
+    with builder.if_then(builder.icmp_unsigned("!=", count, ir.Constant(count.type, 0))):
+        builder.store(builder.bitcast(builder.call(make, [builder.mul(count, size)]), kind), found)
+    return builder.load(found)
+
+
+def is_there(pointer: Any) -> bool:
+    """Whether an address leads anywhere."""
+    raise TypeError("compiled code only")
+
+
+@primitive(
+    is_there,
+    lambda pointer: (
+        signature(types.boolean, pointer) if isinstance(pointer, types.CPointer) else None
+    ),
+)
+def _lower_is_there(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return builder.icmp_unsigned("!=", args[0], ir.Constant(args[0].type, None))
+
+
+def given_back(pointer: Any) -> None:
+    """Give back what was reserved."""
+    raise TypeError("compiled code only")
+
+
+@primitive(
+    given_back,
+    lambda pointer: signature(types.none, pointer) if isinstance(pointer, types.CPointer) else None,
+)
+def _lower_given_back(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    bytes_ = ir.IntType(8).as_pointer()
+    give = cgutils.get_or_insert_function(
+        builder.module, ir.FunctionType(ir.VoidType(), [bytes_]), "free"
+    )
+    with builder.if_then(builder.icmp_unsigned("!=", args[0], ir.Constant(args[0].type, None))):
+        builder.call(give, [builder.bitcast(args[0], bytes_)])
+    return context.get_dummy_value()
+
+
+def fetched(pointer: Any, at: Any) -> None:
+    """Say that an element will be read soon: its line of memory is brought nearer."""
+    raise TypeError("compiled code only")
+
+
+@primitive(
+    fetched,
+    lambda pointer, at: (
+        signature(types.none, pointer, types.uintp) if isinstance(pointer, types.CPointer) else None
+    ),
+)
+def _lower_fetched(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    bytes_, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+    kind = ir.FunctionType(ir.VoidType(), [bytes_, word, word, word])
+    fetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+    place = builder.bitcast(builder.gep(args[0], [args[1]]), bytes_)
+    builder.call(fetch, [place, *[ir.Constant(word, n) for n in (0, 3, 1)]])
+    return context.get_dummy_value()
