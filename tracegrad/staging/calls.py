@@ -181,6 +181,22 @@ def called(function: Any) -> str:
     return f"np.{name}" if numpy else name
 
 
+def written(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], str]:
+    """The arrays that a call writes into besides its method's own, and how messages call it."""
+    out = kwargs.get("out")
+    if out is not None:
+        return list(out) if isinstance(out, tuple) else [out], f"{called(function)}, out="
+    if isinstance(function, np.ufunc):
+        return list(args[function.nin :]), f"{called(function)}, out="
+    name, owner = getattr(function, "__name__", ""), getattr(function, "__self__", None)
+    if name in INTO and (
+        getattr(function, "__module__", None) == "numpy" or isinstance(owner, np.ufunc)
+    ):
+        whose = f"np.{owner.__name__}.at" if isinstance(owner, np.ufunc) else f"np.{name}"
+        return list(args[:1]) or [x for k, x in kwargs.items() if k in ("a", "arr", "dst")], whose
+    return [], ""
+
+
 class CallHelpers:
     """The helper of calls."""
 
@@ -195,16 +211,16 @@ class CallHelpers:
         if session is None:
             return function(*args, **kwargs)
         kind = type(function)
-        if (out := kwargs.get("out")) is not None:
-            for array in out if isinstance(out, tuple) else (out,):
-                if isinstance(array, np.ndarray):
-                    name = f"{called(function)}, out="
-                    self._plain(line, array, (args, kwargs), name)  # type: ignore[attr-defined]
         owner = getattr(function, "__self__", None)
         name = getattr(function, "__name__", "")
+        into, who = written(function, args, kwargs)
+        if name in OWN and isinstance(owner, np.ndarray) and name != "fill":
+            into, who = [owner], name
+        for array in into:
+            if isinstance(array, np.ndarray):
+                self._plain(line, array, (args, kwargs), who)  # type: ignore[attr-defined]
         if session.merged:
-            written = [kwargs.get("out"), owner, args[0] if args and name in INTO else None]
-            for x in arrays_of(written if name in OWN or name in INTO else written[:1]):
+            for x in arrays_of([*into, owner if name in OWN else None]):
                 session.before_write(root_of(x), self.line_of(line))
         if isinstance(owner, np.ndarray) and name == "fill":
             self.set_item(line, args[0], owner, ...)  # type: ignore[attr-defined]

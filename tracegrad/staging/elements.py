@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..faces.numpy.flat import Flat
 from ..ir.dispatch import STATE
 from ..tensor import Boxed, inside
 from .aliases import root_of
@@ -27,6 +28,11 @@ from .places import (
 )
 from .regions import Refused, born, change, is_born
 from .session import Restart, current
+
+NUMBERED = frozenset((np.ndarray, np.flatiter, list, Grown, tuple, range))
+"""Kinds whose items Python finds by known numbers only."""
+WRITTEN = frozenset(("flat", "real", "imag"))
+"""Attributes of arrays whose assignment writes elements."""
 
 
 def in_place(name: str) -> Callable[[Any, Any], Any]:
@@ -53,9 +59,11 @@ class Elements:
         kind = type(owner)
         if kind is Grown and (found := item_of(owner, key, self, line)) is not NotImplemented:
             return found
-        if kind in (np.ndarray, list, Grown, tuple, range) and STATE.traces and any_in(key, traced):
+        if kind in NUMBERED and STATE.traces and any_in(key, traced):
             if kind is np.ndarray:
                 return inside(owner)[key]
+            if kind is np.flatiter:
+                return np.reshape(inside(owner.base), -1)[key]
             if not unknown(key):
                 return owner[operator.index(key)]
             if all(map(is_leaf, owner)) and len({getattr(x, "shape", ()) for x in owner}) == 1:
@@ -74,13 +82,14 @@ class Elements:
         if session is None:
             owner[key] = value
             return
-        if isinstance(owner, np.ndarray):
+        if isinstance(owner, (np.ndarray, np.flatiter)):
             self._plain(line, owner, (value, key))
             owner[key] = value
             return
-        if isinstance(owner, Boxed):
+        if isinstance(owner, (Boxed, Flat)):
             if session.merged:
-                session.before_write(root_of(owner), self.line_of(line))
+                array = owner.base if isinstance(owner, Flat) else owner
+                session.before_write(root_of(array), self.line_of(line))
             owner[key] = stacked(value) if isinstance(value, (list, tuple)) else value
             return
         if isinstance(owner, (list, dict)) and any_in(key, traced):
@@ -111,6 +120,7 @@ class Elements:
         function that got it as an argument."""
         session = current()
         assert session is not None
+        owner = owner.base if isinstance(owner, np.flatiter) else owner
         found = session.site_of(owner)
         here = session.regions[-1] if session.regions else None
         if not any_in(given, followed) and (
@@ -152,7 +162,7 @@ class Elements:
     ) -> None:
         """`owner[key] += value()`."""
         now = self.get_item(line, owner, key)
-        if isinstance(owner, np.ndarray) and current() is not None:
+        if isinstance(owner, (np.ndarray, np.flatiter)) and current() is not None:
             found = value()
             self._plain(line, owner, (found, key))
             owner[key] = in_place(name)(now, found)
@@ -162,6 +172,8 @@ class Elements:
     def set_attribute(self, line: int, value: Any, owner: Any, name: str) -> None:
         """`owner.name = value`."""
         session = current()
+        if session is not None and isinstance(owner, np.ndarray) and name in WRITTEN:
+            self._plain(line, owner, value, f".{name} =")
         if session is not None and session.regions:
             if getattr(owner, name, None) is value:
                 return

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import ops
 from ..errors import ConcretizationError
+from ..faces.numpy.flat import Flat
 from ..ir.forms import form_of, smallest
 from ..ops.elementwise.arithmetic import number
 from ..sizes import SYMBOLIC, form, larger_of, numel
@@ -192,6 +193,8 @@ def by_number(x: Any) -> Any:
         return Numbers(x)
     if type(x) is Grown and x.ready() is not None:
         return Items(x)
+    if isinstance(x, Flat):
+        return Rows(x.base.reshape(-1))
     if isinstance(x, (Boxed, np.ndarray)) and x.ndim and x.dtype != object:
         return Rows(x)
     return None

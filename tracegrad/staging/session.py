@@ -359,6 +359,10 @@ def explained(error: BaseException, session: Session) -> BaseException | None:
     return None
 
 
+FLAT = "Error setting single item of array."
+"""What NumPy makes of the error where `x.flat[k] = value` gets a traced value."""
+
+
 def stops(error: BaseException) -> bool:
     """Whether an error says that a traced value was asked for what only a number has."""
     seen = 0
@@ -368,7 +372,7 @@ def stops(error: BaseException) -> bool:
             return True
         if type(e).__module__.partition(".")[0] == "numba" or _in_numba(e.__traceback__):
             return True
-        if getattr(e, "of_python", False):
+        if getattr(e, "of_python", False) or (type(e) is ValueError and str(e) == FLAT):
             return True
         e = e.__cause__ or e.__context__
         seen += 1

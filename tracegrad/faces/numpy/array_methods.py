@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import operator
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +18,9 @@ from ..dispatch import call_numpy
 from ..operators import Operators, operand
 from ..printing import array_repr
 from . import results
+from .flat import Flat
 from .refusals import inside_library
+from .writes import put
 
 
 def _method(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -152,9 +154,13 @@ class ArrayMethods(Value):
         return ops.swapaxes(self, -1, -2)
 
     @property
-    def flat(self: Any) -> Iterator[Any]:
-        """The elements in C order."""
-        return iter(self.reshape(-1))
+    def flat(self: Any) -> Flat:
+        """The elements in C order, to be read and written by number."""
+        return Flat(self)
+
+    @flat.setter
+    def flat(self: Any, value: Any) -> None:
+        self.flat[:] = value
 
     @property
     def size(self: Any) -> Any:
@@ -250,7 +256,7 @@ class ArrayMethods(Value):
 
     def put(self: Any, indices: Any, values: Any, mode: str = "raise") -> None:
         """Set elements by their flat positions."""
-        self.reshape(-1)[operand(indices)] = operand(values)
+        put(self, indices, values, mode)
 
     def view(self: Any, dtype: Any = None, type: Any = None) -> Any:
         """This array again; another dtype is refused, since no derivative goes through

@@ -126,6 +126,14 @@ def boxes_in(x: Any) -> list[Value]:
     return [b for item in x.values() for b in boxes_in(item)] if isinstance(x, dict) else []
 
 
+def into_plain(name: str) -> ConcretizationError:
+    """The refusal of a write that a plain array cannot hold."""
+    return ConcretizationError(
+        f"{user_line()}: {name} would write traced or differentiated values into a plain ndarray. "
+        "Make the array with np.zeros_like(x) of a traced x, or with tg.zeros."
+    )
+
+
 def store_exactly(out: Any, value: Any) -> Any:
     """`store` for functions whose `out=` must have the shape of the result."""
     if isinstance(out, tuple) and len(out) == 1:

@@ -9,18 +9,19 @@ from typing import Any
 import numpy as np
 
 from ... import ops
-from ...checks import describe, flag
+from ...checks import flag
 from ...errors import ShapeError
 from ...ir.dispatch import Value
 from ...ops.arrays.transfer import place_of
-from ...ops.define import ndim_of, shape_of
+from ...ops.define import shape_of
 from ...ops.matrices import scipy_names
 from ...ops.scipy_special import functions as special_functions
 from ...types import normalize_axis
 from ..operators import array_of, operand
 from ..tensor.casts import own
 from . import along, compositions, counting, polynomials, results, sets
-from .lookup import dtype_of, plain, result_type, store, unsupported
+from .lookup import dtype_of, plain, result_type, store
+from .writes import WRITES
 
 
 def _shape(a: Any) -> Any:
@@ -69,18 +70,6 @@ def _full_like(a: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:
     return _like(ops.full_like)(a, operand(fill_value), *args, **kwargs)
 
 
-def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
-    source, chosen = operand(src), operand(where)
-    if not np.can_cast(result_type(source), dst.dtype, casting):
-        raise TypeError(
-            f"np.copyto: src is {describe(src)}; it cannot be cast to {dst.dtype} by the rule "
-            f"{casting!r}"
-        )
-    if result_type(chosen).kind != "b":
-        raise TypeError(f"np.copyto: where is {describe(where)}; it must be an array of booleans")
-    store(dst, source, where)
-
-
 def _array_repr(a: Any, *_: Any, **__: Any) -> str:
     return repr(a)
 
@@ -95,24 +84,6 @@ def _array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
         return False
     same = x == y
     return ops.all(ops.logical_or(same, ops.logical_and(x != x, y != y)) if equal_nan else same)
-
-
-def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
-    if mode != "raise":
-        raise unsupported("np.put", f" with mode={mode!r}")
-    flat = a.reshape(-1)
-    flat[np.asarray(ind)] = v
-
-
-def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    if wrap is not False:
-        raise unsupported("np.fill_diagonal", " with wrap=")
-    index = np.arange(min(int(s) for s in a.shape))
-    a[(index,) * a.ndim] = val
-
-
-def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:
-    arr._update(ops.put_along_axis, indices, operand(values), axis)
 
 
 def _reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
@@ -196,18 +167,8 @@ def _compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) 
     return _chosen(condition, a, axis, out)
 
 
-def _putmask(a: Any, mask: Any, values: Any) -> None:
-    chosen = operand(values)
-    if _size(mask) != _size(a):
-        raise ShapeError(f"mask has {_size(mask)} elements, and the array {_size(a)}")
-    if not np.can_cast(result_type(chosen), a.dtype, "same_kind"):
-        raise TypeError(f"values are {describe(values)}; they must fit to elements of {a.dtype}")
-    if ndim_of(chosen) and shape_of(chosen) != shape_of(a):
-        raise unsupported("np.putmask", " with values of another shape than the array's")
-    a._update(lambda x: ops.where(mask, ops.convert(chosen, x.dtype), x))
-
-
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
+    **WRITES,
     np.shape: _shape,
     np.ndim: lambda a: len(_shape(array_of(a))),
     np.size: _size,
@@ -217,14 +178,10 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.can_cast: lambda from_, to, casting="safe": np.can_cast(
         dtype_of(from_) or from_, to.dtype if isinstance(to, Value) else to, casting
     ),
-    np.copyto: _copyto,
     np.array_repr: _array_repr,
     np.array_str: _array_str,
     np.array2string: _array_str,
     np.array_equal: _array_equal,
-    np.put: _put,
-    np.fill_diagonal: _fill_diagonal,
-    np.put_along_axis: _put_along_axis,
     np.may_share_memory: lambda a, b, max_work=None: a is b,
     np.shares_memory: lambda a, b, max_work=None: a is b,
     np.zeros_like: _like(ops.zeros_like),
@@ -296,7 +253,6 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.argwhere: _argwhere,
     np.compress: _compress,
     np.extract: _chosen,
-    np.putmask: _putmask,
     np.linalg.eig: lambda a: scipy_names.eig(array_of(a)),
     np.linalg.eigvals: lambda a: scipy_names.eigvals(array_of(a)),
     np.linalg.trace: lambda x, /, *, offset=0, dtype=None: ops.trace(

@@ -23,7 +23,6 @@ INSTEAD: dict[str, str] = {
     "np.ldexp": "x * 2.0**n",
     "np.histogram2d": "np.bincount(row * columns + column, weights).reshape(rows, columns)",
     "np.histogramdd": "np.bincount of joined numbers of bins, with weights",
-    "np.place": "x = np.where(mask, value, x)",
     "np.trim_zeros": "x[start:stop] with plain bounds",
     "np.__call__": "tg.vmap(f)",
     "scipy.integrate.odeint": "tg.odeint",

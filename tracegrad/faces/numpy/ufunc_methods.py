@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ... import ops
-from ...errors import ConcretizationError, DTypeError, ShapeError
+from ...errors import DTypeError, ShapeError
 from ...ir.dispatch import STATE, Value
 from ...ir.lines import user_line
 from ...ops.define import ndim_of, shape_of
@@ -21,7 +21,7 @@ from ...ops.elementwise.elementary import LN2
 from ...ops.totals.axes import kept, normalize_axes
 from ...types import normalize_axis, show
 from ..operators import operand
-from .lookup import boxes_in, plain, store_exactly, tracked, unsupported
+from .lookup import boxes_in, into_plain, plain, store_exactly, tracked, unsupported
 from .ufuncs import NO_VALUE, by_numpy, call, counterpart, kind_of, name_of, resolved, unknown
 
 FOLDED = 1000
@@ -282,10 +282,7 @@ def _at(ufunc: Any, name: str, array: Any, index: Any, *values: Any) -> None:
     target = counterpart(ufunc)
     if not isinstance(array, Value):
         if STATE.traces or any(tracked(b) for b in boxes_in([index, *values])):
-            raise ConcretizationError(
-                f"{user_line()}: {name} would write traced or differentiated values into a plain "
-                "ndarray. Make the array with np.zeros_like(x) of a traced x, or with tg.zeros."
-            )
+            raise into_plain(name)
         ufunc.at(array, *plain((index, *values)))
         return
     if target is None:
