@@ -131,3 +131,44 @@ def test_threads_run_the_function_that_was_asked_for(tmp_path: Path) -> None:
         ).stdout
 
     assert [run("2"), run("3"), run("2", "3")] == ["1 0\n", "1 0\n", "0 2\n"]
+
+
+ROUTINES = """
+import numpy as np
+import tracegrad as tg
+
+rng = np.random.default_rng(0)
+a, b = rng.standard_normal((2, 1000, 130))
+s = a[:300] @ a[:300].T + 300 * np.eye(300)
+cases = {
+    "a large product": (lambda a, b: a @ b.T, a, b),
+    "of float32": (lambda a, b: a @ b.T, a.astype("f4"), b.astype("f4")),
+    "Cholesky": (np.linalg.cholesky, s),
+    "solve": (np.linalg.solve, s, s[0]),
+    "eigenvalues": (lambda s: np.linalg.eigh(s)[0], s[:60, :60]),
+    "QR": (lambda a: np.linalg.qr(a)[0], s[:, :60]),
+    "Fourier": (np.fft.fft, s[0]),
+}
+for name, (f, *xs) in cases.items():
+    np.testing.assert_allclose(tg.jit(f)(*xs), f(*xs), rtol=1e-3, atol=2e-4, err_msg=name)
+print("right")
+"""
+
+
+def test_routines_that_another_process_left_on_disk(tmp_path: Path) -> None:
+    """A symbol that only the process has which compiled ends one that reads the code."""
+    environment = {
+        **os.environ,
+        "TRACEGRAD_CACHE_DIR": str(tmp_path),
+        "PYTHONPATH": str(Path(tracegrad.__file__).parent.parent),
+    }
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", ROUTINES],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+        assert done.stdout == "right\n", done.stderr
