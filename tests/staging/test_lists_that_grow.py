@@ -12,7 +12,6 @@ import pytest
 
 import tracegrad as tg
 from tests.staging.ways import GRADIENTS, VALUES, by_source, check_gradient, check_value
-from tracegrad.errors import ConcretizationError
 
 X = np.array([1.45, -0.45, 2.55, 0.3])
 N = 90
@@ -289,22 +288,6 @@ def test_numbers_and_float32_are_not_one_array() -> None:
 # --- what is refused ------------------------------------------------------------------------------
 
 
-def sometimes(x: Any) -> Any:
-    out = []
-    for i in range(N):
-        if x[i % 4] > 0:
-            out.append(x[i % 4])
-    return np.sum(np.array(out))
-
-
-def until(x: Any) -> Any:
-    out, t = [], x[0]
-    while t < 50:
-        t = t * 1.1
-        out.append(t)
-    return np.sum(np.array(out))
-
-
 def before_the_first(x: Any) -> Any:
     out = []
     for i in range(N):
@@ -317,12 +300,6 @@ def too_far_back(x: Any) -> Any:
     for i in range(N):
         out.append(out[i - 3] + x[i % 4])
     return out[-1]
-
-
-@pytest.mark.parametrize("f", [sometimes, until])
-def test_refused(f: Any) -> None:
-    with pytest.raises(ConcretizationError, match=r"test_lists_that_grow.py:\d+"):
-        tg.jit(f)(X)
 
 
 @pytest.mark.parametrize("f", [before_the_first, too_far_back])

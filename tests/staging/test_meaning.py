@@ -1,7 +1,7 @@
 """What rewriting has to keep: aliases, views, arguments written to, objects, functions of all
 kinds; and what it refuses, with the line."""
 
-# ruff: noqa: B007, PERF401, PERF402, RET503 - the programs are as people write them
+# ruff: noqa: B007, PERF402, RET503 - the programs are as people write them
 from __future__ import annotations
 
 import functools
@@ -344,14 +344,6 @@ def other_forms(x: Any) -> Any:
         return x[0]
 
 
-def appending(x: Any) -> Any:
-    out = []
-    for i in range(3):
-        if x[i] > 0:
-            out.append(x[i])
-    return out[0]
-
-
 def trying(x: Any) -> Any:
     try:
         if x[0] > 0:
@@ -381,7 +373,6 @@ REFUSED: dict[Callable[..., Any], str] = {
     no_pass: r"'y' is read here, but the loop at test_meaning.py:\d+ may end without",
     other_shapes: r"y has the shape \(3,\) where the condition holds and \(2,\)",
     other_forms: r"what the function returns is a number f64\[\] where .* holds and None",
-    appending: r"out.append\(...\) in a branch on traced values",
     trying: r"this condition depends on a traced value, and stands in a 'try'",
     with_a_jump: r"this condition depends on a traced value, and stands in a 'try', a 'match' or",
     writing_around: r".*written into a plain array .* made elsewhere",

@@ -12,7 +12,7 @@ from typing import Any
 from .._codegen import integers
 from ..errors import ConcretizationError
 from ..ir.dispatch import STATE
-from ..ir.forms import form_of, largest
+from ..ir.forms import ENDLESS, form_of, largest
 from ..ir.trace import user_line
 from ..ops import convert
 from ..ops.elementwise.arithmetic import number
@@ -24,6 +24,10 @@ from .sized import sized, unused_symbol
 
 OPEN = 1_000_000
 """Numbers of such sizes while the graph over them is traced: more than any other gets."""
+
+
+class Outlived(ConcretizationError):
+    """An array of a computed length is read where that length is not a size any more."""
 
 
 def over_size(
@@ -48,13 +52,15 @@ def over_size(
     traced = region(body, (list(leaves),), list(map(leaf_type, leaves)), "a loop", "lengths")
     for kind in traced.kinds:
         if any(opened in integers.symbols(n) for n in kind.shape):
-            raise ConcretizationError(
+            raise Outlived(
                 f"{user_line()}: an array of shape {show(kind.shape)}, which changes from pass to "
                 "pass, is wanted after the pass. Keep it in one of the largest size."
             )
     own = unused_symbol(traced.graph)
     graph = with_sizes(traced.graph, {opened: integers.symbol(own)})
     most = largest(form_of(value))
+    if isinstance(most, int) and most >= ENDLESS - 1:
+        most = None
     found = sized(count, [*map(_operand, leaves), *traced.captures], graph, own, most)
     return [number(o) if t.weak else plain(o) for o, t in zip(found, traced.kinds, strict=True)]
 
@@ -69,4 +75,4 @@ def name_of(number: Any) -> str:
     return name
 
 
-__all__ = ["name_of", "over_size"]
+__all__ = ["Outlived", "name_of", "over_size"]

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 UNKNOWN = "?"
 """What the names of symbols begin with that stand for what is not known."""
+ENDLESS = 2**62
+"""In ranges, one above the largest value of what has no such value."""
 
 
 class Forms:
@@ -39,6 +41,8 @@ class Forms:
         self.same: dict[Var, Var] = {}
         """Results that repeat an earlier one."""
         self.made: dict[Any, tuple[Var, ...]] = {}
+        self.around: dict[Var, Var] = {}
+        """What stands for a value of a trace around this one: that value."""
         self.named: dict[str, Int] = {}
         """What is not known around a graph, and is the size of arrays in it: as that size."""
         self.ranges: dict[str, tuple[Int, Int]] = {}
@@ -48,8 +52,11 @@ class Forms:
         """The expression of an integer of this trace."""
         trace: Trace = var.trace
         for inner, (_, data) in islice(trace.captures.values(), self.captures, None):
-            if isinstance(data, Var) and _integral(data) and data.trace is not None:
-                self.known[inner] = data.trace.forms.of(data)
+            if isinstance(data, Var) and data.trace is not None:
+                if _integral(data):
+                    self.known[inner] = data.trace.forms.of(data)
+                else:
+                    self.around[inner] = data.trace.forms.first(data)
         self.captures = len(trace.captures)
         for node in islice(trace.nodes, self.nodes, None):
             self.look(node)
@@ -83,6 +90,8 @@ class Forms:
             return  # a parameter that cannot be compared
         if earlier is not node.outputs:
             self.same.update(zip(node.outputs, earlier, strict=True))
+        elif _integral(out) and (known := self._known_around(key)) is not None:
+            self.known[out] = known
         elif node.op.between is not None and _integral(out) and all(map(_integral, node.inputs)):
             value, divisor = map(self.form, node.inputs)
             if isinstance(divisor, int) and divisor > 0:
@@ -94,7 +103,19 @@ class Forms:
         """What makes operands equal."""
         if _integral(atom):
             return self.form(atom)
-        return self.same.get(atom, atom) if isinstance(atom, Var) else repr(atom)
+        return self.first(atom) if isinstance(atom, Var) else repr(atom)
+
+    def first(self, var: Var) -> Var:
+        """The value that this one repeats, or stands for."""
+        var = self.same.get(var, var)
+        return self.around.get(var, var)
+
+    def _known_around(self, key: Any) -> Int | None:
+        """The expression of an integer that a trace around this one has computed already."""
+        for trace in reversed(STATE.traces):
+            if trace.forms is not self and (made := trace.forms.made.get(key)) is not None:
+                return trace.forms.of(made[0])
+        return None
 
 
 def _integral(atom: Atom) -> bool:
@@ -148,27 +169,55 @@ def _negative(value: Int, strictly: bool) -> bool:
     return answered(value) and (not_negative(-value) or at_most(value, 0))
 
 
+def never_negative(form: Int) -> bool:
+    """Whether what is known of an expression of sizes says that it is not negative."""
+    if isinstance(form, int):
+        return form >= 0
+    if proven("<=", -form):
+        return True
+    atoms = {atom for monomial, _ in form.terms for atom in monomial}
+    if all(isinstance(a, integers.Symbol) and not a.name.startswith(UNKNOWN) for a in atoms):
+        if all(c > 0 for _, c in form.terms):
+            return True
+    for monomial, c in form.terms:
+        if len(monomial) != 1 or not isinstance(atom := monomial[0], integers.Binary):
+            continue
+        rest = form - integers.mul(c, integers.Integer(((monomial, 1),)))
+        # A minimum is at most, a maximum at least either side.
+        if (atom.op, c > 0) in (("min", False), ("max", True)):
+            if any(never_negative(rest + c * side) for side in (atom.left, atom.right)):
+                return True
+        elif c > 0 and atom.op in ("//", "min") and never_negative(rest):
+            sides = [atom.left] if atom.op == "//" else [atom.left, atom.right]
+            if all(map(never_negative, sides)):
+                return True
+    return False
+
+
 def unknown(form: Int) -> bool:
     """Whether an expression holds anything but numbers and sizes."""
     return any(name.startswith(UNKNOWN) for name in integers.symbols(form))
 
 
 def bounded(x: Any, lower: Int, upper: Int) -> None:
-    """Note that a traced integer that nothing else is known of is at least `lower` and below
-    `upper`, as expressions."""
+    """Note that a traced integer is at least `lower` and below `upper`, as expressions, if nothing
+    else is known of it."""
     data = x._data if isinstance(x, Value) else x
     if isinstance(data, Var) and data.trace is not None:
-        (name,) = integers.symbols(data.trace.forms.of(data))
-        data.trace.forms.ranges[name] = lower, upper
+        form, ranges = data.trace.forms.of(data), data.trace.forms.ranges
+        names = integers.symbols(form)
+        if len(names) == 1 and form == integers.symbol(name := next(iter(names))):
+            if name.startswith(UNKNOWN):
+                ranges.setdefault(name, (lower, upper))
 
 
-def largest(form: Int) -> Int | None:
+def largest(form: Int, kept: str = "") -> Int | None:
     """The largest value that an expression may have where the ranges of what it is made of are
-    known, in terms of sizes; else None."""
+    known, in terms of sizes, of which those that begin with `kept` stay; else None."""
     ranges = [item for trace in STATE.traces for item in trace.forms.ranges.items()]
     # Ranges of inner loops are in terms of the outer ones.
     for name, (lower, upper) in reversed(ranges):
-        if name in integers.symbols(form):
+        if name in integers.symbols(form) and not (kept and name.startswith(kept)):
             factor = integers.coefficient(form, name)
             if not isinstance(factor, int):
                 return None

@@ -22,7 +22,7 @@ from ..weak import as_python
 from . import upward
 from .contents import SMALL, digest
 from .dispatch import STATE, Value, no_operand
-from .forms import Forms, proven
+from .forms import Forms, never_negative, proven
 from .graph import Atom, Graph, Literal, Node, Var
 from .lines import FOREIGN as FOREIGN
 from .lines import text_for_program, user_place
@@ -245,6 +245,8 @@ class Trace:
             types = op.infer(*atoms, **params)
         except (ValueError, TypeError, IndexError) as error:
             raise no_operand(op, inputs) or explained_here(error, op.name) from error.__cause__
+        if self.sizes.late:
+            self.check_lengths(op, types)
         outputs = tuple([Var(t, "", self) for t in types])
         where = self.where
         if self.keep_lines:
@@ -260,6 +262,17 @@ class Trace:
         if len(self.nodes) > self.most and self.stager is not None:
             self.most = self.stager.grown(self)
         return outputs
+
+    def check_lengths(self, op: Op, types: Sequence[ArrayType]) -> None:
+        """A ConcretizationError for a length that only a run knows and that may be below 0 then."""
+        late = self.sizes.late
+        for n in {n for t in types for n in t.shape if not isinstance(n, int)}:
+            if not late.isdisjoint(integers.symbols(n)) and not never_negative(n):
+                raise ConcretizationError(
+                    f"{user_line()}: {op.name} would make an array of length {n}, which may be "
+                    "negative when the function runs, since an array may be shorter than this "
+                    "takes. Choose by an `if` on its length before."
+                )
 
     def _assign(
         self, names: tuple[str, ...], instruction: object, outputs: tuple[Var, ...]

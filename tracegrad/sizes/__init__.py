@@ -13,6 +13,7 @@ from .owners import SIZES as SIZES
 from .owners import Owner as Owner
 from .owners import Sizes as Sizes
 from .owners import pinned as pinned
+from .shapes import at_most_of as at_most_of
 from .shapes import larger_of as larger_of
 from .shapes import numel as numel
 from .shapes import quotient_of as quotient_of

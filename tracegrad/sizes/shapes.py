@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .._codegen import integers
-from .owners import Int
+from .owners import SIZES, Int, is_late
 from .signs import not_negative
 from .size import Size, at_most, form, seen
 
@@ -33,7 +33,16 @@ def larger_of(a: Any, b: Any) -> Any:
     """The larger of two sizes, as `smaller_of` gives the smaller."""
     if _doubtful(a, b):
         return b if at_most(a, b) else a
+    if type(a) is int and a <= 0 and is_late(form(b)):
+        return b
     return _as_seen(integers.maximum, a, b)
+
+
+def at_most_of(size: Any, number: int) -> Any:
+    """So many of the elements of an axis, or all where only a run knows that it has fewer."""
+    if not is_late(form(size)) or SIZES.open[-1].proven("<=", number - form(size)):
+        return number
+    return seen(integers.minimum(form(size), number))
 
 
 def quotient_of(a: Any, b: Any) -> Any:

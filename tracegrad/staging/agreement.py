@@ -12,6 +12,7 @@ import numpy as np
 from .. import ops
 from ..dtypes import promote
 from ..ir.dispatch import STATE
+from ..ir.forms import form_of
 from ..ops.elementwise.arithmetic import number
 from ..sizes import Size, same_shape
 from ..tensor import Boxed
@@ -37,6 +38,9 @@ class Side:
         self.ended = ended
         """Whether the branch ends with an exception, so that it does not matter what it leaves."""
         self.value = value
+        counted = isinstance(value, Stacked) and value.counted
+        self.length = form_of(value.added) if counted else None
+        """Of a list that got longer, by how many items."""
         leaves, self.spec = parts(() if self.missing else value)
         self.leaves = leaves
         self.kinds = [None if is_static(x) else leaf_type(x) for x in leaves]

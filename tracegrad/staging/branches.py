@@ -12,6 +12,8 @@ from .. import ops
 from ..control.branch import cond
 from ..errors import ShapeError
 from ..ir.dispatch import STATE
+from ..ir.forms import bounded, form_of
+from ..sizes import form
 from .agreement import (
     Agreed,
     Forms,
@@ -23,6 +25,9 @@ from .agreement import (
     with_numbers,
 )
 from .failing import reached
+from .growing import GrownPlace
+from .items import Evened, uneven
+from .lists import Grown, Stacked
 from .looks import Looks
 from .places import (
     MISSING,
@@ -73,11 +78,13 @@ def choose(
     if looks.plan is not None and looks.plan[0] == [p.name for p in choices]:
         _, agreed, result = looks.plan
     mark = len(session.merged)
-    numbers: set[Any] = set()
-    """The places in which sizes are numbers that the graph computes; None: the result."""
+    sides: list[list[Side]] = []
+    numbers: dict[Any, Any] = {}
+    """The places in which sizes are numbers that the graph computes, and what evens lists in them;
+    None: the result."""
     for _ in range(MOST):
         # `cond` looks at the branch where the condition does not hold first.
-        sides: list[list[Side]] = []
+        sides = []
 
         def branch(
             call: Callable[[], Any],
@@ -97,7 +104,7 @@ def choose(
                     reached(session, call),
                 )
                 found = [
-                    with_numbers(x) if p.key in numbers else x
+                    _evened(x, numbers[p.key]) if p.key in numbers else x
                     for p, x in zip(choices, found, strict=True)
                 ]
                 value = with_numbers(value) if None in numbers else value
@@ -111,25 +118,29 @@ def choose(
                 found = [s.value for s in own[:-1]]
                 value = own[-1].value
                 sides.append(own)
-                form = None if plan is None else [*plan, whole]
+                forms = None if plan is None else [*plan, whole]
                 if len(sides) == 1:
-                    if form is None or not all_fit(form, own):
+                    if forms is None or not all_fit(forms, own):
                         if ended:
                             return []
                         # As long as nothing is known of the other branch: as if it did the same.
-                        form = forms_of(choices, [own, own], line)
-                    return _returned(form, found, value, contents)
-                different = {
-                    key
+                        forms = forms_of(choices, [own, own], line)
+                    return _returned(forms, found, value, contents)
+                different: dict[Any, Any] = {
+                    key: None
                     for key, *pair in zip([*[p.key for p in choices], None], *sides, strict=True)
                     if sizes_differ(*pair)
                 }
-                if different - numbers:
+                for p, *pair in zip(choices, *sides, strict=False):
+                    values = [s.value for s in pair]
+                    if isinstance(p, GrownPlace) and MISSING not in values and uneven(*values):
+                        different[p.key] = Evened(p.owner, values, line)
+                if different.keys() - numbers:
                     numbers.update(different)
                     raise _Replan
                 now = forms_of(choices, sides, line)
                 *agreed, result = now
-                if form is None or not all_fit(form, sides[0]) or not all_like(now, form):
+                if forms is None or not all_fit(forms, sides[0]) or not all_like(now, forms):
                     raise _Replan
                 return _returned(now, found, value, contents)
 
@@ -150,10 +161,11 @@ def choose(
     else:
         raise Refused(f"{line}: what this branch changes differs from one look to the next")
     assert agreed is not None
-    form = [None if a is None else a.bare() for a in (*agreed, result)]
-    looks.learn(choices[len(places) :], ([p.name for p in choices], form[:-1], form[-1]))
+    *bare, last = [None if a is None else a.bare() for a in (*agreed, result)]
+    looks.learn(choices[len(places) :], ([p.name for p in choices], bare, last))
     found, given = list(given), []
-    for p, a in zip(choices, agreed, strict=True):
+    lengths: dict[Any, Any] = {}
+    for k, (p, a) in enumerate(zip(choices, agreed, strict=True)):
         if a is None:
             _unbound(session, p, line, "no branch of the condition binds it for certain")
             continue
@@ -161,6 +173,11 @@ def choose(
             p.put(a.fixed_value)
             continue
         value = a.built(found)
+        if isinstance(value, Stacked) and value.counted:
+            if not value.open:
+                bounded(value.added, 0, form_of(form(value.most)) + 1)
+            # Lists that both branches make longer by as many stay as long as each other.
+            value.added = lengths.setdefault(tuple([s[k].length for s in sides]), value.added)
         if a.reason and p.name not in known:
             _unbound(session, p, line, a.reason)
         else:
@@ -191,6 +208,10 @@ def _remember(session: Session, given: Sequence[tuple[Agreed, Any]], line: str) 
             if {id(r()) for r in mine} & {id(r()) for r in others}
         ]
         session.merge(value, [*[r for r in roots if r is not None], *partners], line)
+
+
+def _evened(x: Any, evened: Any) -> Any:
+    return with_numbers(x) if evened is None or x is MISSING else evened.of(x)
 
 
 def _start(p: StagedPlace, numbers: bool) -> Any:
@@ -229,7 +250,7 @@ class Branches:
         others: Sequence[str],
     ) -> None:
         """`if test: then() else: other()`."""
-        session = current()
+        session, test = current(), truth_of(test)
         if session is None or not STATE.traces or not unknown(test):
             if test:
                 then()
@@ -263,7 +284,7 @@ class Branches:
         self, line: int, test: Any, then: Callable[[], Any], other: Callable[[], Any]
     ) -> Any:
         """`then() if test else other()`."""
-        session = current()
+        session, test = current(), truth_of(test)
         if session is None or not STATE.traces or not unknown(test):
             return then() if test else other()
         return choose(session, self.line_of(line), test, (then, other), [], (), [])[0]
@@ -304,6 +325,7 @@ class Branches:
 
     def not_(self, line: int, value: Any) -> Any:
         """`not value`."""
+        value = truth_of(value)
         if current() is None or not STATE.traces or not unknown(value):
             return not value
         return ops.logical_not(flag_of(value, self.line_of(line)))
@@ -331,6 +353,14 @@ def compare(name: str, a: Any, b: Any) -> Any:
             return ops.logical_not(found) if name == "not_in" else found
         return (a in b) if name == "in_" else (a not in b)
     return getattr(operator, name)(a, b)
+
+
+def truth_of(x: Any) -> Any:
+    """What a condition asks of a value: of a list of which only a run knows the length whether it
+    has items."""
+    if type(x) is Grown and x.stacked is not None and x.stacked.counted:
+        return ops.greater(x.length(), 0)
+    return x
 
 
 def _nothing() -> None:

@@ -22,7 +22,9 @@ from ..tensor import Boxed
 from .aliases import arrays_of, root_of
 from .constructors import boxed, made, with_lists, with_rows
 from .functions import is_dispatcher
+from .items import extreme
 from .iterables import COUNTED, Backwards, by_number, counted, everywhere, numbered, side_by_side
+from .lengths import sized_call
 from .lists import Grown
 from .numpy_objects import is_mapping, mapped
 from .places import any_in, followed, unknown
@@ -162,6 +164,11 @@ OF_TRACED: dict[Any, Callable[..., Any]] = {
     builtins.sum: _sum,
 }  # fmt: skip
 """Functions of numbers, and what computes them of traced ones."""
+EXTREMES: dict[Any, bool] = {
+    builtins.max: True, builtins.min: False, np.max: True, np.min: False, np.amax: True,
+    np.amin: False,
+}  # fmt: skip
+"""Functions that give the largest, or the least, of a list."""
 CHANGING = frozenset(
     (
         *("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update"),
@@ -234,9 +241,16 @@ class CallHelpers:
             ):
                 self.effect(line, f"{type(owner).__name__}.{name}")
         if any(type(a) is Grown for a in args):
+            if function in EXTREMES and (x := args[0]).stacked and x.stacked.counted:
+                found = extreme(x, EXTREMES[function], self, line) if args[1:] == () else None
+                if found is not None and not kwargs:
+                    return found
             args, joined = with_rows(function, args, kwargs)
             if joined is not None:
                 return joined
+        new = sized_call(function, args, kwargs, functools.partial(self.check, line))  # type: ignore[attr-defined]
+        if new is not None:
+            return new
         new = made(function, args, kwargs) if _hashable(function) else None
         if new is not None:
             return new

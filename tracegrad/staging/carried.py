@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import ops
+from .._codegen import integers
+from ..control.lengths import Outlived
 from ..dtypes import promote
+from ..ir.dispatch import STATE
+from ..ir.forms import ENDLESS, bounded, form_of, smallest
 from ..sizes import Size, same_shape
-from ..sizes.owners import is_late
 from ..tensor import Boxed
 from ..transforms.tracing import leaf_type
 from ..transforms.weak import kind_of
 from ..tree import unflatten
-from ..types import ArrayType, show
+from ..types import COUNT, ArrayType, show
 from .agreement import readable, same_object, with_numbers
 from .aliases import Held
-from .places import MISSING, BoxPlace, StagedPlace
+from .places import MISSING, BoxPlace, StagedPlace, is_leaf
 from .regions import Refused, contents_of, is_static, parts
 from .session import Session
 
@@ -54,6 +58,10 @@ class Carried:
         self.began: Any = self.undefined, self.spec, [self._kind(x) for x in self.leaves]
         self.learnt: list[Any] = []
         """What was settled."""
+        self.around = late_sizes()
+        self.entered: list[Any] = []
+        self.least: dict[int, int] = {}
+        """Of integers that no pass makes less: with what they began."""
 
     @property
     def arrays(self) -> list[int]:
@@ -99,6 +107,7 @@ class Carried:
         leaves = list(self.fixed)
         for k in self.arrays:
             leaves[k] = given.pop(0)
+        self.entered = leaves
         return unflatten(self.spec, leaves)
 
     def enter(self, given: list[Any]) -> Any:
@@ -119,9 +128,13 @@ class Carried:
             return []
         leaves, spec = parts(value)
         leaves = contents_of(leaves, contents)
-        varying = [x for x in leaves if not is_static(x) and any(map(is_late, leaf_type(x).shape))]
+        varying = [
+            x
+            for x in leaves
+            if not is_static(x) and not all(ends_after(n, self.around) for n in leaf_type(x).shape)
+        ]
         if varying and (self.undefined or not self.bound):
-            raise Refused(
+            raise Outlived(
                 f"{self.line}: {name} has the shape {show(leaf_type(varying[0]).shape)} after a "
                 "pass of this loop, which changes from pass to pass, and is read afterwards. Keep "
                 "it in an array of the largest size."
@@ -150,7 +163,17 @@ class Carried:
                 )
         if self.wanted:
             raise Retry
+        self._counts(leaves)
         return result
+
+    def _counts(self, leaves: Sequence[Any]) -> None:
+        """After a pass: which integers are not less than before it."""
+        self.least = {}
+        for k, (before, after) in enumerate(zip(self.entered, leaves, strict=True)):
+            if k in self.arrays and _is_integer(before) and _is_integer(after):
+                start, more = smallest(form_of(self.leaves[k])), form_of(after) - form_of(before)
+                if isinstance(start, int) and isinstance(more, int) and more >= 0:
+                    self.least[k] = start
 
     def _fitted(self, k: int, x: Any) -> Any:
         before, after = leaf_type(self.leaves[k]), leaf_type(x)
@@ -177,6 +200,8 @@ class Carried:
     def finish(self, given: list[Any], session: Session, sure: bool) -> None:
         """Put what the loop ended with in the place; `sure`: some pass has bound it."""
         value = self.built(given) if self.bound else MISSING
+        for k, least in self.least.items():
+            bounded(self.entered[k], least, ENDLESS)
         if self.undefined and not sure:
             value = MISSING
         if value is MISSING:
@@ -196,6 +221,22 @@ class ChangedShape(Refused):
     """A carry changes its shape."""
 
 
+def late_sizes() -> frozenset[str]:
+    """The sizes that only a run knows and that are open here."""
+    found = [integers.symbols(n) for t in STATE.traces for n in t.forms.named.values()]
+    return frozenset().union(*found)
+
+
+def ends_after(size: Any, around: frozenset[str]) -> bool:
+    """Whether a size has a meaning where only these late ones are open."""
+    names = integers.symbols(form_of(size))
+    return all(name in around or not name.startswith(COUNT) for name in names)
+
+
+def _is_integer(x: Any) -> bool:
+    return is_leaf(x) and leaf_type(x).shape == () and leaf_type(x).dtype.kind in "iu"
+
+
 def _zero(kind: ArrayType) -> Any:
     if kind.weak:
         return _weak(0, kind.dtype)
@@ -209,4 +250,4 @@ def _weak(x: Any, dtype: Any) -> Any:
     return {"f": float, "c": complex, "i": int, "u": int, "b": bool}[dtype.kind](x)
 
 
-__all__ = ["Carried", "ChangedShape", "Retry"]
+__all__ = ["Carried", "ChangedShape", "Retry", "ends_after", "late_sizes"]

@@ -48,7 +48,7 @@ class Displays(ast.NodeTransformer):
     def _collected(self, e: ast.ListComp | ast.GeneratorExp) -> ast.expr | None:
         """A comprehension over one iterable, which may be a loop of the graph."""
         first = e.generators[0]
-        if len(e.generators) > 1 or first.ifs or first.is_async or binds(e):
+        if len(e.generators) > 1 or first.is_async or binds(e):
             return None
         target = first.target
         if isinstance(target, ast.Name):
@@ -59,11 +59,17 @@ class Displays(ast.NodeTransformer):
         else:
             return None
         iterable = self.visit(first.iter)
-        function: ast.expr = ast.Lambda(arguments(names), self.visit(e.elt))
-        if given is not None:
-            call = ast.Call(function, [ast.Starred(loaded(given), ast.Load())], [])
-            function = ast.Lambda(arguments([given]), call)
-        return self._helper("collected", e, iterable, place(function, e))
+
+        def of_item(value: ast.expr) -> ast.expr:
+            function: ast.expr = ast.Lambda(arguments(names), self.visit(value))
+            if given is not None:
+                call = ast.Call(function, [ast.Starred(loaded(given), ast.Load())], [])
+                function = ast.Lambda(arguments([given]), call)
+            return place(function, e)
+
+        test = first.ifs[0] if len(first.ifs) == 1 else ast.BoolOp(ast.And(), first.ifs)
+        tests = [of_item(place(test, e))] if first.ifs else []
+        return self._helper("collected", e, iterable, of_item(e.elt), *tests)
 
     def all_of_it(self, function: ast.expr, args: list[ast.expr]) -> list[ast.expr]:
         """The arguments of a call; a generator whose items are all read anyway is a list."""

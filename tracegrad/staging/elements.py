@@ -8,8 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from .. import ops
 from ..faces.numpy.flat import Flat
 from ..ir.dispatch import STATE
+from ..ops.elementwise.arithmetic import number
+from ..sizes import form
+from ..sizes.owners import is_late
 from ..tensor import Boxed, inside
 from .aliases import root_of
 from .constructors import stacked
@@ -48,6 +52,21 @@ def _held(owner: Any, key: Any) -> Any:
         return None
 
 
+def late_places(owner: Boxed, key: Any) -> Any:
+    """A key with what is checked when the function runs: whole numbers along axes of a length that
+    only that knows."""
+    keys = key if isinstance(key, tuple) else (key,)
+    if len(keys) > owner.ndim or any(k is None or k is Ellipsis for k in keys):
+        return key
+    found = [
+        number(ops.add(n if k < 0 else 0, np.int64(k)))
+        if type(k) is int and is_late(form(n))
+        else k
+        for k, n in zip(keys, owner.shape, strict=False)
+    ]
+    return key if all(a is b for a, b in zip(found, keys, strict=True)) else tuple(found)
+
+
 class Elements:
     """The helpers of items and attributes."""
 
@@ -72,6 +91,8 @@ class Elements:
                 f"{self.line_of(line)}: a {kind.__name__} of unlike things is read at a place that "
                 "is not known while the function is traced. Use an array."
             )
+        if isinstance(owner, Boxed) and STATE.traces:
+            key = late_places(owner, key)
         if kind in JOINING and (found := joined(owner, key)) is not None:
             return found
         return owner[key]
@@ -87,6 +108,8 @@ class Elements:
             owner[key] = value
             return
         if isinstance(owner, (Boxed, Flat)):
+            if isinstance(owner, Boxed) and STATE.traces:
+                key = late_places(owner, key)
             if session.merged:
                 array = owner.base if isinstance(owner, Flat) else owner
                 session.before_write(root_of(array), self.line_of(line))

@@ -16,14 +16,15 @@ from ..ir.lines import FOREIGN, INSTALLED
 from .rewrite import HELPERS, Unstaged, rewritten
 from .source import definition_of
 
-MADE: set[CodeType] = set()
-"""The code that stands in the place of a user's."""
+ORIGINAL: dict[CodeType, CodeType] = {}
+"""The user's code, by what stands in its place."""
+MADE = ORIGINAL.keys()
 
 
 class Version:
     """The rewritten code of a function, or why there is none."""
 
-    def __init__(self, code: CodeType) -> None:
+    def __init__(self, code: CodeType, rests: frozenset[tuple[int, int]]) -> None:
         self.original, self.reason = code, ""
         self.code: CodeType | None = None
         self.text = ""
@@ -40,7 +41,7 @@ class Version:
         ]
         self.source = "".join(found.lines[found.node.lineno - 1 : found.node.end_lineno])
         try:
-            tree = rewritten(found)
+            tree = rewritten(found, rests)
         except Unstaged as error:
             self.reason = str(error)
             return
@@ -96,18 +97,17 @@ def _named(inner: CodeType, like: CodeType) -> CodeType:
             for c in code.co_consts
         )
         made = code.replace(co_name=name, co_qualname=qualified, co_consts=constants)
-        MADE.add(made)
+        ORIGINAL[made] = like
         return made
 
-    return renamed(inner, like.co_name, like.co_qualname).replace(
-        co_firstlineno=like.co_firstlineno
-    )
+    return renamed(inner, like.co_name, like.co_qualname)
 
 
 @functools.lru_cache(1024)
-def version_of(code: CodeType) -> Version:
-    """The rewritten code, made once."""
-    return Version(code)
+def version_of(code: CodeType, rests: frozenset[tuple[int, int]] = frozenset()) -> Version:
+    """The rewritten code, made once; from the statements at the lines `rests` on a block is a
+    function of its own."""
+    return Version(code, rests)
 
 
 def is_users(code: CodeType, home: str = "") -> bool:
@@ -247,6 +247,6 @@ def made_of(function: types.FunctionType, version: Version, helpers: Any) -> typ
 
 
 __all__ = [
-    "MADE", "Version", "function_of", "home_of", "in_place_of", "is_dispatcher", "is_users",
-    "made_of", "printing", "version_of",
+    "MADE", "ORIGINAL", "Version", "function_of", "home_of", "in_place_of", "is_dispatcher",
+    "is_users", "made_of", "printing", "version_of",
 ]  # fmt: skip

@@ -11,19 +11,22 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..dtypes import promote
 from ..ir.dispatch import STATE, bind
+from ..ir.forms import bounded, form_of, largest, late
+from ..ir.trace import user_line
+from ..ops.elementwise.arithmetic import number
 from ..ops.elementwise.elementary import identity_op
-from ..sizes import SYMBOLIC, same, same_shape
-from ..tensor import inside
+from ..ops.places.spans import ComputedLength
+from ..sizes import form, same, seen
+from ..tensor import Boxed, inside
 from ..transforms.tracing import leaf_type
-from ..transforms.weak import kind_of
-from ..types import ArrayType
-from .agreement import nothing
+from ..tree import flatten, unflatten
+from .agreement import nothing, with_numbers
 from .aliases import arrays_of, root_of
-from .carried import ChangedShape, Retry
-from .lists import Form, Grown, Seen, Stacked, lists_in, taken_apart
-from .places import is_leaf
+from .carried import ChangedShape, Retry, ends_after, late_sizes
+from .items import part_of, parts_of, prior_of, put, wider, wider_rows
+from .lengths import size_of
+from .lists import Form, Grown, Seen, Stacked, lists_in
 from .regions import Refused, change, is_born
 from .session import Session, current
 
@@ -46,18 +49,36 @@ class GrownPlace:
         self.owner.stacked = value
 
 
+class Roomless(ComputedLength):
+    """A loop appends to a list, for which nobody knows how many rows it takes."""
+
+
 class Growing:
     """What one loop hands on of a list, in place of a `Carried`."""
 
     undefined = False
 
-    def __init__(self, place: GrownPlace, line: str, count: Any) -> None:
-        self.place, self.line, self.count = place, line, count
-        if not isinstance(count, (int, *SYMBOLIC)):
-            raise Refused(
+    def __init__(
+        self, place: GrownPlace, line: str, count: Any, ends: bool, room: Any = None
+    ) -> None:
+        self.place, self.line, self.count, self.room = place, line, count, room
+        self.counted = ends
+        """Whether the number of items is one of the graph: the loop may end before `count` passes,
+        or not all of them append as many."""
+        if isinstance(count, Boxed):
+            self.count = count = size_of(count)
+        if count is None and room is None:
+            raise Roomless(
                 f"{line}: this loop appends to {place.name}, and how many passes it takes is not "
-                "known before it runs. Write into an array that is long enough, and count."
+                "known before it runs. Write into an array that is long enough, and count.",
+                frozenset(),
             )
+        self.twin: Growing | None = None
+        """Another list of the loop that gets as many items."""
+        self.apart = False
+        """Whether none does."""
+        self.entered: Any = 0
+        self.left: Any = 0
         self.start: Any = place.get()
         self.others: list[Any] = []
         self.form: Form | None = None
@@ -66,12 +87,21 @@ class Growing:
         self.found: Any = None
         self.learnt: list[Any] = []
         own = self.start is None or not self.start.open
-        self.prior = _prior(place.owner, line) if own else self.start
+        self.prior = prior_of(place.owner, line) if own else self.start
         """What is there before the loop; of a list that the loops around this one append to, too,
         with the room that those made."""
         self.form = self.prior.form
         self.seen = self.prior.seen or Seen()
         self.began: Any = own, _shown(self.form)
+
+    @property
+    def rows(self) -> Any:
+        """For how many items there is room, besides those that are there before."""
+        return self.count * self.per if self.room is None else self.room
+
+    def fits(self) -> Any:
+        """In a pass: whether there is room for the items of one more."""
+        return ops.less_equal(with_numbers(self.place.get().added) + self.per, self.room)
 
     @property
     def looking(self) -> bool:
@@ -82,7 +112,7 @@ class Growing:
         """Begin anew with what was found."""
         if self.found is not None:
             self.learnt.append(self.found)
-            (self.form, self.per), self.found = self.found, None
+            (self.form, self.per, self.counted), self.found = self.found, None
 
     def recall(self, began: Any, learnt: Any) -> None:
         """Settle what an earlier look found, where that began with the same."""
@@ -91,7 +121,10 @@ class Growing:
                 self.settle()
 
     def initial(self) -> list[Any]:
-        """The arrays, with room for all passes."""
+        """The arrays, with room for all passes, and how many items there are."""
+        return [*self._rows(), *([np.int64(0)] if self.counted and self.twin is None else [])]
+
+    def _rows(self) -> list[Any]:
         if self.looking:
             return []
         assert self.form is not None
@@ -100,7 +133,7 @@ class Growing:
                 ops.convert(a, k.dtype) if a.dtype != k.dtype else a
                 for a, k in zip(self.prior.arrays, self.form.kinds, strict=True)
             ]
-        room = self.count * self.per
+        room = self.rows
         empty = [ops.zeros((room, *k.shape), k.dtype) for k in self.form.kinds]
         if self.prior.arrays is None:
             return empty
@@ -111,43 +144,67 @@ class Growing:
 
     def enter(self, given: list[Any]) -> Stacked:
         """The list at the start of a pass; it takes its arrays off what is given."""
-        base = self.prior.count
-        if self.looking:
-            return Stacked(self.form, None, base, 0, self.seen)
-        assert self.form is not None
-        arrays = [given.pop(0) for _ in self.form.kinds]
-        before = self.step * self.per
-        # So that what is there already is seen to be at least so much.
-        return Stacked(self.form, arrays, base + before, 0, self.seen)
+        base, before, most = self.prior.count, 0, None
+        arrays = None
+        if not self.looking:
+            assert self.form is not None
+            arrays = [given.pop(0) for _ in self.form.kinds]
+            # So that what is there already is seen to be at least so much.
+            base = base if self.counted else base + self.step * self.per
+        if self.counted:
+            before, most = number(given.pop(0)) if self.twin is None else self.twin.entered, 0
+            self.entered = before
+        return Stacked(self.form, arrays, base, before, self.seen, most)
 
     def leave(self, value: Stacked, contents: dict[int, Any]) -> list[Any]:
         """The arrays after a pass; Retry where more is known of them now."""
-        if not isinstance(value.added, (int, *SYMBOLIC)):
-            raise Refused(
-                f"{self.line}: one pass of this loop appends more items to {self.place.name} than "
-                "another. Write into an array: out[i, j] = ..."
-            )
         form = self.form if self.seen.form is None else self.seen.form
-        if not same(value.added, self.per) or not (
-            form is self.form or (form is not None and form.same_as(self.form))
+        most, counted = value.most, self.counted or value.counted
+        if late(form_of(most)):
+            # Other passes append more, or less.
+            top = largest(form_of(most))
+            if top is None or late(top):
+                raise Refused(
+                    f"{self.line}: how many items a pass of this loop appends to "
+                    f"{self.place.name} is not known before it runs. Write into an array."
+                )
+            most, counted = seen(top), True
+        if (
+            not same(most, self.per)
+            or counted != self.counted
+            or not (form is self.form or (form is not None and form.same_as(self.form)))
         ):
-            self.found = form, value.added
+            self.found = form, most, counted
             raise Retry
-        return [] if self.looking else list(value.arrays or ())
+        self.left = value.added
+        if self.twin is not None and form_of(self.left) != form_of(self.twin.left):
+            self.apart = True
+            raise Retry
+        own = counted and self.twin is None
+        total = [ops.convert(with_numbers(value.added), np.int64)] if own else []
+        return [*([] if self.looking else list(value.arrays or ())), *total]
 
     def finish(self, given: list[Any], session: Session, sure: bool) -> None:
         """Put what the loop ended with in the list."""
-        more, before = self.count * self.per, self.prior
-        if self.looking:
-            if before.open:
-                self.place.put(
-                    Stacked(self.form, None, before.base, before.added + more, self.seen)
-                )
+        room, before, arrays = self.rows, self.prior, None
+        if not self.looking:
+            assert self.form is not None
+            arrays = [given.pop(0) for _ in self.form.kinds]
+        more = room
+        if self.twin is not None:
+            more = self.twin.entered
+        elif self.counted:
+            more = given.pop(0)
+            bounded(more, 0, form_of(form(room)) + 1)
+            self.entered = more = number(more)
+        if self.looking and not before.open:
             return
-        assert self.form is not None
-        arrays = [given.pop(0) for _ in self.form.kinds]
-        if before.open:
-            made = Stacked(self.form, arrays, before.base, before.added + more, self.seen)
+        counted = self.counted or before.counted
+        if before.open or counted:
+            base, added, seen = before.base, before.added + more, before.seen and self.seen
+            made = Stacked(
+                self.form, arrays, base, added, seen, before.most + room if counted else None
+            )
         else:
             made = Stacked(self.form, arrays, before.count + more)
         self.place.put(made)
@@ -164,75 +221,76 @@ class Growing:
             session.merge(now.arrays, items, self.line)
 
 
+class Gone(Stacked):
+    """What a list holds behind a block with lengths that only a run knows, in which it changed."""
+
+    def __init__(self) -> None:
+        """There is nothing to know."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise Refused(
+            f"{user_line()}: this list changed in a branch or loop in which it has a length that "
+            "only a run knows, and is read behind that. Write into an array, and count."
+        )
+
+
+class InBlock:
+    """What a block that is run for itself hands on of a list."""
+
+    undefined, began = False, None
+
+    def __init__(self, place: GrownPlace) -> None:
+        self.place, self.start = place, place.get()
+        self.end, self.learnt = self.start, ()
+        self.around = late_sizes()
+
+    def settle(self) -> None:
+        """Nothing is learnt of it."""
+
+    def recall(self, began: Any, learnt: Any) -> None:
+        """Nothing was."""
+
+    def initial(self) -> list[Any]:
+        """Its arrays are those around the block."""
+        return []
+
+    def enter(self, given: list[Any]) -> Any:
+        """The list at the start."""
+        return self.start
+
+    @property
+    def gone(self) -> bool:
+        """Whether it has no meaning behind the block."""
+        return isinstance(self.end, Gone)
+
+    def leave(self, value: Any, contents: dict[int, Any]) -> list[Any]:
+        """The arrays at the end of the block, and how many items there are."""
+        self.end = value
+        if value is self.start or value is None:
+            return []
+        leaves, _ = flatten(value)
+        before = None if self.start is None else self.start.base
+        sizes = [value.most, *[n for x in leaves for n in leaf_type(x).shape]]
+        sizes += [] if value.base is before else [value.base]
+        if any(isinstance(n, Boxed) or not ends_after(n, self.around) for n in sizes):
+            self.end = Gone()
+            return []
+        return leaves
+
+    def finish(self, given: list[Any], session: Session, sure: bool) -> None:
+        """Behind the block."""
+        if self.end is not self.start and not self.gone and self.end is not None:
+            leaves, spec = flatten(self.end)
+            self.end = unflatten(spec, [given.pop(0) for _ in leaves])
+        self.place.put(self.end)
+
+
 def _nonzero(x: Any) -> bool:
     return not (isinstance(x, int) and x == 0)
 
 
 def _shown(form: Form | None) -> Any:
     return None if form is None else (form.spec, form.kinds)
-
-
-def _prior(owner: Grown, line: str) -> Stacked:
-    """What a list holds before a loop, as arrays."""
-    if owner.stacked is not None:
-        return owner.stacked
-    items = [_parts(x, line, owner.name) for x in list.__iter__(owner)]
-    if not items:
-        return Stacked(None, None, 0)
-    form = items[0][0]
-    for other, _ in items[1:]:
-        form = _wider(form, other, line, owner.name)
-    arrays = [
-        ops.stack([ops.convert(x, k.dtype) for x in column], axis=0)
-        for k, column in zip(
-            form.kinds, zip(*[leaves for _, leaves in items], strict=True), strict=True
-        )
-    ]
-    return Stacked(form, arrays, len(items))
-
-
-def _parts(item: Any, line: str, name: str) -> tuple[Form, list[Any]]:
-    leaves, spec = taken_apart(item)
-    for x in leaves:
-        if not is_leaf(x):
-            raise Refused(
-                f"{line}: a {type(x).__name__} is appended to {name} in a loop on traced values, "
-                "which holds numbers and arrays."
-            )
-    return Form(spec, [leaf_type(x) for x in leaves]), leaves
-
-
-def _wider(a: Form, b: Form, line: str, name: str) -> Form:
-    """The form that items of both have."""
-    if a.same_as(b):
-        return a
-    reason = f"({a} and {b})"
-    if a.spec == b.spec:
-        kinds = [_kind(x, y) for x, y in zip(a.kinds, b.kinds, strict=True)]
-        both = [k for k in kinds if k is not None]
-        if len(both) == len(kinds):
-            return Form(a.spec, both)
-    else:
-        reason = "(other tuples or lists)"
-    raise Refused(
-        f"{line}: the items of {name} are not of one form {reason}, which those that a loop on "
-        "traced values appends have to be."
-    )
-
-
-def _kind(a: ArrayType, b: ArrayType) -> ArrayType | None:
-    """The type of both, if it tells every reader the same."""
-    if not same_shape(a.shape, b.shape):
-        return None
-    if a.weak and b.weak:
-        return ArrayType(promote(kind_of(a), kind_of(b)), a.shape, True)
-    dtype = promote(kind_of(a), kind_of(b))
-    strong = [k for k in (a, b) if not k.weak]
-    # Of a float32 and a Python number NumPy makes a float64: an array of items has to be that of
-    # each.
-    if all(k.dtype == dtype for k in strong) and dtype == np.result_type(a.dtype, b.dtype):
-        return ArrayType(dtype, a.shape, False)
-    return None
 
 
 class Appended:
@@ -256,11 +314,9 @@ def appended(owner: Grown, item: Any) -> bool:
     change(session, place, owner)
     now, line = owner.stacked, session.regions[-1].line
     if now is None or not now.open:
-        raise Refused(
-            f"{line}: {owner.name}.append(...) in a branch on traced values: whether the list gets "
-            "longer is not known before it runs. Write into an array, and count."
-        )
-    form, leaves = _parts(item, line, owner.name)
+        owner.stacked = longer(owner, item, line)
+        return True
+    form, leaves = parts_of(item, line, owner.name)
     for x in leaves:
         _own(session, x, owner.name, line)
     for inner in lists_in(item):
@@ -272,15 +328,40 @@ def appended(owner: Grown, item: Any) -> bool:
         session.merged.append(AppendedList(inner))
     assert now.seen is not None
     before = now.seen.form or now.form
-    now.seen.form = form if before is None else _wider(before, form, line, owner.name)
+    now.seen.form = form if before is None else wider(before, form, line, owner.name)
     arrays = now.arrays
     # Where the form is a wider one now the loop is looked at again.
     if arrays is not None and now.seen.form.same_as(now.form):
         arrays = [
-            _put(a, now.count, ops.convert(x, a.dtype)) for a, x in zip(arrays, leaves, strict=True)
+            put(a, now.count, ops.convert(x, a.dtype)) for a, x in zip(arrays, leaves, strict=True)
         ]
-    owner.stacked = Stacked(now.form, arrays, now.base, now.added + 1, now.seen)
+    most = now.most + 1 if now.counted else None
+    owner.stacked = Stacked(now.form, arrays, now.base, now.added + 1, now.seen, most)
     return True
+
+
+def longer(owner: Grown, item: Any, line: str) -> Stacked:
+    """What a list holds with one more item, where no loop that appends is going on."""
+    now, line = prior_of(owner, line), line or user_line()
+    form, leaves = parts_of(item, line, owner.name)
+    session = current()
+    if session is not None and session.regions:
+        for x in leaves:
+            _own(session, x, owner.name, line)
+        if lists_in(item):
+            raise Refused(
+                f"{line}: a list is appended to {owner.name} in a branch on traced values. Append "
+                "a tuple or an array."
+            )
+    rows = wider_rows(now, form if now.form is None else wider(now.form, form, line, owner.name), 1)
+    assert rows.form is not None
+    arrays = [
+        put(a, now.count, ops.convert(x, a.dtype))
+        for a, x in zip(rows.arrays or (), leaves, strict=True)
+    ]
+    return Stacked(
+        rows.form, arrays, now.base, now.added + 1, None, now.most + 1 if now.counted else None
+    )
 
 
 class AppendedList:
@@ -312,12 +393,6 @@ class AppendedList:
         )
 
 
-def _put(array: Any, at: Any, x: Any) -> Any:
-    made = inside(array)._alias()
-    made[at] = x
-    return made
-
-
 def _own(session: Session, x: Any, name: str, line: str) -> None:
     """A list shows what is written later into an array that was appended."""
     root = root_of(x) if getattr(x, "shape", ()) else None
@@ -335,10 +410,10 @@ def item_of(owner: Grown, key: Any, helpers: Any, line: int) -> Any:
         # A pass reads what one before it has to append.
         change(session, GrownPlace(owner), owner)
         return NotImplemented
-    if session is None or not now.open:
+    if session is None or not (now.open or now.counted):
         return owner[key]
     if isinstance(key, slice):
-        return owner[key]
+        return owner[key] if now.open or key.step not in (None, 1) else part_of(now, key)
     if isinstance(key, int) and 0 <= key < list.__len__(owner):
         return list.__getitem__(owner, key)
     form = now.form or (now.seen.form if now.seen else None)
@@ -347,8 +422,8 @@ def item_of(owner: Grown, key: Any, helpers: Any, line: int) -> Any:
             f"{helpers.line_of(line)}: {owner.name} is read before anything was appended to it."
         )
     negative = isinstance(key, int) and key < 0
-    at = now.count + key if isinstance(key, int) and key < 0 else key
-    least = list.__len__(owner) + now.added if isinstance(now.added, int) else 0
+    at = now.count + key if negative else key
+    least = list.__len__(owner) + (now.added if isinstance(now.added, int) else 0)
     sure = negative and -key <= least
     if not sure:
         low = ops.less(at, 0)
@@ -379,4 +454,4 @@ class Growth:
         return self.made(line, found)
 
 
-__all__ = ["Growing", "Grown", "GrownPlace", "Growth", "item_of"]
+__all__ = ["Growing", "Grown", "GrownPlace", "Growth", "InBlock", "Roomless", "item_of"]

@@ -12,9 +12,10 @@ from .functions import Version
 from .growing import Growth
 from .loops import Loops
 from .printing import Printing
+from .rests import Rests
 
 
-class Helpers(Branches, Loops, Elements, CallHelpers, Failures, Growth, Printing):
+class Helpers(Branches, Loops, Elements, CallHelpers, Failures, Growth, Printing, Rests):
     """The helpers, which know whose statements they stand for."""
 
     def __init__(self, version: Version) -> None:

@@ -116,8 +116,8 @@ class Jumps:
         self.raises = False
         self.used: set[str] = set()
 
-    def function(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        """The body of a function, which returns at its end alone."""
+    def function(self, body: list[ast.stmt], value: bool = False) -> list[ast.stmt]:
+        """The body of a function, which returns at its end alone (`value`: a variable there)."""
         early = [
             j
             for s in body
@@ -126,7 +126,7 @@ class Jumps:
             if isinstance(j, ast.Return)
         ]
         raises = any(isinstance(n, ast.Raise) for s in body for n in _statements(s))
-        if (not early and not raises) or self.returns_kept:
+        if not (early or raises or value) or self.returns_kept:
             return self.block(body, [])
         self.raises = raises
         if not ends(body):

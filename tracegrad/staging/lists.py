@@ -57,7 +57,9 @@ class Stacked:
     """The items of a list that grows in loops.
 
     `arrays` have an item a row; None where a first look at a loop finds out how many there are.
-    There are `base + added` items, of which the innermost open body appended `added`.
+    There are `base + added` items, of which the innermost open body appended `added`. Where that is
+    `counted` it is a number of the graph, since not every branch or pass appends as many: then at
+    most `most`, for which the arrays have rows.
     """
 
     def __init__(
@@ -67,9 +69,11 @@ class Stacked:
         base: Any,
         added: Any = 0,
         seen: Seen | None = None,
+        most: Any = None,
     ) -> None:
         self.form, self.base, self.added, self.seen = form, base, added, seen
         self.arrays = None if arrays is None else list(arrays)
+        self.counted, self.most = most is not None, added if most is None else most
 
     @property
     def open(self) -> bool:
@@ -100,18 +104,20 @@ class Stacked:
         """What branches that leave the same list agree in."""
         form = None if self.form is None else (self.form.spec, self.form.kinds)
         base = self.base if isinstance(self.base, int) else id(self.base)
-        return form, base, self.added, id(self.seen), self.arrays is None
+        added = None if self.counted else self.added
+        return form, base, added, self.most, id(self.seen), self.arrays is None
 
 
 def _take_apart(x: Stacked) -> tuple[Any, Any, None]:
-    return x.arrays or (), _Rest(x), None
+    return [*(x.arrays or ()), *([x.added] if x.counted else [])], _Rest(x), None
 
 
 class _Rest:
     """A `Stacked` without its arrays, compared by what it knows."""
 
     def __init__(self, of: Stacked) -> None:
-        self.of = Stacked(of.form, None if of.arrays is None else (), of.base, of.added, of.seen)
+        arrays, most = None if of.arrays is None else (), of.most if of.counted else None
+        self.of = Stacked(of.form, arrays, of.base, of.added, of.seen, most)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Rest) and self.of.known() == other.of.known()
@@ -120,9 +126,12 @@ class _Rest:
         return 0
 
 
-def _together(rest: _Rest, arrays: Any) -> Stacked:
-    x = rest.of
-    return Stacked(x.form, None if x.arrays is None else arrays, x.base, x.added, x.seen)
+def _together(rest: _Rest, leaves: Any) -> Stacked:
+    x, arrays, added = rest.of, leaves, rest.of.added
+    if x.counted:
+        *arrays, added = leaves
+    most = x.most if x.counted else None
+    return Stacked(x.form, None if x.arrays is None else arrays, x.base, added, x.seen, most)
 
 
 node(Stacked, _take_apart, _together)
@@ -135,6 +144,7 @@ def taken_apart(item: Any) -> tuple[list[Any], Any]:
     """The leaves of an item and what puts them together; of a list that a loop filled, its
     arrays."""
     if isinstance(item, Grown) and item.stacked is not None:
+        item.known_length("be an item of another list")
         form, arrays = item.stacked.form, item.arrays()
         assert form is not None
         return arrays, ("rows", form.spec, form.kinds, item.stacked.count)
@@ -223,7 +233,20 @@ class Grown(list[Any]):
         found = self.ready()
         if found is None or found.form is None:
             return None
-        return _joined(found.form.spec, iter(self.arrays()), 1)
+        arrays = self.arrays()
+        if found.counted:
+            rows = loading.load(f"{__package__}.lengths").size_of(found.count)
+            arrays = [ops.dynamic_slice(a, 0, rows, axis=0) for a in arrays]
+        return _joined(found.form.spec, iter(arrays), 1)
+
+    def known_length(self, what: str) -> None:
+        """A ConcretizationError where only a run knows how many items there are."""
+        if self.stacked is not None and self.stacked.counted:
+            raise ConcretizationError(
+                f"{user_line()}: how many items {self.name} has is known only when the function "
+                f"runs, so that it cannot {what}. It can be read by np.array({self.name}), sum, "
+                f"len, {self.name}[k] and loops. Else write into an array, and count."
+            )
 
     def length(self) -> Any:
         """The number of items; a size or a traced number, too."""
@@ -246,6 +269,7 @@ class Grown(list[Any]):
         """The items, one by one."""
         if self.ready() is None:
             return list(list.__iter__(self))
+        self.known_length("be given to Python")
         return [self.item(k) for k in range(operator.index(self.length()))]
 
     def plain(self) -> None:
@@ -260,13 +284,24 @@ class Grown(list[Any]):
             list.__init__(self, items)
 
     def append(self, item: Any) -> None:
-        if self.frozen or not loading.load(f"{__package__}.growing").appended(self, item):
-            self.plain()
-            list.append(self, item)
+        if not self.frozen:
+            growing = loading.load(f"{__package__}.growing")
+            if growing.appended(self, item):
+                return
+            if self.stacked is not None and self.stacked.counted:
+                self.stacked = growing.longer(self, item, "")
+                return
+        self.plain()
+        list.append(self, item)
 
     def extend(self, items: Any) -> None:
         for x in list(items):
             self.append(x)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        # NumPy makes one object of a list that has no length.
+        self.known_length("be an array in code that is not rewritten")
+        return np.array(self.written_out(), dtype)
 
     def __len__(self) -> int:
         return operator.index(self.length())
@@ -281,6 +316,8 @@ class Grown(list[Any]):
                 return list.__getitem__(self, key)
             except IndexError as error:
                 raise out_of_range(str(error)) from None
+        if found.counted:
+            self.known_length("be read here")
         if isinstance(key, slice):
             if found.form is not None and isinstance(found.count, int):
                 made = Grown()

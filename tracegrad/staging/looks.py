@@ -12,6 +12,8 @@ from ..ir.dispatch import STATE
 from ..ir.graph import Var
 from ..tensor import Boxed
 from .aliases import arrays_of, root_of
+from .growing import GrownPlace
+from .lists import Grown
 from .places import MISSING, BoxPlace, StagedPlace
 from .session import Session
 
@@ -33,23 +35,25 @@ class Looks:
         keys = {p.key for p in given}
         found: list[StagedPlace] = []
         for want in self.wanted:
-            p = self._boxed(want) if isinstance(want, str) else want
+            p = self._shown(*want) if isinstance(want, tuple) else want
             if p is not None and p.key not in keys and _is_open(p):
                 keys.add(p.key)
                 found.append(p)
         return found
 
-    def _boxed(self, name: str) -> StagedPlace | None:
-        """The array that a variable shows."""
+    def _shown(self, kind: type[StagedPlace], name: str) -> StagedPlace | None:
+        """The array or list that a variable shows."""
         for value in _variables(self.functions).get(name, ()):
+            if kind is GrownPlace:
+                return GrownPlace(value) if type(value) is Grown else None
             root = root_of(value)
             if isinstance(root, Boxed):
                 return BoxPlace(root)
         return None
 
     def learn(self, wanted: Sequence[StagedPlace], plan: Any) -> None:
-        """Keep what was found. An array is kept by a variable that shows it: in the next look it is
-        another box."""
+        """Keep what was found. An array or a list is kept by a variable that shows it: in the next
+        look it is another one."""
         kept: list[Any] = []
         shown = {
             id(root_of(x)): name
@@ -58,11 +62,19 @@ class Looks:
             for x in arrays_of(value)[:1]
             if x is value
         }
+        shown |= {
+            id(value): name
+            for name, values in _variables(self.functions).items()
+            for value in values
+            if type(value) is Grown
+        }
         for p in wanted:
-            if not isinstance(p, BoxPlace):
+            if not isinstance(p, (BoxPlace, GrownPlace)):
                 kept.append(p)
-            elif id(p.box) in shown:
-                kept.append(shown[id(p.box)])
+                continue
+            owner = p.box if isinstance(p, BoxPlace) else p.owner
+            if id(owner) in shown:
+                kept.append((type(p), shown[id(owner)]))
         self.session.looks[self.key] = tuple(kept), plan
 
 
@@ -80,7 +92,7 @@ def _variables(functions: Sequence[Callable[..., Any]]) -> dict[str, list[Any]]:
 def _is_open(p: StagedPlace) -> bool:
     """Whether what a place holds is no value of a look that is over."""
     value = p.box if isinstance(p, BoxPlace) else p.get()
-    if value is MISSING:
+    if value is MISSING or isinstance(p, GrownPlace):
         return True
     arrays = [value] if isinstance(value, Boxed) else arrays_of(value)
     return all(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from ..tensor import Boxed
 from .branches import choose, flag_of
 from .carried import ChangedShape
 from .failing import is_failing
+from .growing import Roomless
 from .iterables import Counted, Items, by_number, weak_number
 from .lists import Grown
 from .one_loop import Changing, StagedLoop
@@ -31,6 +32,7 @@ from .places import (
     unknown,
     variables,
 )
+from .rooms import room_for
 from .session import Restart, Session, current
 
 LOG = logging.getLogger("tracegrad")
@@ -61,7 +63,7 @@ def counted_loop(loop: StagedLoop, items: Any, body: Callable[[Any], Any], count
 
     def step(k: Any, leaves: Sequence[Any]) -> list[Any]:
         found = loop.step(k, leaves, lambda: body(items.item(weak_number(k))))
-        if known and _nodes() * count <= Budget.nodes:
+        if known and not loop.counts and _nodes() * count <= Budget.nodes:
             raise _Unroll
         return found
 
@@ -86,12 +88,18 @@ def counted_loop(loop: StagedLoop, items: Any, body: Callable[[Any], Any], count
 
 
 def conditional_loop(
-    loop: StagedLoop, test: Callable[[], Any], body: Callable[[], Any], sure: bool, truth: Any
-) -> None:
-    """A `while`, as one loop; `truth` is that of its condition before the first pass."""
+    loop: StagedLoop,
+    test: Callable[[], Any],
+    body: Callable[[], Any],
+    truth: Any,
+    tried: bool = False,
+) -> Any:
+    """What a `while` ends with, as one loop; `truth` is that of its condition before the first
+    pass. `tried`: it ends where there is no room for what a further pass appends."""
 
     def goes() -> Any:
-        return _goes(test(), loop.line)
+        goes_on = _goes(test(), loop.line)
+        return ops.logical_and(goes_on, loop.fits()) if tried else goes_on
 
     def going(leaves: Sequence[Any]) -> Any:
         return loop.inside(leaves, goes, False)
@@ -100,12 +108,9 @@ def conditional_loop(
         return list(loop.inside(leaves, body, True))
 
     try:
-        found = loop.until_known(lambda: while_loop(going, step, loop.initial()))
+        return loop.until_known(lambda: while_loop(going, step, loop.initial()))
     except Changing:
         pass
-    else:
-        loop.finish(found, sure)
-        return
 
     # What the condition changes is handed on if it stands at the end of each pass.
     def whole(carry: Sequence[Any]) -> list[Any]:
@@ -119,10 +124,9 @@ def conditional_loop(
         return [goes_on[0] if goes_on else np.bool_(False), *leaves]
 
     first = _goes(truth, loop.line)
-    found = loop.until_known(
+    return loop.until_known(
         lambda: while_loop(lambda carry: carry[0], whole, [first, *loop.initial()])
-    )
-    loop.finish(found[1:], sure)
+    )[1:]
 
 
 def _goes(truth: Any, line: str) -> Any:
@@ -153,13 +157,28 @@ class Loops:
         functions = (test, body)
         place = self.line_of(line)
 
+        def loop_in(room: Any) -> StagedLoop:
+            assert session is not None
+            return StagedLoop(
+                session, place, functions, variables(functions, names), known,
+                variables(functions, others), flag, None, True, room,
+            )  # fmt: skip
+
         def staged(sure: bool, truth: Any) -> None:
             assert session is not None
-            loop = StagedLoop(
-                session, place, functions, variables(functions, names), known,
-                variables(functions, others), flag,
-            )  # fmt: skip
-            conditional_loop(loop, test, body, sure, truth)
+
+            def fits(room: Any) -> Any:
+                loop = loop_in(room)
+                found = conditional_loop(loop, test, body, truth, True)
+                return loop.inside(found, loop.fits, False)
+
+            try:
+                loop = loop_in(None)
+                found = conditional_loop(loop, test, body, truth)
+            except Roomless as error:
+                loop = loop_in(room_for(session, error, fits))
+                found = conditional_loop(loop, test, body, truth)
+            loop.finish(found, sure)
 
         started, passes = _nodes_now(), 0
         while True:
@@ -180,7 +199,7 @@ class Loops:
                     staged(True, True)
                     return
                 except TracegradError as error:
-                    if _of_outer(error, session):
+                    if _of_outer(error, session) or isinstance(error, Roomless):
                         raise
                     LOG.info("%s: the first pass apart: %s", place, error)
             body()
@@ -204,13 +223,13 @@ class Loops:
         known: Sequence[str],
         others: Sequence[str],
         flag: str,
-        within: Any = None,
+        within: Sequence[Any] = (),
     ) -> None:
-        """`for item in iterable: body(item)`; `within` is another function that the body calls."""
+        """`for item in iterable: body(item)`; `within` are other functions that the body calls."""
         session = current()
         items = by_number(iterable)
         place = self.line_of(line)
-        functions = (body,) if within is None else (body, within)
+        functions = (body, *[f for f in within if f is not None])
         if (
             session is not None
             and STATE.traces
@@ -254,7 +273,7 @@ class Loops:
     ) -> None:  # fmt: skip
         loop = StagedLoop(
             session, place, functions, variables(functions, names), known,
-            variables(functions, others), flag, None if flag else count,
+            variables(functions, others), flag, count, bool(flag),
         )  # fmt: skip
         counted_loop(loop, items, functions[0], count)
 
@@ -279,17 +298,31 @@ class Loops:
 
     made: Callable[[int, Any], Any]
 
-    def collected(self, line: int, iterable: Any, function: Callable[[Any], Any]) -> Any:
-        """`[function(item) for item in iterable]`."""
+    def collected(
+        self, line: int, iterable: Any, function: Callable[[Any], Any], test: Any = None
+    ) -> Any:
+        """`[function(item) for item in iterable if test(item)]`."""
         if current() is None or not STATE.traces or by_number(iterable) is None:
-            return self.made(line, [function(item) for item in iterable])
+            items = iterable if test is None else self._chosen(line, iterable, test)
+            return self.made(line, [function(item) for item in items])
         found = self.made(line, Grown())
 
         def body(item: Any) -> None:
-            found.append(function(item))
+            def append() -> None:
+                found.append(function(item))
 
-        self.for_(line, iterable, body, (), (), (), "", function)
+            if test is None:
+                append()
+            else:
+                self.if_(line, test(item), append, None, (), (), ())  # type: ignore[attr-defined]
+
+        self.for_(line, iterable, body, (), (), (), "", (function, test))
         return found
+
+    def _chosen(self, line: int, iterable: Any, test: Callable[[Any], Any]) -> Iterator[Any]:
+        for item in iterable:
+            if self.decided(line, test(item)):  # type: ignore[attr-defined]
+                yield item
 
     def _rest(
         self, session: Session, place: str, rest: Any, body: Any, names: Any, known: Any,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import ops
 from ..control.lengths import name_of, over_size
 from ..ir.dispatch import STATE
 from ..ops.places.spans import ComputedLength
@@ -16,7 +17,7 @@ from .agreement import readable
 from .aliases import arrays_of, root_of
 from .carried import Carried, Retry
 from .failing import reached
-from .growing import Appended, AppendedList, Growing, GrownPlace
+from .growing import Appended, AppendedList, Growing, GrownPlace, InBlock
 from .lists import Grown
 from .looks import Looks
 from .places import MISSING, BoxPlace, StagedPlace, VariablePlace
@@ -61,11 +62,15 @@ class StagedLoop:
         others: Sequence[VariablePlace],
         flag: str,
         count: Any = None,
+        ends: bool = False,
+        room: Any = None,
+        block: bool = False,
     ) -> None:
         self.session, self.line, self.functions = session, line, functions
         self.known, self.others = known, others
-        self.count = count
-        """The number of passes, where it is known before."""
+        self.count, self.ends, self.room, self.block = count, ends, room, block
+        """The number of passes, where it is known before, and whether they may be fewer; where it
+        is not, for how many items there is room. `block`: it is no loop, but a block for itself."""
         self.looks = Looks(session, line, functions)
         self.given = {p.key for p in places}
         every = [*places, *self.looks.places(places)]
@@ -80,9 +85,11 @@ class StagedLoop:
         self.items: list[Any] = []
         """What may be an item of a list that the loop appended to: arrays, or places."""
 
-    def _carried(self, place: StagedPlace) -> Carried | Growing:
+    def _carried(self, place: StagedPlace) -> Carried | Growing | InBlock:
         if isinstance(place, GrownPlace):
-            return Growing(place, self.line, self.count)
+            if self.block:
+                return InBlock(place)
+            return Growing(place, self.line, self.count, self.ends, self.room)
         return Carried(place, self.line, self.session.held)
 
     def until_known(self, attempt: Callable[[], Any]) -> Any:
@@ -107,8 +114,24 @@ class StagedLoop:
                 self.carried += [self._carried(p) for p in want.places if p.key not in have]
         raise Refused(f"{self.line}: what this loop changes differs from one look to the next")
 
+    @property
+    def counts(self) -> bool:
+        """Whether it appends to a list of which only a run knows the length."""
+        return any(isinstance(c, Growing) and c.counted for c in self.carried)
+
+    def fits(self) -> Any:
+        """Whether there is room for the items of one more pass."""
+        found: Any = np.bool_(True)
+        for c in self.carried:
+            if isinstance(c, Growing):
+                found = ops.logical_and(found, c.fits())
+        return found
+
     def initial(self) -> list[Any]:
         """All leaves carried."""
+        grown = [c for c in self.carried if isinstance(c, Growing) and c.counted]
+        for c in grown:
+            c.twin = None if c.apart or c is grown[0] else grown[0]
         return [x for c in self.carried for x in c.initial()]
 
     def at(self, step: Any) -> None:
@@ -153,7 +176,7 @@ class StagedLoop:
                 [c.place for c in self.carried],
                 values,
                 self.others,
-                reached(self.session, call) if leave else call,
+                reached(self.session, call) if leave and not self.block else call,
             )
         if not leave:
             if any(map(_changed, self.carried, values, found)) or any(

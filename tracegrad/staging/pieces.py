@@ -6,6 +6,14 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+OPERATORS: dict[type[ast.AST], str] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv",
+    ast.Mod: "mod", ast.Pow: "pow", ast.LShift: "lshift", ast.RShift: "rshift", ast.BitOr: "or_",
+    ast.BitXor: "xor", ast.BitAnd: "and_", ast.MatMult: "matmul", ast.Lt: "lt", ast.LtE: "le",
+    ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne", ast.Is: "is_", ast.IsNot: "is_not",
+    ast.In: "in_", ast.NotIn: "not_in",
+}  # fmt: skip
+"""Operators, by the names of their functions."""
 T = TypeVar("T", bound=ast.AST)
 
 
@@ -114,6 +122,7 @@ def place(node: T, like: ast.AST) -> T:
 
 
 __all__ = [
+    "OPERATORS",
     "arguments", "binds", "for_print", "is_free", "is_plain", "is_text", "loaded", "mangle",
     "parameters", "place", "stored",
 ]  # fmt: skip

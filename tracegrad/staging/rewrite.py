@@ -12,10 +12,12 @@ import copy
 import itertools
 from collections.abc import Iterable, Sequence
 
+from .cuts import cuts
 from .displays import Displays, growing_in
-from .jumps import Jumps, is_closed
+from .jumps import Jumps, is_closed, jumps_of
 from .names import Liveness, bound, declared, is_true, shared, unassured, walk
 from .pieces import (
+    OPERATORS,
     arguments,
     binds,
     for_print,
@@ -35,21 +37,15 @@ UNTOUCHED = frozenset(
     ("super", "locals", "globals", "vars", "eval", "exec", "dir", "__import__", "breakpoint")
 )
 """Functions that look at who calls them."""
-OPERATORS: dict[type[ast.AST], str] = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv",
-    ast.Mod: "mod", ast.Pow: "pow", ast.LShift: "lshift", ast.RShift: "rshift", ast.BitOr: "or_",
-    ast.BitXor: "xor", ast.BitAnd: "and_", ast.MatMult: "matmul", ast.Lt: "lt", ast.LtE: "le",
-    ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne", ast.Is: "is_", ast.IsNot: "is_not",
-    ast.In: "in_", ast.NotIn: "not_in",
-}  # fmt: skip
 
 
 class Unstaged(Exception):
     """The function stays as it is; the text says why."""
 
 
-def rewritten(found: Definition) -> Function:
-    """The function of a definition, rewritten; Unstaged where its meaning could not be kept."""
+def rewritten(found: Definition, rests: Iterable[tuple[int, int]] = ()) -> Function:
+    """The function of a definition, rewritten; Unstaged where its meaning could not be kept. From
+    what stands at the lines `rests` on (cuts.py) a block is a function of its own."""
     node = copy.deepcopy(found.node)
     for n in ast.walk(node):
         if isinstance(n, (ast.AsyncFunctionDef, ast.Await)):
@@ -69,12 +65,15 @@ def rewritten(found: Definition) -> Function:
             # What the condition binds is bound in the body.
             end = place(ast.If(ast.UnaryOp(ast.Not(), n.test), [ast.Break()], []), n.test)
             n.test, n.body = place(ast.Constant(True), n.test), [end, *n.body]
-    return _Rewriter(found.owner).function(node)
+    return _Rewriter(found.owner, rests).function(node)
 
 
 class _Rewriter(Displays):
-    def __init__(self, owner: str) -> None:
+    def __init__(self, owner: str, rests: Iterable[tuple[int, int]]) -> None:
         self.owner = owner.lstrip("_")
+        self.rests = frozenset(rests)
+        self.cuts: list[ast.stmt] = []
+        """The statements at these lines."""
         self.count = itertools.count()
         self.sites = itertools.count()
         self.live = Liveness(set())
@@ -99,7 +98,10 @@ class _Rewriter(Displays):
         self.first = self.first or next((p.arg for p in parameters(node.args)), "")
         names = {name for s in node.body for name in bound(s)} - self.globals
         self.unassured = unassured(node.body, names - foreign, given)
-        body = Jumps(node.body).function(node.body)
+        ends = node.lineno, node.end_lineno or node.lineno
+        lines = sorted(c for c in self.rests if ends[0] <= c[0] <= ends[1])
+        body = Jumps(node.body).function(node.body, bool(lines))
+        self.cuts += [s for line, tries in lines for s in cuts(body, line, tries)]
         self.live = Liveness(shared(node) | foreign)
         self.live.block(body, set())
         made = self.statements(body)
@@ -165,7 +167,13 @@ class _Rewriter(Displays):
     def statements(self, body: Iterable[ast.stmt]) -> list[ast.stmt]:
         """The statements, rewritten."""
         found: list[ast.stmt] = []
-        for s in body:
+        body = list(body)
+        for k, s in enumerate(body):
+            if s in self.cuts:
+                self.cuts.remove(s)
+                end = len(body) - isinstance(body[-1], ast.Return)
+                if k < end and not any(map(jumps_of, body[k:end])):
+                    return [*found, *self._rest(s, body[k:end]), *body[end:]]
             made = self.visit(s)
             found += made if isinstance(made, list) else [made]
         return found or [ast.Pass()]
@@ -214,6 +222,18 @@ class _Rewriter(Displays):
     def _others(self, body: Sequence[ast.stmt], carried: Sequence[str]) -> ast.expr:
         """The variables that statements bind and nobody reads behind them."""
         return self._names(sorted(bound(body) - {*carried} - self.globals))
+
+    def _rest(self, s: ast.stmt, body: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """The rest of a block, which may become a graph over a length."""
+        names = sorted((bound(body) & self.live.after[body[-1]]) - self.globals)
+        made, name = self._inner(s, body, "rest")
+        return [
+            made,
+            self._call(
+                "rest", s, loaded(name), self._names(names), self._known(names),
+                self._others(body, names),
+            ),
+        ]  # fmt: skip
 
     def visit_If(self, s: ast.If) -> ast.AST | list[ast.stmt]:
         if getattr(s, "kept", False):
@@ -468,11 +488,13 @@ class _Rewriter(Displays):
 
     def _helper(self, name: str, like: ast.AST, *args: ast.expr) -> ast.expr:
         line = getattr(like, "lineno", 0)
-        function = ast.Attribute(loaded(HELPERS), name, ast.Load())
+        function = place(ast.Attribute(loaded(HELPERS), name, ast.Load()), like)
+        # Python gives a call of a method the last line of its name.
+        function.end_lineno, function.end_col_offset = function.lineno, function.col_offset
         return place(ast.Call(function, [ast.Constant(line), *args], []), like)
 
     def _call(self, name: str, like: ast.stmt, *args: ast.expr) -> ast.stmt:
         return place(ast.Expr(self._helper(name, like, *args)), like)
 
 
-__all__ = ["HELPERS", "OPERATORS", "Unstaged", "rewritten"]
+__all__ = ["HELPERS", "Unstaged", "rewritten"]

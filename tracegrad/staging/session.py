@@ -16,11 +16,14 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .._codegen import loading
+from ..control.lengths import Outlived
 from ..errors import ConcretizationError
 from ..ir.lines import FOREIGN, INSTALLED
 from ..ir.trace import TextError
+from ..ops.places.spans import ComputedLength
 from .functions import (
     MADE,
+    ORIGINAL,
     Version,
     home_of,
     in_place_of,
@@ -36,6 +39,8 @@ LOG = logging.getLogger("tracegrad")
 T = TypeVar("T")
 MOST = 200
 """Attempts at most; each learns of a function or of a place more."""
+CUTS = 6
+"""Places of a line at which a block may be cut."""
 PARTS = frozenset(("<module>", "<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>"))
 
 
@@ -55,6 +60,13 @@ class Session:
     """CallHelpers whose arrays have to hold traced values."""
     loops: Any = frozenset()
     """Loops whose condition depends on traced values after the first pass."""
+    rests: Any = MappingProxyType({})
+    """Lines from which on a block has arrays of a length that only a run knows, with how often that
+    was tried at others places of a line, by the code."""
+    passed: Any = frozenset()
+    """Lines at which that did not help, since what is made in the block is read behind it."""
+    open_rests: Any = ()
+    """The blocks of which the rest is being run for itself."""
     regions: Any = ()
     """The branches and bodies that are being made graphs, innermost last."""
     unbound: Any = MappingProxyType({})
@@ -81,7 +93,8 @@ class Session:
     def open(self) -> None:
         """Get ready to learn. A first attempt, which all calls make, needs no more than there is
         for all."""
-        self.staged, self.sites, self.loops = set(), set(), set()
+        self.staged, self.sites, self.loops, self.rests = set(), set(), set(), {}
+        self.passed = set()
         self.begin()
 
     def again(self, *given: Any) -> Session:
@@ -89,6 +102,7 @@ class Session:
         made = Session()
         made.whole, made.given = self.whole, given
         made.staged, made.sites, made.loops = set(self.staged), set(self.sites), set(self.loops)
+        made.rests, made.passed = dict(self.rests), set(self.passed)
         made.begin()
         return made
 
@@ -105,6 +119,7 @@ class Session:
         """Forget what belongs to one attempt."""
         self.made, self.regions, self.unbound, self.merged = {}, [], {}, []
         self.errors, self.tries, self.looks, self.numbers = [], (), {}, []
+        self.open_rests = []
         self.held = loading.load(f"{__package__}.aliases").Held()
 
     def version(self, callable_: Any) -> Any:
@@ -122,7 +137,7 @@ class Session:
             code in self.staged or ((self.whole or self.regions) and self.is_users(code))
         ):
             return f
-        version = version_of(code)
+        version = version_of(code, self.rests.get(code, frozenset()))
         return f if version.code is None else made_of(f, version, helpers_of(version))
 
     def is_users(self, code: CodeType) -> bool:
@@ -195,6 +210,8 @@ class Session:
                     error.add_note(note)
         for code in usable:
             LOG.info("%s is staged: %s", place_of(code), error)
+        if not usable and isinstance(error, (ComputedLength, Outlived)) and self._cut(error):
+            return True
         if not usable:
             _without_source(error)
             _out_of_reach(error, self)
@@ -203,6 +220,32 @@ class Session:
             self.open()
         self.staged.update(usable)
         return True
+
+    def _cut(self, error: BaseException) -> bool:
+        """Whether a block can be cut where a length is needed that only a run knows: at the
+        innermost statement that is not cut yet."""
+        tb, lines = error.__traceback__, []
+        while tb is not None:
+            code = ORIGINAL.get(tb.tb_frame.f_code)
+            if code is not None:
+                lines.append((code, tb.tb_lineno))
+            tb = tb.tb_next
+        outlived = isinstance(error, Outlived)
+        for code, line in reversed(lines):
+            known = dict(self.rests.get(code, ()))
+            if (code, line) in self.passed:
+                continue
+            tried = known.pop(line, 0)
+            if tried and (outlived or tried >= CUTS):
+                # What is made in that block is read behind it.
+                self.passed.add((code, line))
+                self.rests[code] = frozenset(known.items())
+                outlived = False
+                continue
+            LOG.info("%s: a block with lengths that only a run knows: %s", place_of(code), error)
+            self.rests[code] = frozenset({**known, line: tried + 1}.items())
+            return True
+        return False
 
     def _codes(self, tb: TracebackType | None) -> list[CodeType]:
         """The code of the user's functions that were running."""

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._codegen import integers
 from ...checks.ranges import out_of_range
 from ...devices import to_host
 from ...errors import ConcretizationError
@@ -16,7 +17,8 @@ from ...ir.dispatch import STATE, Value
 from ...ir.graph import Var
 from ...ir.op import Op
 from ...ir.trace import is_left_over, left_over, user_line
-from ...sizes import SYMBOLIC, less, same
+from ...sizes import SYMBOLIC, at_most_of, form, less, same, seen
+from ...sizes.owners import is_late
 from ...types import Int, Shape
 from ..arrays.concatenation import of_nested
 from ..arrays.shape import reshape_op
@@ -125,6 +127,8 @@ def _slice_range(item: slice, size: Int) -> tuple[Int, Int, int]:
     step = 1 if item.step is None else slice_part(item.step)
     if step == 0:
         raise ValueError("slice step cannot be zero")
+    if is_late(form(size)) and (found := _late_range(item, size, step)) is not None:
+        return found
     if step > 0:
         start, stop = _bound(item.start, size, 0, 0, size), _bound(item.stop, size, size, 0, size)
         span = stop - start
@@ -135,6 +139,29 @@ def _slice_range(item: slice, size: Int) -> tuple[Int, Int, int]:
     if span <= 0:
         return 0, 0, 1
     return start, (span + abs(step) - 1) // abs(step), step
+
+
+def _late_range(item: slice, size: Int, step: int) -> tuple[Int, Int, int] | None:
+    """The same for a length that only a run knows, of which nothing is asked; None for ends that
+    are not numbers."""
+    ends = [None if x is None else slice_part(x) for x in (item.start, item.stop)]
+    if not all(x is None or type(x) is int for x in ends):
+        return None
+    first, last = ends
+    if step < 0:
+        whole = first is None and last is None
+        return (size - 1, (size - step - 1) // -step, step) if whole else None
+
+    # The code computes in unsigned words: no difference may be below 0.
+    def place(end: int) -> Int:
+        inside = at_most_of(size, abs(end))
+        found: Int = size - inside if end < 0 else inside
+        return found
+
+    start, stop = 0 if first is None else place(first), size if last is None else place(last)
+    if first and last is not None:
+        stop = seen(integers.maximum(form(stop), form(start)))
+    return start, (stop - start + step - 1) // step, step
 
 
 def _integer_place(item: Any, size: Any, axis: int) -> Any:

@@ -15,7 +15,8 @@ from ..._codegen import lowering as lower
 from ...checks.ranges import out_of_range
 from ...errors import ShapeError
 from ...ir.op import Types
-from ...sizes import less, same
+from ...sizes import same
+from ...sizes.size import decide
 from ...types import ArrayType, Int, Shape, broadcast_shapes, show
 
 Aligned = tuple[tuple[int, int], ...]
@@ -64,7 +65,7 @@ def _check_indices(source: Shape, indices: Sequence[Any], params: Params) -> Non
             )
         if window is not None:
             low, high, _ = ends_of(window)
-            if less(source[axis], high - low):
+            if decide("<", source[axis], high - low, None):
                 raise out_of_range(
                     f"a slice whose ends are {high - low} apart is out of bounds for axis {axis} "
                     f"with size {source[axis]}"

@@ -13,7 +13,7 @@ from ...dtypes import INT64, UINT64, promote
 from ...errors import ShapeError
 from ...ir.dispatch import bind
 from ...ir.op import Op, Types, op, operand_kinds
-from ...sizes import same
+from ...sizes import at_most_of, same
 from ...types import ArrayType, Int, normalize_axis, show
 from ..arrays.concatenation import concatenate
 from ..arrays.creation import iota
@@ -354,7 +354,8 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
         size = shape_of(x)[place]
         if isinstance(size, int) and size == 0:
             break
-        behind, before = cut(x, place, 1, size - 1), cut(x, place, 0, size - 1)
+        count = size - at_most_of(size, 1)
+        behind, before = cut(x, place, 1, count), cut(x, place, 0, count)
         x = not_equal(behind, before) if x.dtype.kind == "b" else sub(behind, before)
     return x
 
@@ -378,7 +379,8 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
             dx = reshape(step, tuple(n - 1 if k == place else 1 for k in range(ndim_of(y))))
         else:
             dx = diff(x, axis=place)
-    pairs = add(cut(y, place, 1, n - 1), cut(y, place, 0, n - 1))
+    count = n - at_most_of(n, 1)
+    pairs = add(cut(y, place, 1, count), cut(y, place, 0, count))
     return sum_axes(div(mul(pairs, dx), 2.0), (place,))
 
 

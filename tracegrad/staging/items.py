@@ -1,0 +1,186 @@
+"""The items of lists to which loops append, as arrays with an item a row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..dtypes import promote
+from ..ir.forms import bounded, form_of
+from ..ops.elementwise.arithmetic import number
+from ..sizes import form as size_form
+from ..sizes import same, same_shape
+from ..tensor import inside
+from ..transforms.tracing import leaf_type
+from ..transforms.weak import kind_of
+from ..types import ArrayType
+from .lists import Form, Grown, Stacked, taken_apart
+from .places import is_leaf
+from .regions import Refused
+
+
+def prior_of(owner: Grown, line: str) -> Stacked:
+    """What a list holds before a loop, as arrays."""
+    if owner.stacked is not None:
+        return owner.stacked
+    items = [parts_of(x, line, owner.name) for x in list.__iter__(owner)]
+    if not items:
+        return Stacked(None, None, 0)
+    form = items[0][0]
+    for other, _ in items[1:]:
+        form = wider(form, other, line, owner.name)
+    arrays = [
+        ops.stack([ops.convert(x, k.dtype) for x in column], axis=0)
+        for k, column in zip(
+            form.kinds, zip(*[leaves for _, leaves in items], strict=True), strict=True
+        )
+    ]
+    return Stacked(form, arrays, len(items))
+
+
+def parts_of(item: Any, line: str, name: str) -> tuple[Form, list[Any]]:
+    leaves, spec = taken_apart(item)
+    for x in leaves:
+        if not is_leaf(x):
+            raise Refused(
+                f"{line}: a {type(x).__name__} is appended to {name} in a loop on traced values, "
+                "which holds numbers and arrays."
+            )
+    return Form(spec, [leaf_type(x) for x in leaves]), leaves
+
+
+def wider(a: Form, b: Form, line: str, name: str) -> Form:
+    """The form that items of both have."""
+    if a.same_as(b):
+        return a
+    reason = f"({a} and {b})"
+    if a.spec == b.spec:
+        kinds = [_kind(x, y) for x, y in zip(a.kinds, b.kinds, strict=True)]
+        both = [k for k in kinds if k is not None]
+        if len(both) == len(kinds):
+            return Form(a.spec, both)
+    else:
+        reason = "(other tuples or lists)"
+    raise Refused(
+        f"{line}: the items of {name} are not of one form {reason}, which those that a loop on "
+        "traced values appends have to be."
+    )
+
+
+def _kind(a: ArrayType, b: ArrayType) -> ArrayType | None:
+    """The type of both, if it tells every reader the same."""
+    if not same_shape(a.shape, b.shape):
+        return None
+    if a.weak and b.weak:
+        return ArrayType(promote(kind_of(a), kind_of(b)), a.shape, True)
+    dtype = promote(kind_of(a), kind_of(b))
+    strong = [k for k in (a, b) if not k.weak]
+    # Of a float32 and a Python number NumPy makes a float64: an array of items has to be that of
+    # each.
+    if all(k.dtype == dtype for k in strong) and dtype == np.result_type(a.dtype, b.dtype):
+        return ArrayType(dtype, a.shape, False)
+    return None
+
+
+def put(array: Any, at: Any, x: Any) -> Any:
+    made = inside(array)._alias()
+    made[at] = x
+    return made
+
+
+def wider_rows(x: Stacked, form: Form | None, more: Any) -> Stacked:
+    """The items with rows for so many more of them, in a form."""
+    if form is None:
+        return x
+    empty = [ops.zeros((more, *k.shape), k.dtype) for k in form.kinds]
+    if x.arrays is None:
+        arrays = [ops.zeros((x.base + x.most + more, *k.shape), k.dtype) for k in form.kinds]
+    else:
+        arrays = [
+            ops.concatenate([ops.convert(a, e.dtype), e], axis=0)
+            for a, e in zip(x.arrays, empty, strict=True)
+        ]
+    return Stacked(form, arrays, x.base, x.added, x.seen, x.most if x.counted else None)
+
+
+class Evened:
+    """The form that two branches give a list of which they leave different lengths."""
+
+    def __init__(self, owner: Grown, sides: Sequence[Stacked | None], line: str) -> None:
+        self.owner, self.line = owner, line
+        lists = [prior_of(owner, line) if s is None else s for s in sides]
+        self.most = max(x.most for x in lists)
+        forms = [x.form for x in lists if x.form is not None]
+        self.form = forms[0] if forms else None
+        for form in forms[1:]:
+            self.form = wider(forms[0], form, line, owner.name)
+
+    def of(self, value: Stacked | None) -> Stacked:
+        """What one of them leaves, in that form."""
+        x = prior_of(self.owner, self.line) if value is None else value
+        if not x.open:
+            x = wider_rows(x, self.form, self.most - x.most)
+        return Stacked(x.form, x.arrays, x.base, x.added, x.seen, self.most)
+
+
+def uneven(a: Any, b: Any) -> bool:
+    """Whether two branches leave lists of different lengths."""
+    if not (isinstance(a, Stacked) and isinstance(b, Stacked)):
+        return isinstance(a, Stacked) is not isinstance(b, Stacked)
+    return (
+        a.counted != b.counted
+        or not same(a.most, b.most)
+        or not (a.counted or same(a.added, b.added))
+    )
+
+
+def part_of(x: Stacked, key: slice) -> Grown:
+    """A slice of a list of which only a run knows the length."""
+    count, rows = x.count, x.base + x.most
+
+    def end(place: Any, missing: Any) -> Any:
+        if place is None:
+            return missing
+        place = ops.where(ops.less(place, 0), place + count, place)
+        return ops.minimum(ops.maximum(place, 0), count)
+
+    first = end(key.start, 0)
+    length = ops.maximum(end(key.stop, count) - first, 0)
+    arrays = x.arrays
+    if key.start is not None and arrays is not None:
+        places = ops.minimum(first + ops.arange(rows), ops.maximum(rows - 1, 0))
+        arrays = [inside(a)[places] for a in arrays]
+    bounded(length, 0, form_of(size_form(rows)) + 1)
+    found = Grown()
+    found.stacked = Stacked(x.form, arrays, 0, number(length), None, rows)
+    return found
+
+
+def extreme(owner: Grown, largest_: bool, helpers: Any, line: int) -> Any:
+    """The largest or the least item of a list of which only a run knows the length; None where the
+    items are no numbers."""
+    x = owner.ready()
+    assert x is not None
+    if x.form is None or len(x.form.kinds) != 1 or x.form.kinds[0].shape or not x.arrays:
+        return None
+    what = "max" if largest_ else "min"
+    fine = ops.greater(x.count, 0)
+    helpers.check(line, fine, lambda: ValueError(f"{what}() iterable argument is empty"))
+    (array,), dtype = x.arrays, x.form.kinds[0].dtype
+    if dtype.kind not in "iuf":
+        return None
+    limits: Any = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
+    other = -np.inf if dtype.kind == "f" and largest_ else np.inf if dtype.kind == "f" else None
+    other = (limits.min if largest_ else limits.max) if other is None else other
+    there = ops.less(ops.arange(x.base + x.most), x.count)
+    return (ops.max if largest_ else ops.min)(
+        ops.where(there, array, np.array(other, dtype)), initial=np.array(other, dtype)
+    )
+
+
+__all__ = [
+    "Evened", "extreme", "part_of", "parts_of", "prior_of", "put", "uneven", "wider", "wider_rows",
+]  # fmt: skip

@@ -1,0 +1,80 @@
+"""Lengths that only a run knows: of `np.array(out)` where some passes appended to `out`, of
+`np.zeros(n)` where a `while` counted n. What follows in that block is a graph over the number as a
+size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..control.lengths import Outlived, over_size
+from ..ir.dispatch import STATE
+from ..ops.places.spans import ComputedLength
+from .agreement import readable
+from .carried import Retry
+from .growing import InBlock, Roomless
+from .one_loop import StagedLoop
+from .places import variables
+from .rooms import OpenRest, value_of
+from .session import current
+
+
+class Rests:
+    """The helper of blocks with lengths that only a run knows."""
+
+    line_of: Callable[[int], str]
+
+    def rest(
+        self,
+        line: int,
+        body: Callable[[], Any],
+        names: Sequence[str],
+        known: Sequence[str],
+        others: Sequence[str],
+    ) -> None:
+        """`body()`, the rest of a block."""
+        session = current()
+        if session is None or not STATE.traces:
+            body()
+            return
+        loop = StagedLoop(
+            session, self.line_of(line), (body,), variables((body,), names), known,
+            variables((body,), others), "", block=True,
+        )  # fmt: skip
+        lengths: list[str] = []
+        rooms: list[str] = []
+
+        def over(names: Sequence[str], leaves: Sequence[Any]) -> Sequence[Any]:
+            if not names:
+                session.open_rests.append(OpenRest(rooms))
+                try:
+                    return list(loop.inside(leaves, body, True))
+                finally:
+                    session.open_rests.pop()
+            first, *more = names
+            return over_size(value_of(first), lambda given: over(more, given), leaves)
+
+        def attempt() -> Sequence[Any]:
+            try:
+                return over(lengths, loop.initial())
+            except ComputedLength as error:
+                new = [n for n in error.names if n not in lengths and value_of(n) is not None]
+                if not new:
+                    raise
+                lengths.extend(new)
+                rooms.extend(new if isinstance(error, Roomless) else [])
+                raise Retry from error
+
+        found = loop.until_known(attempt)
+        gone = {id(c.place.owner) for c in loop.carried if isinstance(c, InBlock) and c.gone}
+        for c in loop.carried:
+            if not isinstance(c, InBlock) and any(id(x) in gone for x in c.leaves):
+                raise Outlived(
+                    f"{loop.line}: {readable(c.place.name)} is a list with a length that only a "
+                    "run knows, and is read behind the block in which it got it. Keep its items "
+                    "in an array."
+                )
+        loop.finish(found, True)
+
+
+__all__ = ["Rests"]
