@@ -71,7 +71,7 @@ def _taken_out(s: ast.stmt, block: list[ast.stmt], parts: Sequence[ast.expr]) ->
     names = {id(e): f"_tg_part_{k}_{s.lineno}" for k, e in enumerate(parts)}
     before: list[ast.stmt] = []
 
-    class Reading(ast.NodeTransformer):
+    class PartsByName(ast.NodeTransformer):
         def visit(self, node: ast.AST) -> ast.AST:
             name = names.get(id(node))
             self.generic_visit(node)
@@ -81,7 +81,7 @@ def _taken_out(s: ast.stmt, block: list[ast.stmt], parts: Sequence[ast.expr]) ->
             before.append(ast.fix_missing_locations(ast.copy_location(made, node)))
             return ast.fix_missing_locations(ast.copy_location(ast.Name(name, ast.Load()), node))
 
-    Reading().visit(s)
+    PartsByName().visit(s)
     k = block.index(s)
     block[k:k] = before
     return before
