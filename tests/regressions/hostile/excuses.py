@@ -330,11 +330,6 @@ EXCUSES: dict[str, list[Excuse]] = {
         ),
         Excuse(
             "lenient",
-            "indices = an empty array",
-            both("take"),
-        ),
-        Excuse(
-            "lenient",
             "x = a complex number|x = complex numbers",
             "tg.fabs",
         ),
