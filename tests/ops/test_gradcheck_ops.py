@@ -130,7 +130,7 @@ def test_eager(case: Case) -> None:
 
 
 @pytest.mark.usefixtures("one_by_one")
-@pytest.mark.parametrize("case", sample(ROWS, 3), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", sample(ROWS, 5), ids=lambda case: case.name)
 def test_as_a_graph(case: Case) -> None:
     function, arguments = on_tensors([case])
     check(tg.jit(function), arguments, forward_over_reverse=case in FIRST)
