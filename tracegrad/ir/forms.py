@@ -9,7 +9,7 @@ gets the same symbol.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -112,8 +112,11 @@ class Forms:
 
     def _known_around(self, key: Any) -> Int | None:
         """The expression of an integer that a trace around this one has computed already."""
-        for trace in reversed(STATE.traces):
-            if trace.forms is not self and (made := trace.forms.made.get(key)) is not None:
+        around = [*takewhile(lambda trace: trace.forms is not self, STATE.traces)]
+        if len(around) == len(STATE.traces):
+            return None  # this trace is closed already
+        for trace in reversed(around):
+            if (made := trace.forms.made.get(key)) is not None:
                 return trace.forms.of(made[0])
         return None
 
