@@ -5,6 +5,7 @@ thread that it does not have. A fork waits for the function that is being compil
 from __future__ import annotations
 
 import importlib
+import importlib.util
 
 # What waits at a fork waits in the order opposite to that of registration, and compiling logs.
 import logging  # noqa: F401
@@ -62,7 +63,11 @@ def uninterrupted(run: Callable[[], T]) -> T:
 
 @cache
 def imported(name: str, package: str | None = None) -> ModuleType:
-    """A module that is loaded at its first use, whichever thread needs it first."""
+    """A module that is loaded at its first use, whichever thread needs it first. One that is there
+    is not waited for while another thread compiles."""
+    found = sys.modules.get(importlib.util.resolve_name(name, package))
+    if found is not None and not getattr(found.__spec__, "_initializing", False):
+        return found
     return uninterrupted(lambda: importlib.import_module(name, package))
 
 

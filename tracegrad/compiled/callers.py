@@ -139,10 +139,9 @@ def run_graph(graph: Graph, arrays: Sequence[Any]) -> Sequence[Any]:
         return run(graph, arrays, device)
     executable = executable_for(graph)
     outs = executable(arrays)
-    if len(callers) < MOST and executable.in_parts is None:
+    if len(callers) < MOST and (kernel := executable.ready_for(arrays)) is not None:
         count = len(graph.outputs)
         entry = Entry.alone(Traced(graph, [], flatten((0,) * count)[1], (False,) * count))
-        kernel = executable.kernel_for(arrays)
         tree: Any = tuple(range(len(arrays))), {}
         try:
             made = make_caller(entry, steps_of(entry), kernel, tree, (), arrays, arrays)

@@ -125,8 +125,7 @@ class OnKernel(Compute):
         return self.executable()(values)
 
     def code(self, values: Sequence[Any]) -> Compiled | None:
-        made = self.executable()
-        return None if made.in_parts is not None else made.kernel_for([unbox(x) for x in values])
+        return self.executable().ready_for([unbox(x) for x in values])
 
     def text(self, to: CallerText) -> ResultTexts:
         """Memory, the kernel's call, and what it may have failed at."""
@@ -281,8 +280,7 @@ class Recorded(Compute):
             return None
         graph, values = forward_of(self.entry.graph, wanted), [unbox(x) for x in values]
         if device is None:
-            made = executable_for(graph)
-            return None if made.in_parts is not None else made.kernel_for(values)
+            return executable_for(graph).ready_for(values)
         return placed(graph, device).ready(values)[1]
 
     def text(self, to: CallerText) -> ResultTexts:

@@ -16,7 +16,7 @@ from ..ir.graph import Graph
 from ..runtime.plan import Memory
 from ..staging.functions import function_of
 from ..tensor import Boxed
-from .first_calls import TOTAL, fallbacks_of, stages_of
+from .first_calls import TOTAL, beside, fallbacks_of, stages_of
 from .reasons import type_text
 
 if TYPE_CHECKING:
@@ -63,6 +63,8 @@ class Explanation:
     """Whether the kernel came from the disk."""
     times: dict[str, float]
     """Seconds of each stage of the first call, without those inside of it."""
+    background: dict[str, float]
+    """The same of what a thread compiled beside the calls (`warm="background"`)."""
     total: float
     """Seconds of the first call."""
     memory: Memory
@@ -73,7 +75,7 @@ class Explanation:
     def rows(self) -> list[tuple[str, str]]:
         """The lines of the table: a title and a text."""
         saved = f"{self.traced} traced, {self.optimized} after the passes"
-        spent = ", ".join(f"{stage} {_seconds(s)}" for stage, s in self.times.items() if s >= 5e-5)
+        spent, aside = map(_stages, (self.times, self.background))
         where = " (kernel from the disk)" if self.loaded else ""
         rows = [
             ("function", self.function),
@@ -91,6 +93,7 @@ class Explanation:
             ("staged", ", ".join(self.staged) or "nothing"),
             ("compiled by Numba", "; ".join(self.fallbacks) or "nothing"),
             ("first call", f"{_seconds(self.total)}{where}: {spent}"),
+            *([("in the background", aside)] if self.background else []),
             (
                 "memory",
                 f"arguments {_bytes(self.memory.arguments)}, results "
@@ -158,6 +161,7 @@ def explanation(
         nests += len([s for s in phase.body if isinstance(s, (kernel.Loop, kernel.While))])
         kernel.walk(phase.body, visit)
     types = entry.graph.input_types[: len(names)]
+    made = {**entry.times, **beside(entry.times)}
     return Explanation(
         _placed(function),
         tuple(
@@ -175,8 +179,9 @@ def explanation(
         tuple(dict.fromkeys(routines)),
         entry.staged,
         fallbacks_of(entry.times),
-        "load" in entry.times and "compile" not in entry.times,
+        "load" in made and "compile" not in made,
         stages_of(entry.times),
+        beside(entry.times),
         entry.times.get(TOTAL, 0.0),
         memory,
         _residuals(entry, values),
@@ -218,6 +223,10 @@ def _placed(function: Any) -> str:
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _stages(times: dict[str, float]) -> str:
+    return ", ".join(f"{stage} {_seconds(s)}" for stage, s in times.items() if s >= 5e-5)
 
 
 def _seconds(s: float) -> str:

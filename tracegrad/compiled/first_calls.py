@@ -10,15 +10,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from .._codegen import fallbacks
-from ..ir.recording import CLOCK, Clock
+from ..ir.recording import CLOCK, FALLBACK, Clock, clocked
+from ..runtime.background import BESIDE
 
 PATIENCE = 2.0
 """Seconds after which a first call is announced."""
 VARIABLE = "TRACEGRAD_PROGRESS"
 TOTAL = "first call"
-FALLBACK = "fallback: "
-"""Before the text of a fallback, among the times of a first call."""
 
 
 @contextmanager
@@ -28,19 +26,15 @@ def measured(times: dict[str, float], name: str) -> Iterator[None]:
     if CLOCK.times is not None:
         yield
         return
-    before = len(fallbacks.FALLBACKS)
-    CLOCK.start(times)
-    shown = Progress(name, CLOCK.open, times) if wanted() else None
-    begun = time.perf_counter()
-    try:
-        yield
-    finally:
-        CLOCK.stop()
-        times[TOTAL] = times.get(TOTAL, 0.0) + time.perf_counter() - begun
-        for text in fallbacks.FALLBACKS[before:]:
-            times[FALLBACK + text] = 0.0
-        if shown is not None:
-            shown.end()
+    with clocked(times):
+        shown = Progress(name, CLOCK.open, times) if wanted() else None
+        begun = time.perf_counter()
+        try:
+            yield
+        finally:
+            times[TOTAL] = times.get(TOTAL, 0.0) + time.perf_counter() - begun
+            if shown is not None:
+                shown.end()
 
 
 def wanted() -> bool:
@@ -97,7 +91,12 @@ class Progress:
 
 def stages_of(times: dict[str, float]) -> dict[str, float]:
     """The stages of a first call, in seconds, in the order in which they began."""
-    return {k: v for k, v in times.items() if k != TOTAL and not k.startswith(FALLBACK)}
+    return {k: v for k, v in times.items() if k != TOTAL and not k.startswith((FALLBACK, BESIDE))}
+
+
+def beside(times: dict[str, float]) -> dict[str, float]:
+    """The stages that a thread beside the calls went through, in seconds."""
+    return {k.removeprefix(BESIDE): v for k, v in times.items() if k.startswith(BESIDE)}
 
 
 def fallbacks_of(times: dict[str, float]) -> tuple[str, ...]:
@@ -110,6 +109,7 @@ __all__ = [
     "TOTAL",
     "VARIABLE",
     "Progress",
+    "beside",
     "fallbacks_of",
     "measured",
     "stages_of",

@@ -43,6 +43,7 @@ def jit(
     stage: bool | str = "auto",
     contract: bool | None = None,
     flush_denormals: bool | None = None,
+    warm: str | None = None,
 ) -> Any:
     """Compile a function of arrays. Use it as a decorator, with or without parentheses.
 
@@ -83,6 +84,14 @@ def jit(
     functions that call each other the outermost decides. A jitted function that is jitted again
     keeps what is not said anew.
 
+    With `warm="background"` no call waits for the compiler: the function is traced, and a thread
+    compiles while the call runs what was traced operation by operation, in NumPy; calls take
+    compiled code as soon as it is there, this one too, should it still run. Results differ in their
+    last digits, no more than those of a function and its compiled form do. A call for which that
+    way is no gain waits: one with long loops, or one that ends in an error, which is that of the
+    compiled code. What the thread fails at is raised by the next call. A process that ends waits
+    for the one function that is being compiled. `warm="call"` is the default; a GPU knows no other.
+
     Results equal the eager ones: arrays in, arrays out (Tensors if any input is a Tensor).
     Derivatives (`tg.grad(f)`, ...) of a jitted function are jitted. Raises ConcretizationError
     where the function asks a traced array for its value and cannot be rewritten.
@@ -94,6 +103,9 @@ def jit(
     ...     return np.sum(np.sin(x) ** 2)
     >>> round(f(np.arange(4.0)), 6)
     np.float64(1.55481)
+    >>> slope = tg.jit(tg.grad(f), warm="background")
+    >>> slope(np.zeros(2))  # at once, and compiled meanwhile
+    array([0., 0.])
     """
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
@@ -108,8 +120,14 @@ def jit(
             stage=stage,
             contract=contract,
             flush_denormals=flush_denormals,
+            warm=warm,
         )
-    said = {"checked": checked, "contract": contract, "flush_denormals": flush_denormals}
+    said = {
+        "checked": checked,
+        "contract": contract,
+        "flush_denormals": flush_denormals,
+        "warm": warm,
+    }
     code = options.chosen(
         function.code if isinstance(function, Jitted) else options.PLAIN,
         {name: value for name, value in said.items() if value is not None},

@@ -48,6 +48,7 @@ class Given(TypedDict, total=False):
     stage: bool | str
     contract: bool | None
     flush_denormals: bool | None
+    warm: str | None
 
 
 class _Home:

@@ -11,7 +11,9 @@ from __future__ import annotations
 import math
 import re
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -35,6 +37,21 @@ KEPT = 128
 STAMPS = re.compile(r"  # after .*")
 """What a printed graph says of the passes that made it, with the time that they took."""
 MADE: OrderedDict[str, Graph] = OrderedDict()
+_BRIEF: ContextVar[bool] = ContextVar("tracegrad.brief", default=False)
+
+
+class SlowError(Exception):
+    """Raised inside of `briefly` by a loop that is not run in Python."""
+
+
+@contextmanager
+def briefly() -> Iterator[None]:
+    """A block in which no loop is compiled by itself: one for which that pays is a SlowError."""
+    before = _BRIEF.set(True)
+    try:
+        yield
+    finally:
+        _BRIEF.reset(before)
 
 
 def work(graph: Graph) -> float:
@@ -62,9 +79,12 @@ def _work_of(node: Node) -> float:
 
 def worth(cost: float, inputs: Sequence[Any]) -> bool:
     """Whether native code pays: for much work on arrays in this machine's memory."""
-    return cost > WORTH and all(
+    pays = cost > WORTH and all(
         isinstance(x, (np.ndarray, np.generic, bool, int, float, complex)) for x in inputs
     )
+    if pays and _BRIEF.get():
+        raise SlowError
+    return pays
 
 
 def natively(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> tuple[Any, ...]:
@@ -82,4 +102,4 @@ def natively(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> tuple[Any
     return tuple(upward.COMPILER.run(graph, arrays))
 
 
-__all__ = ["natively", "work", "worth"]
+__all__ = ["SlowError", "briefly", "natively", "work", "worth"]

@@ -3,7 +3,7 @@ which are called as those of the graph are."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..checks import REFUSED, placed
@@ -14,9 +14,11 @@ from .dispatch import STATE, bind
 from .graph import Atom, Graph, Literal, Node, Var
 
 
-def evaluate(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
-    """The outputs of `graph` for these inputs. Inside a trace the nodes keep the user lines they
-    were traced from."""
+def evaluate(
+    graph: Graph, inputs: Sequence[Any], before: Callable[[], None] | None = None
+) -> list[Any]:
+    """The outputs of `graph` for these inputs; `before()` is called before each operation. Inside a
+    trace the nodes keep the user lines they were traced from."""
     values: dict[Atom, Any] = dict(zip(graph.inputs, inputs, strict=True))
     trace = STATE.traces[-1] if STATE.traces else None
     kept = (trace.keep_lines, trace.where, trace.note) if trace else (True, "", "")
@@ -29,6 +31,8 @@ def evaluate(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
     symbolic = trace is not None and trace.sizes.symbolic
     try:
         for position, node in enumerate(graph.nodes):
+            if before is not None:
+                before()
             if trace:
                 trace.where, trace.note = node.where, node.note
             operands = [values[a] if isinstance(a, Var) else a.value for a in node.inputs]

@@ -12,12 +12,13 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import Any, Self
 
 import numpy as np
 
+from .._codegen import fallbacks
 from .dispatch import PROFILES, STATE
 from .op import Op
 from .trace import FOREIGN
@@ -197,6 +198,21 @@ class Clock(threading.local):
 
 
 CLOCK = Clock()
+FALLBACK = "fallback: "
+"""Before the text of a fallback, among the times of stages."""
+
+
+@contextlib.contextmanager
+def clocked(times: dict[str, float]) -> Iterator[None]:
+    """A block whose stages are added up in `times`, with what fell back on Numba's pipeline."""
+    before = len(fallbacks.FALLBACKS)
+    CLOCK.start(times)
+    try:
+        yield
+    finally:
+        CLOCK.stop()
+        for text in fallbacks.FALLBACKS[before:]:
+            times[FALLBACK + text] = 0.0
 
 
 class span:

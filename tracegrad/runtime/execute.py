@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,11 @@ from ..control.check import error_of
 from ..control.show import Prints, check_prints, shown_by
 from ..errors import TracegradError
 from ..ir.graph import Graph, Var
-from ..ir.recording import span
+from ..ir.recording import CLOCK, clocked, span
 from ..schedule import schedule
 from ..sizes import SIZES
 from ..transforms.rewrite import optimize
+from .background import BACKGROUND, BESIDE, Job, by_operations
 from .memory import POOL
 from .parts import InParts, parts_of
 from .plan import Memory, planned
@@ -188,6 +190,7 @@ class Executable:
         self.in_parts = InParts(self.graph, parts, Executable) if parts else None
         """Where Python does a step of it."""
         self._compiled: dict[tuple[str, ...], Compiled] = {}
+        self._jobs: dict[tuple[str, ...], Job] = {}
         self._lock = locks.lock()
         self._where = _symbol_places(self.graph)
 
@@ -219,8 +222,35 @@ class Executable:
         if self.in_parts is not None:
             return self._show(self.in_parts(arrays, self.sizes(arrays)))
         arrays = [a if a.flags.aligned else a.copy() for a in arrays]
-        compiled = self.compiled(tuple(map(layout_of, arrays)))
-        return compiled.run(arrays, self.sizes(arrays), into)
+        layouts, sizes = tuple(map(layout_of, arrays)), self.sizes(arrays)
+        compiled = self.at_hand(layouts)
+        if compiled is None:
+            outs = by_operations(self.graph, arrays, sizes, lambda: layouts in self._compiled)
+            if outs is not None:
+                return self._show(outs) if into is None else _filled(into, self._show(outs))
+            compiled = self.compiled(layouts)
+        return compiled.run(arrays, sizes, into)
+
+    def at_hand(self, layouts: tuple[str, ...]) -> Compiled | None:
+        """The native code for these layouts; None while a thread beside the calls makes it."""
+        found = self._compiled.get(layouts)
+        if found is not None or self.graph.options.warm != "background":
+            return found or self.compiled(layouts)
+        job = self._jobs.get(layouts)
+        if job is None:
+            work = partial(self._compile_beside, layouts, CLOCK.times)
+            job = self._jobs.setdefault(layouts, Job(self.graph.name, work))
+        # One that failed is to fail here.
+        return None if BACKGROUND.takes(job) else self.compiled(layouts)
+
+    def _compile_beside(self, layouts: tuple[str, ...], first: dict[str, float] | None) -> None:
+        """Make the native code in another thread than that whose first call the times are of."""
+        times: dict[str, float] = {}
+        with self._lock:
+            with clocked(times):
+                self.compiled(layouts)
+            if first is not None:
+                first.update({BESIDE + stage: seconds for stage, seconds in times.items()})
 
     def _show(self, outs: list[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
         """Print what the graph prints, which are its last results."""
@@ -238,6 +268,14 @@ class Executable:
         """The native code for values of these layouts."""
         arrays = [np.asarray(x, d) for x, d in zip(values, self.dtypes, strict=True)]
         return self.compiled(tuple(map(layout_of, arrays)))
+
+    def ready_for(self, values: Sequence[Any]) -> Compiled | None:
+        """The same where a call need not wait for it; None for a graph that Python does a step
+        of."""
+        if self.in_parts is not None:
+            return None
+        arrays = [np.asarray(x, d) for x, d in zip(values, self.dtypes, strict=True)]
+        return self.at_hand(tuple(map(layout_of, arrays)))
 
     def memory(self, values: Sequence[Any]) -> Memory:
         """What a call with these values takes."""
@@ -263,6 +301,14 @@ class Executable:
         arrays = [np.asarray(_plain(x)) for x in values]
         text: str = self.compiled(tuple(map(layout_of, arrays))).printed.source
         return text
+
+
+def _filled(
+    into: Sequence[np.ndarray[Any, Any]], outs: Sequence[np.ndarray[Any, Any]]
+) -> Sequence[np.ndarray[Any, Any]]:
+    for x, new in zip(into, outs, strict=True):
+        np.copyto(x, new)
+    return into
 
 
 def _plain(x: Any) -> Any:
