@@ -80,7 +80,9 @@ def scipys(place: str) -> dict[str, str | None]:
         if isinstance(function, np.ufunc) and counterpart(function) is not None:
             found[name] = ""
         elif here:
-            found[name] = f"tg.{place}.{name}"
+            instead, same = INSTEAD.get(f"scipy.{place}.{name}", ""), f"tg.{place}.{name}"
+            # With options, where what is left out means something else there.
+            found[name] = instead if instead.startswith(f"{same}(") else same
         else:
             found[name] = INSTEAD.get(f"scipy.{place}.{name}")
     return found

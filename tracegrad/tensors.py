@@ -15,11 +15,12 @@ from .checks import REFUSED, explained_here
 from .config import default_dtype
 from .devices import CPU, exchange, resolve
 from .dtypes import check, native
-from .faces.operators import array_of, holds_boxed
+from .faces.operators import array_of
 from .faces.tensor.casts import own, sizes_of
 from .ir.dispatch import STATE, Value
 from .ir.operands import plain_array
 from .ops.arrays.transfer import place_of
+from .ops.define import holds_boxed
 from .tape.versions import born
 from .tensor import Boxed, Tensor
 

@@ -113,15 +113,15 @@ def fault_of_array(x: Any) -> str:
         inner = fault_of_array(part)
         if inner:
             return f", which holds {describe(part)}"
-        shape = getattr(part, "shape", None)
-        lengths.add(
-            tuple(shape)
-            if shape is not None
-            else np.shape(part)
-            if isinstance(part, (list, tuple))
-            else ()
-        )
+        lengths.add(_shape(part))
     return "" if len(lengths) <= 1 else ", whose parts differ in shape"
+
+
+def _shape(x: Any) -> tuple[Any, ...]:
+    """The shape of an array or number, or of nested lists whose parts have one shape."""
+    if isinstance(x, (list, tuple)):
+        return (len(x), *(_shape(x[0]) if x else ()))
+    return tuple(getattr(x, "shape", ()))
 
 
 def _is_array(x: Any) -> bool:

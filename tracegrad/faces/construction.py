@@ -13,7 +13,8 @@ from ..config import default_dtype
 from ..dtypes import check
 from ..errors import ShapeError
 from ..ir.dispatch import Value
-from .operators import array_of, holds_boxed
+from ..ops.define import holds_boxed
+from .operators import array_of
 from .tensor.shapes import Size
 
 

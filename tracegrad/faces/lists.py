@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.dispatch import Value
-from ..ops.arrays.concatenation import of_nested
+from ..ops.define import of_list
 
 OF_ARRAYS = frozenset(
     getattr(np, name)
@@ -37,7 +37,7 @@ def with_arrays(
         return args, kwargs
 
     def read(x: Any) -> Any:
-        return of_nested(x) if isinstance(x, (list, tuple)) and holds(x) else x
+        return of_list(x) if isinstance(x, (list, tuple)) and holds(x) else x
 
     return tuple(map(read, args)), {k: read(v) for k, v in kwargs.items()}
 

@@ -14,6 +14,7 @@ from ..ir.dispatch import SPECIAL, STATE, Value
 from ..ir.graph import Var
 from ..ir.op import Op
 from ..ir.operands import PLAIN, plain_operand
+from ..ops.define import of_list
 from ..ops.elementwise.arithmetic import number
 from ..ops.elementwise.derived import convert_op
 from ..ops.matrices.products import IN_ONE_STEP, matmul_op
@@ -38,19 +39,8 @@ def operand(x: Any) -> Any:
 def array_of(x: Any) -> Any:
     """An array of nested lists and tuples, which may hold boxed values."""
     if isinstance(x, (list, tuple)):
-        if holds_boxed(x):
-            return ops.stack([array_of(item) for item in x])
-        return array(x)
+        return of_list(x)
     return x if isinstance(x, Value) else array(plain_operand(x))
-
-
-def holds_boxed(x: Any) -> bool:
-    """Whether a boxed value stands somewhere in nested lists and tuples."""
-    return (
-        any(holds_boxed(item) for item in x)
-        if isinstance(x, (list, tuple))
-        else isinstance(x, Value)
-    )
 
 
 Function = Callable[..., Any]

@@ -58,14 +58,28 @@ def as_array(x: Any) -> Any:
     return (
         x
         if isinstance(x, (Value, np.ndarray)) or (hasattr(x, "dtype") and hasattr(x, "shape"))
+        else of_list(x)
+        if isinstance(x, (list, tuple))
         else array(x)
     )
 
 
 def of_list(x: Any) -> Any:
-    """`x`, and a list or tuple as an ndarray: for functions that look at the axes first, whose
-    arrays are nearly always arrays."""
-    return array(x) if isinstance(x, (list, tuple)) else x
+    """`x`, and a list or tuple, nested or not, as the array that `np.array` makes of it: for
+    functions that look at the axes first, whose arrays are nearly always arrays."""
+    if not isinstance(x, (list, tuple)):
+        return x
+    # NumPy's function finds the operation, which is defined above.
+    return np.stack([as_array(item) for item in x]) if holds_boxed(x) else array(x)
+
+
+def holds_boxed(x: Any) -> bool:
+    """Whether a boxed value stands somewhere in nested lists and tuples."""
+    return (
+        any(holds_boxed(item) for item in x)
+        if isinstance(x, (list, tuple))
+        else isinstance(x, Value)
+    )
 
 
 def in_order(arrays: Any) -> list[Any]:

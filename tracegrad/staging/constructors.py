@@ -12,7 +12,7 @@ from .. import ops
 from ..faces.lists import with_arrays
 from ..faces.numpy import results
 from ..ir.dispatch import STATE
-from ..ops.arrays.concatenation import of_nested
+from ..ops.define import of_list
 from ..sizes import SYMBOLIC
 from ..tensor import Array, Boxed, inside
 from .lists import Grown
@@ -32,7 +32,7 @@ def stacked(values: Any, dtype: Any = None) -> Any:
     """`np.array(values)` of nested sequences in which traced values stand."""
     if not any_in(values, followed, 8):
         return np.array(values, dtype)
-    found = of_nested(values)
+    found = of_list(values)
     return found if dtype is None else ops.convert(found, np.dtype(dtype))
 
 

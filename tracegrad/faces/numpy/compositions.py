@@ -116,12 +116,20 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
         raise ShapeError(f"x must be a vector, not an array of shape {shape_of(x)}")
     count = shape_of(x)[0] if N is None else column_count(N)
     x = ops.convert(x, np.promote_types(x.dtype, int))
+    if count == 0:
+        return ops.zeros((shape_of(x)[0], 0), x.dtype)
     columns = [ops.power(x, k) for k in range(count)]
     return ops.stack(columns if increasing else columns[::-1], 1)
 
 
 def cov(
-    m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
 ) -> Any:
     by_rows, biased = flag("rowvar", rowvar), flag("bias", bias)
     rows = array_of(m)
@@ -146,10 +154,36 @@ def cov(
         rows = ops.concatenate([rows, other], 0)
     if ddof is not None and not INT.accepts(ddof):
         raise TypeError(f"ddof is {describe(ddof)}; it must be an integer")
-    count = shape_of(rows)[1] - ((0 if biased else 1) if ddof is None else ddof)
-    count = larger_of(count, 0)
-    centred = rows - ops.mean(rows, axis=1, keepdims=True)
-    return ops.squeeze(ops.matmul(centred, ops.conj(ops.transpose(centred))) / count)
+    lost = (0 if biased else 1) if ddof is None else ddof
+    if fweights is None and aweights is None:
+        count: Any = larger_of(shape_of(rows)[1] - lost, 0)
+        centred = rows - ops.mean(rows, axis=1, keepdims=True)
+        weighted = centred
+    else:
+        weights = _weights_of_columns(rows, fweights, aweights)
+        total = ops.sum(weights)
+        centred = rows - ops.sum(rows * weights, axis=1, keepdims=True) / total
+        weighted = centred * weights
+        count = total if aweights is None else ops.sum(weights * array_of(aweights)) / total
+        count = total - lost * (1 if aweights is None else count)
+    return ops.squeeze(ops.matmul(weighted, ops.conj(ops.transpose(centred))) / count)
+
+
+def _weights_of_columns(rows: Any, fweights: Any, aweights: Any) -> Any:
+    """The weights of observations: how often each stands there, times its own."""
+    total: Any = 1.0
+    for word, given in (("fweights", fweights), ("aweights", aweights)):
+        if given is None:
+            continue
+        one = array_of(given)
+        if shape_of(one) != (shape_of(rows)[1],):
+            raise ShapeError(
+                f"{word} have the shape {shape_of(one)}; it must be ({shape_of(rows)[1]},)"
+            )
+        if word == "fweights" and one.dtype.kind not in "iu":
+            raise TypeError(f"fweights are of {one.dtype}; they must be integers")
+        total = total * one
+    return total
 
 
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:

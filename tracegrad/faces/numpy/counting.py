@@ -14,6 +14,7 @@ from ...errors import DTypeError, ShapeError
 from ...ir.dispatch import Value
 from ...ops.define import ndim_of, shape_of
 from ...ops.places.along import index_add
+from ...sizes import numel
 from ...types import normalize_axis
 from ..operators import array_of, operand
 from .lookup import plain, result_type, tracked, unsupported
@@ -143,7 +144,10 @@ def histogram(
             raise ValueError(f"bins is {count}; it must be at least 1")
         if not (range is None or hasattr(range, "__len__")):
             raise TypeError(f"range is {describe(range)}; it must be two numbers, or None")
-        low, high = (ops.min(x), ops.max(x)) if range is None else range
+        none = numel(shape_of(x)) == 0
+        low, high = (0.0, 1.0) if none else (ops.min(x), ops.max(x))
+        if range is not None:
+            low, high = range
         if range is None:
             flat = low == high
             low, high = ops.where(flat, low - 0.5, low), ops.where(flat, high + 0.5, high)

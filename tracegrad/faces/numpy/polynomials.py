@@ -84,13 +84,15 @@ def polyder(p: Any, m: int = 1) -> Any:
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     p = _coefficients("p", p)
     order = operator.index(m)
-    constants = [0.0] * order if k is None else list(np.atleast_1d(np.asarray(k, float)))
+    constants = [0.0] * order if k is None else list(ops.reshape(array_of(k), -1))
     if len(constants) == 1 and order > 1:
         constants = constants * order
     if len(constants) < order:
         raise ValueError(f"k has {len(constants)} constants for {order} integrations")
     for constant in constants[:order]:
-        p = ops.concatenate([p / np.arange(int(shape_of(p)[0]), 0, -1), np.array([constant])])
+        p = ops.concatenate(
+            [p / np.arange(int(shape_of(p)[0]), 0, -1), ops.reshape(constant, (1,))]
+        )
     return p
 
 

@@ -13,7 +13,7 @@ from ...checks import describe
 from ...errors import ShapeError
 from ...ir.dispatch import STATE, Value
 from ...ops.define import ndim_of, shape_of
-from ...ops.places.keys import of_list
+from ...ops.places.keys import of_places
 from ...sizes import numel, same
 from ..operators import array_of, operand
 from .lookup import boxes_in, into_plain, plain, result_type, store, tracked, unsupported
@@ -61,7 +61,7 @@ def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     if _by_numpy(np.put, a, ind, v, mode):
         return
-    places = operand(of_list(ind) if isinstance(ind, (list, tuple)) else ind)
+    places = operand(of_places(ind) if isinstance(ind, (list, tuple)) else ind)
     places = ops.reshape(array_of(places), -1)
     size, count = numel(a.shape), shape_of(places)[0]
     values = _fitting(np.put, v, a)

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from ..._codegen import lowering as lower
-from ...checks import array
 from ...dtypes import promote
 from ...errors import ShapeError
-from ...ir.dispatch import Value, bind
+from ...ir.dispatch import bind
 from ...ir.op import Types, op, operand_kinds
 from ...sizes import same
 from ...types import ArrayType, Int, Shape, normalize_axis, show
-from ..define import in_order, ndim_of, shape_of
+from ..define import in_order, ndim_of, of_list, shape_of
 from ..elementwise.derived import convert
 from .shape import broadcast_to, expand_dims, front, reshape
 from .slices import slice_array
@@ -107,21 +106,10 @@ concatenate_op = op(
 )
 
 
-def of_nested(values: Any) -> Any:
-    """A list or tuple of numbers and arrays, nested or not, as the array that `np.array` makes of
-    it; anything else as it is."""
-    if not isinstance(values, (list, tuple)):
-        return values
-    parts = [of_nested(v) for v in values]
-    if not any(isinstance(p, Value) for p in parts):
-        return array(values)
-    return stack([p if hasattr(p, "dtype") else np.asarray(p)[()] for p in parts])
-
-
 def _parts(arrays: Sequence[Any]) -> list[Any]:
     parts = list(arrays) if type(arrays) is list else in_order(arrays)
     if any(isinstance(x, (list, tuple)) for x in parts):
-        return [of_nested(x) for x in parts]
+        return [of_list(x) for x in parts]
     return parts
 
 

@@ -39,9 +39,9 @@ class SVDResult(NamedTuple):
     Vh: Any
 
 
-def cholesky(a: Any, *, upper: bool = False) -> Any:
+def cholesky(a: Any, *, upper: bool = False, lower: bool | None = None) -> Any:
     """The triangular factor l of Hermitian positive definite matrices: a = l @ l^H, or u with a =
-    u^H @ u.
+    u^H @ u. Without options it is l, as NumPy's; `lower` is SciPy's word, whose default is u.
 
     LinAlgError where a matrix is not positive definite.
 
@@ -52,6 +52,7 @@ def cholesky(a: Any, *, upper: bool = False) -> Any:
            [1., 2.]])
     """
     a = as_matrix("cholesky", a, True)
+    upper = upper if lower is None else not flag("lower", lower)
     factor = from_stack(cholesky_stack(as_stack(adjoint(a) if upper else a)), shape_of(a)[:-2])
     return adjoint(factor) if upper else factor
 

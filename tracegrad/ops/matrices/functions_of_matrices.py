@@ -305,7 +305,7 @@ def _sqrtm_evaluate(a: Any) -> Any:
     out = np.empty(a.shape, a.dtype)
     if out.size:
         for m, o in zip(a, out, strict=True):
-            root = loading.imported("scipy.linalg").sqrtm(m.astype(complex_of(a.dtype)))
+            root = loading.imported("scipy.linalg").sqrtm(m.astype(complex))
             if not np.isfinite(root).all() or (
                 a.dtype.kind == "f" and np.abs(root.imag).max() > 1e-8 * np.abs(root).max()
             ):

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..._codegen import integers
 from ..._codegen import lowering as lower
-from ...checks import array, explained_here
+from ...checks import explained_here
 from ...dtypes import kind_of, promote
 from ...errors import DTypeError, ShapeError
 from ...ir.dispatch import Value, bind
@@ -19,14 +19,14 @@ from ...ir.op import Op, Types, op
 from ...sizes import SIZES, form, numel, same
 from ...types import ArrayType, Int, broadcast_shapes, show
 from ..arrays.shape import broadcast_to, expand_dims, moveaxis, reshape, sum_axes, sum_to, transpose
-from ..define import ndim_of, shape_of
+from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import compose_real
 from ..elementwise.derived import add, conj, convert, mul
 
 
 def operand(x: Any) -> Any:
     """`x` with a dtype and a shape: Python scalars and lists become arrays."""
-    return x if isinstance(x, Value) or hasattr(x, "dtype") else array(x)
+    return x if isinstance(x, Value) or hasattr(x, "dtype") else as_array(x)
 
 
 def alike(*xs: Any) -> list[Any]:

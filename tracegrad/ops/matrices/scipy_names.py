@@ -17,7 +17,7 @@ from ...errors import ShapeError
 from ...sizes import same
 from ...types import broadcast_shapes, show
 from ..arrays.concatenation import concatenate
-from ..arrays.creation import arange, eye
+from ..arrays.creation import arange, eye, zeros
 from ..arrays.shape import broadcast_to, expand_dims, reshape
 from ..arrays.slices import embed, flip
 from ..define import as_array, ndim_of, of_list, shape_of
@@ -388,7 +388,7 @@ def hankel(c: Any, r: Any = None) -> Any:
            [2., 3.]])
     """
     c = _vector("hankel", "c", c)
-    r = c * 0 if r is None else _vector("hankel", "r", r)
+    r = zeros(shape_of(c), dtype=c.dtype) if r is None else _vector("hankel", "r", r)
     m, n = shape_of(c)[0], shape_of(r)[0]
     at = add(reshape(arange(m), (m, 1)), reshape(arange(n), (1, n)))
     return take(_joined(c, r[1:]), at, 0)

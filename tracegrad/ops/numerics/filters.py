@@ -22,7 +22,6 @@ from ..arrays.slices import cut, embed, flip
 from ..define import as_array, ndim_of, of_list, shape_of
 from ..elementwise.arithmetic import div, neg, sub
 from ..elementwise.derived import add, conj, convert, mul
-from ..fourier.functions import fftn, ifftn, irfftn, rfftn
 from ..matrices.linalg import solve
 from ..matrices.stacks import batch_stacks, routine
 from ..places.along import take
@@ -326,93 +325,5 @@ def _row(v: Any, like: Any) -> Any:
     return reshape(v, (*(1,) * (ndim_of(like) - 1), -1))
 
 
-# --- convolutions ---------------------------------------------------------------------------------
-
-
-def _full(x: Any, y: Any) -> Any:
-    """The full convolution, through transforms of all axes."""
-    shape = tuple(m + n - 1 for m, n in zip(shape_of(x), shape_of(y), strict=True))
-    if x.dtype.kind == "c" or y.dtype.kind == "c":
-        return ifftn(mul(fftn(x, shape), fftn(y, shape)), shape)
-    return irfftn(mul(rfftn(x, shape), rfftn(y, shape)), shape)
-
-
-def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
-    """The convolution of two arrays with as many axes, along all of them, by Fourier transforms.
-    mode: "full", "same" (the middle, of the size of in1) or "valid" (where nothing is added). A NaN
-    reaches all of the result.
-
-    >>> import numpy as np
-    >>> import tracegrad as tg
-    >>> tg.signal.fftconvolve([1.0, 2.0], [1.0, 1.0]).round(12)
-    array([1., 3., 2.])
-    """
-    x, y = as_array(of_list(in1)), as_array(of_list(in2))
-    if axes is not None:
-        raise UnsupportedFunctionError(
-            f"{user_line()}: signal.fftconvolve with axes= is not supported; write "
-            "tg.fft.irfft(tg.fft.rfft(x, n, axis) * tg.fft.rfft(y, n, axis), n, axis)"
-        )
-    if mode not in ("full", "same", "valid"):
-        raise ValueError(f'convolve: mode is {mode!r}; it must be "full", "same" or "valid"')
-    if ndim_of(x) != ndim_of(y):
-        raise ShapeError(
-            f"convolve: in1 and in2 must have as many axes, not shapes {show(shape_of(x))} and "
-            f"{show(shape_of(y))}"
-        )
-    if ndim_of(x) == 0:
-        return mul(x, y)
-    dtype = promote(*[v.dtype if v.dtype.kind in "fc" else FLOAT64 for v in (x, y)])
-    x, y = convert(x, dtype), convert(y, dtype)
-    if mode == "valid":
-        larger = all(m >= n for m, n in zip(shape_of(x), shape_of(y), strict=True))
-        if not larger and not all(m <= n for m, n in zip(shape_of(x), shape_of(y), strict=True)):
-            raise ValueError('convolve: for mode="valid" one array must be as large along all axes')
-        x, y = (x, y) if larger else (y, x)
-    full = _full(x, y)
-    if mode == "full":
-        return full
-    for axis, (m, n) in enumerate(zip(shape_of(x), shape_of(y), strict=True)):
-        full = cut(full, axis, (n - 1) // 2 if mode == "same" else n - 1,
-                   m if mode == "same" else m - n + 1)  # fmt: skip
-    return full
-
-
-def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
-    """`fftconvolve`, whatever the method: what is computed otherwise has the same values but for
-    rounding.
-
-    >>> import tracegrad as tg
-    >>> tg.signal.convolve([[1.0, 2.0]], [[1.0, 1.0]]).round(12)
-    array([[1., 3., 2.]])
-    """
-    if method not in ("auto", "direct", "fft"):
-        raise ValueError(f'convolve: method is {method!r}; it must be "auto", "direct" or "fft"')
-    return fftconvolve(in1, in2, mode)
-
-
-def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
-    """The correlation of two arrays with as many axes: `convolve` with the conjugate of in2, taken
-    backwards along all axes.
-
-    >>> import tracegrad as tg
-    >>> tg.signal.correlate([1.0, 2.0], [0.0, 1.0]).round(12) + 0.0
-    array([1., 2., 0.])
-    """
-    other = as_array(of_list(in2))
-    turned = conj(flip(other, tuple(range(ndim_of(other))))) if ndim_of(other) else conj(other)
-    first = as_array(of_list(in1))
-    if (
-        mode == "valid"
-        and ndim_of(first)
-        and any(m < n for m, n in zip(shape_of(first), shape_of(other), strict=False))
-    ):
-        raise ValueError('correlate: for mode="valid" in1 must be as large as in2 along all axes')
-    return convolve(first, turned, mode, method)
-
-
 OPS = (recursive_op,)
-__all__ = [
-    "convolve", "correlate", "fftconvolve", "filtfilt", "lfilter", "lfilter_zi", "sosfilt",
-    "sosfilt_zi",
-]  # fmt: skip
+__all__ = ["filtfilt", "lfilter", "lfilter_zi", "sosfilt", "sosfilt_zi"]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...dtypes import real_of
 from ...errors import ShapeError
 from ...sizes import same
 from ...types import normalize_axis, show
@@ -86,7 +87,7 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
     if n == 1:
         return mul(sum_(samples, -1), 0.0)
     if places is None:
-        widths: Any = mul(np.ones(n - 1), dx)
+        widths: Any = mul(np.ones(n - 1, real_of(samples.dtype)), dx)
     else:
         widths = sub(_part(places, 1, n - 1), _part(places, 0, n - 1))
     if n == 2:

@@ -14,11 +14,11 @@ from ..elementwise.comparison import clip, mod
 from ..elementwise.derived import mul
 from .gathering import add_at, gather_at, put_at
 from .indexing import as_value, slice_put
-from .keys import of_list
+from .keys import of_places
 
 
 def _indices(indices: Any) -> Any:
-    indices = of_list(indices) if isinstance(indices, (list, tuple)) else as_array(indices)
+    indices = of_places(indices) if isinstance(indices, (list, tuple)) else as_array(indices)
     if indices.dtype.kind not in "iu":
         raise IndexError(
             f"indices must be integers, not {indices.dtype}. Convert with .astype(int)."

@@ -26,7 +26,7 @@ from .keys import (
     hashable,
     known_plan,
     make_plan,
-    of_list,
+    of_places,
     only_new_axes,
 )
 from .positions import result_shape
@@ -218,7 +218,7 @@ def _sole_mask(key: Any) -> Any:
     if isinstance(key, tuple):
         key = key[0] if len(key) == 1 or (len(key) == 2 and key[1] is Ellipsis) else None
     if isinstance(key, list):
-        key = of_list(key)
+        key = of_places(key)
     elif isinstance(key, np.ndarray):
         key = np.asarray(key)
     return key if getattr(key, "dtype", None) == np.bool_ and ndim_of(key) > 0 else None

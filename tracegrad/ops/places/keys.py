@@ -20,10 +20,9 @@ from ...ir.trace import is_left_over, left_over, user_line
 from ...sizes import SYMBOLIC, at_most_of, form, less, same, seen
 from ...sizes.owners import is_late
 from ...types import Int, Shape
-from ..arrays.concatenation import of_nested
 from ..arrays.shape import reshape_op
 from ..arrays.slices import select_op, slice_op
-from ..define import ndim_of, shape_of
+from ..define import ndim_of, of_list, shape_of
 from .gathering import MOST
 from .positions import Window, Windows
 from .spans import has_traced_ends, slice_part, span
@@ -72,14 +71,14 @@ def _nonzero(mask: Any) -> tuple[np.ndarray[Any, Any], ...]:
     return np.nonzero(concrete(mask, "indexing with a boolean mask", instead))
 
 
-def of_list(item: Sequence[Any]) -> Any:
+def of_places(item: Sequence[Any]) -> Any:
     """A list of places, known and traced ones mixed, as an index array."""
     if any(part is None or part is Ellipsis or isinstance(part, slice) for part in item):
         raise IndexError(
             "an index must be an integer, a slice, None, ..., or an array. "
             "Several indices are a tuple, not a list."
         )
-    found = of_nested(list(item))
+    found = of_list(list(item))
     # An empty list means no elements, of integer kind.
     return found.astype(np.int64) if found.size == 0 else found
 
@@ -91,7 +90,7 @@ def _entry(item: Any) -> Any:
     if isinstance(item, (bool, np.bool_, int, np.integer)):
         return np.asarray(item) if isinstance(item, (bool, np.bool_)) else int(item)
     if isinstance(item, (list, tuple, range)):
-        item = of_list(item)
+        item = of_places(item)
     if not hasattr(item, "dtype"):
         if hasattr(item, "__index__"):
             return operator.index(item)

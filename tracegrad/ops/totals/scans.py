@@ -369,12 +369,13 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     4.0
     """
     y = as_array(y)
+    x = None if x is None else as_array(x)
     if not shape_of(y) or axis is None:
         raise ShapeError("trapezoid: it goes along an axis of y, which must have one")
     y, place = _along(y, axis)
     n = shape_of(y)[place]
     if x is not None:
-        if ndim_of(x if hasattr(x, "dtype") else np.asarray(x)) == 1:
+        if ndim_of(x) == 1:
             step = diff(x)
             dx = reshape(step, tuple(n - 1 if k == place else 1 for k in range(ndim_of(y))))
         else:

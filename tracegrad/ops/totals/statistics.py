@@ -354,24 +354,34 @@ def logsumexp(x: Any, axis: Axis = None, keepdims: bool = False, b: Any = None) 
     >>> round(float(tg.logsumexp([1000.0, 1000.0])) - 1000.0, 6)
     0.693147
     """
+    return log_and_sum(x, axis, keepdims, b)[0]
+
+
+def log_and_sum(x: Any, axis: Axis, keepdims: bool, b: Any, of_size: bool = False) -> Any:
+    """`logsumexp`, of the sum's size if asked for, and a number of the sum's sign."""
     x = _inexact(x)
     if b is not None:
         x, b = _both(x, b)
     axes = reduced_axes(axis, ndim_of(x))
     if any(isinstance(shape_of(x)[a], int) and shape_of(x)[a] == 0 for a in axes):
-        return sub(sum_(x, axes, keepdims), np.inf)
+        nothing = sum_(x, axes, keepdims)
+        return sub(nothing, np.inf), nothing
     peak = _peak(x, axes)
     terms = exp(sub(x, peak))
     total = sum_(terms if b is None else mul(b, terms), axes, keepdims=True)
     none = equal(total, 0)
     result = add(
-        where_(none, x.dtype.type(-np.inf), log(where_(none, x.dtype.type(1), total))), peak
+        where_(
+            none,
+            x.dtype.type(-np.inf),
+            log(where_(none, x.dtype.type(1), abs_(total) if of_size else total)),
+        ),
+        peak,
     )
-    return (
-        result
-        if keepdims
-        else reshape(result, tuple(n for k, n in enumerate(shape_of(x)) if k not in axes))
-    )
+    if keepdims:
+        return result, total
+    left = tuple(n for k, n in enumerate(shape_of(x)) if k not in axes)
+    return reshape(result, left), reshape(total, left)
 
 
 def _both(x: Any, b: Any) -> tuple[Any, Any]:

@@ -1,0 +1,165 @@
+"""Convolutions and correlations along all axes, under the names of scipy.signal."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+
+from ...checks import describe
+from ...dtypes import FLOAT64, promote
+from ...errors import ShapeError, UnsupportedFunctionError
+from ...ir.lines import user_line
+from ...types import show
+from ..arrays.creation import zeros
+from ..arrays.padding import pad
+from ..arrays.shape import reshape
+from ..arrays.slices import cut, flip, slice_array
+from ..define import as_array, ndim_of, of_list, shape_of
+from ..elementwise.derived import add, conj, convert, mul
+from ..fourier.functions import fftn, ifftn, irfftn, rfftn
+from ..matrices.products import matmul
+from ..places.along import take
+
+FEW = 32
+"""So many products of whole arrays are less than transforms of several axes."""
+SHORT, LITTLE = 256, 1 << 20
+"""Elements of a shorter vector, and products in all, that are less than transforms of vectors."""
+
+
+def _sizes(x: Any) -> tuple[int, ...]:
+    return tuple(int(n) for n in shape_of(x))
+
+
+def _operands(in1: Any, in2: Any, mode: Any) -> tuple[Any, Any]:
+    """The arrays in one dtype with digits; for "valid" the larger one first."""
+    x, y = as_array(of_list(in1)), as_array(of_list(in2))
+    if mode not in ("full", "same", "valid"):
+        raise ValueError(
+            f'convolve: mode is {describe(mode)}; it must be "full", "same" or "valid"'
+        )
+    if ndim_of(x) != ndim_of(y):
+        raise ShapeError(
+            f"convolve: in1 and in2 must have as many axes, not shapes {show(shape_of(x))} and "
+            f"{show(shape_of(y))}"
+        )
+    dtype = promote(*[v.dtype if v.dtype.kind in "fc" else FLOAT64 for v in (x, y)])
+    x, y = convert(x, dtype), convert(y, dtype)
+    if mode == "valid" and ndim_of(x):
+        pairs = list(zip(_sizes(x), _sizes(y), strict=True))
+        larger = all(m >= n for m, n in pairs)
+        if not larger and not all(m <= n for m, n in pairs):
+            raise ValueError('convolve: for mode="valid" one array must be as large along all axes')
+        x, y = (x, y) if larger else (y, x)
+    return x, y
+
+
+def _through_transforms(x: Any, y: Any) -> Any:
+    """The full convolution through transforms of all axes."""
+    shape = tuple(m + n - 1 for m, n in zip(shape_of(x), shape_of(y), strict=True))
+    if x.dtype.kind == "c" or y.dtype.kind == "c":
+        return ifftn(mul(fftn(x, shape), fftn(y, shape)), shape)
+    return irfftn(mul(rfftn(x, shape), rfftn(y, shape)), shape)
+
+
+def _of_products(x: Any, y: Any) -> Any:
+    """The full convolution, product by product."""
+    if math.prod(_sizes(y)) > math.prod(_sizes(x)):
+        x, y = y, x
+    ndim, sizes = ndim_of(x), _sizes(y)
+    shape = tuple(m + n - 1 for m, n in zip(_sizes(x), sizes, strict=True))
+    x = pad(x, [(n - 1, n - 1) for n in sizes])
+    y = flip(y, tuple(range(ndim)))
+    if ndim == 1:
+        # Row k holds the window under element k of the result.
+        windows = np.arange(shape[0])[:, None] + np.arange(sizes[0])
+        return matmul(take(x, windows, 0), y)
+    total: Any = None
+    for at in itertools.product(*map(range, sizes)):
+        weight = reshape(slice_array(y, at, (1,) * ndim, (1,) * ndim), (1,) * ndim)
+        term = mul(slice_array(x, at, shape, (1,) * ndim), weight)
+        total = term if total is None else add(total, term)
+    return total
+
+
+def _is_small(x: Any, y: Any) -> bool:
+    """Whether single products are less work than transforms."""
+    few, many = sorted((math.prod(_sizes(x)), math.prod(_sizes(y))))
+    if ndim_of(x) == 1:
+        return few <= SHORT and few * many <= LITTLE
+    return few <= FEW
+
+
+def _part(full: Any, x: Any, y: Any, mode: str) -> Any:
+    if mode == "full":
+        return full
+    for axis, (m, n) in enumerate(zip(shape_of(x), shape_of(y), strict=True)):
+        full = cut(full, axis, (n - 1) // 2 if mode == "same" else n - 1,
+                   m if mode == "same" else m - n + 1)  # fmt: skip
+    return full
+
+
+def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
+    """The convolution of two arrays with as many axes, along all of them, by Fourier transforms.
+    mode: "full", "same" (the middle, of the size of in1) or "valid" (where nothing is added). A NaN
+    reaches all of the result, and rounding is that of its largest element.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.signal.fftconvolve([1.0, 2.0], [1.0, 1.0]).round(12)
+    array([1., 3., 2.])
+    """
+    if axes is not None:
+        raise UnsupportedFunctionError(
+            f"{user_line()}: signal.fftconvolve with axes= is not supported; write "
+            "tg.fft.irfft(tg.fft.rfft(x, n, axis) * tg.fft.rfft(y, n, axis), n, axis)"
+        )
+    return _convolved(in1, in2, mode, "fft")
+
+
+def _convolved(in1: Any, in2: Any, mode: str, method: str) -> Any:
+    x, y = _operands(in1, in2, mode)
+    if ndim_of(x) == 0:
+        return mul(x, y)
+    if not (all(_sizes(x)) and all(_sizes(y))):
+        return zeros((0,), dtype=x.dtype)
+    direct = method == "direct" or (method == "auto" and _is_small(x, y))
+    return _part((_of_products if direct else _through_transforms)(x, y), x, y, mode)
+
+
+def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
+    """The convolution of two arrays with as many axes, along all of them. method: "direct" (product
+    by product: each element has its own rounding), "fft" (`fftconvolve`), or "auto", whichever is
+    less work by the sizes. Integers are converted to float64; of nothing it is an empty vector.
+
+    >>> import tracegrad as tg
+    >>> tg.signal.convolve([1e20, 2.0], [1.0, 1.0])
+    array([1.e+20, 1.e+20, 2.e+00])
+    """
+    if method not in ("auto", "direct", "fft"):
+        raise ValueError(
+            f'convolve: method is {describe(method)}; it must be "auto", "direct" or "fft"'
+        )
+    return _convolved(in1, in2, mode, method)
+
+
+def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
+    """The correlation of two arrays with as many axes: `convolve` with the conjugate of in2, taken
+    backwards along all axes.
+
+    >>> import tracegrad as tg
+    >>> tg.signal.correlate([1.0, 2.0], [0.0, 1.0])
+    array([1., 2., 0.])
+    """
+    x, y = as_array(of_list(in1)), as_array(of_list(in2))
+    every = tuple(range(ndim_of(y)))
+    smaller = any(m < n for m, n in zip(_sizes(x), _sizes(y), strict=False))
+    if mode == "valid" and ndim_of(x) == ndim_of(y) and smaller:
+        # The larger one is held, the other moved: the same products, backwards.
+        return conj(flip(convolve(y, conj(flip(x, every)), mode, method), every))
+    return convolve(x, conj(flip(y, every)) if every else conj(y), mode, method)
+
+
+__all__ = ["convolve", "correlate", "fftconvolve"]
