@@ -43,6 +43,9 @@ def over_size(
 
     def body(given: Sequence[Any]) -> list[Any]:
         trace = STATE.traces[-1]
+        for inner, outer in zip(given, leaves, strict=True):
+            # This runs once, for what the leaves are.
+            trace.forms.is_outer(getattr(inner, "_data", None), getattr(outer, "_data", None))
         trace.forms.named[name] = symbol
         trace.forms.ranges[opened] = ranges[name]
         trace.sizes.late |= {opened}

@@ -73,6 +73,8 @@ def reshaped(memory: Memory, new: Sequence[Int]) -> Memory | None:
     """The same elements under another shape; None where no strides show them. Axes are taken from
     both sides until they hold equally many elements; such old ones have to lie as one axis, which
     the new ones divide."""
+    if all(map(same, memory[1], in_order(memory[0]))):
+        return tuple(new), in_order(new)
     axes = [(n, s) for n, s in zip(*memory, strict=True) if not same(n, 1)]
     if any(same(n, 0) for n, _ in axes):
         return tuple(new), in_order(new)

@@ -50,18 +50,31 @@ class Forms:
 
     def of(self, var: Var) -> Int:
         """The expression of an integer of this trace."""
-        trace: Trace = var.trace
+        self._look_on(var.trace)
+        return self.form(var)
+
+    def origin(self, var: Var) -> Var:
+        """The value of this trace that this one repeats, or stands for."""
+        self._look_on(var.trace)
+        return self.first(var)
+
+    def is_outer(self, inner: Any, outer: Any) -> None:
+        """Note that a value of this trace is one of a trace around it."""
+        if isinstance(inner, Var) and isinstance(outer, Var) and outer.trace is not None:
+            if inner.type.dtype != outer.type.dtype:
+                return
+            if _integral(outer):
+                self.known[inner] = outer.trace.forms.of(outer)
+            else:
+                self.around[inner] = outer.trace.forms.origin(outer)
+
+    def _look_on(self, trace: Trace) -> None:
         for inner, (_, data) in islice(trace.captures.values(), self.captures, None):
-            if isinstance(data, Var) and data.trace is not None:
-                if _integral(data):
-                    self.known[inner] = data.trace.forms.of(data)
-                else:
-                    self.around[inner] = data.trace.forms.first(data)
+            self.is_outer(inner, data)
         self.captures = len(trace.captures)
         for node in islice(trace.nodes, self.nodes, None):
             self.look(node)
         self.nodes = len(trace.nodes)
-        return self.form(var)
 
     def form(self, atom: Atom) -> Int:
         if isinstance(atom, Literal):
@@ -90,8 +103,9 @@ class Forms:
             return  # a parameter that cannot be compared
         if earlier is not node.outputs:
             self.same.update(zip(node.outputs, earlier, strict=True))
-        elif _integral(out) and (known := self._known_around(key)) is not None:
-            self.known[out] = known
+        elif (outer := self._made_around(key)) is not None:
+            for inner, one in zip(node.outputs, outer, strict=True):
+                self.is_outer(inner, one)
         elif node.op.between is not None and _integral(out) and all(map(_integral, node.inputs)):
             value, divisor = map(self.form, node.inputs)
             if isinstance(divisor, int) and divisor > 0:
@@ -110,14 +124,14 @@ class Forms:
         var = self.same.get(var, var)
         return self.around.get(var, var)
 
-    def _known_around(self, key: Any) -> Int | None:
-        """The expression of an integer that a trace around this one has computed already."""
+    def _made_around(self, key: Any) -> tuple[Var, ...] | None:
+        """What a trace around this one has computed already by the same operation."""
         around = [*takewhile(lambda trace: trace.forms is not self, STATE.traces)]
         if len(around) == len(STATE.traces):
             return None  # this trace is closed already
         for trace in reversed(around):
             if (made := trace.forms.made.get(key)) is not None:
-                return trace.forms.of(made[0])
+                return made
         return None
 
 

@@ -17,6 +17,7 @@ from ..devices import DeviceArray
 from ..dtypes import check
 from ..errors import ConcretizationError, EscapedValueError, TracegradError
 from ..sizes import SIZES, SYMBOLIC, Owner, Size, Sizes, forms, pinned, within_64_bits
+from ..sizes.owners import is_late
 from ..types import ArrayType, type_of
 from ..weak import as_python
 from . import upward
@@ -394,7 +395,7 @@ def _of_sizes_alone(var: Var, made: dict[Var, Node], order: dict[Node, None]) ->
 
 def of_sizes(var: Var) -> np.ndarray[Any, Any] | None:
     """The value of a traced number that was computed from symbolic sizes alone, which pins them;
-    None for any other."""
+    None for any other, and of lengths that only a run knows."""
     if is_left_over(var):
         raise left_over(var)
     trace = var.trace
@@ -403,11 +404,17 @@ def of_sizes(var: Var) -> np.ndarray[Any, Any] | None:
 
     if var.type.shape or not _of_sizes_alone(var, made, order):
         return None
+    if any(isinstance(a, Literal) and _is_late(a.value) for node in order for a in node.inputs):
+        return None
     values: dict[Atom, Any] = {}
     for node in order:
         operands = [values[a] if isinstance(a, Var) else _number(a.value) for a in node.inputs]
         values[node.outputs[0]] = node.op.evaluate(*operands, **node.params)
     return np.asarray(values[var])
+
+
+def _is_late(value: Any) -> bool:
+    return isinstance(value, integers.Integer) and is_late(value)
 
 
 def _number(value: Any) -> Any:

@@ -24,8 +24,9 @@ from .constructors import boxed, made, with_lists, with_rows
 from .functions import is_dispatcher
 from .items import extreme
 from .iterables import COUNTED, Backwards, by_number, counted, everywhere, numbered, side_by_side
-from .lengths import sized_call
+from .lengths import extreme_of, length_of, sized_call
 from .lists import Grown
+from .masks import by_mask
 from .numpy_objects import is_mapping, mapped
 from .places import any_in, followed, unknown
 from .regions import Refused, born, is_born
@@ -248,7 +249,11 @@ class CallHelpers:
             args, joined = with_rows(function, args, kwargs)
             if joined is not None:
                 return joined
-        new = sized_call(function, args, kwargs, functools.partial(self.check, line))  # type: ignore[attr-defined]
+        check = functools.partial(self.check, line)  # type: ignore[attr-defined]
+        for special in (sized_call, extreme_of):
+            if (new := special(function, args, kwargs, check)) is not None:
+                return new
+        new = by_mask(function, args, kwargs)
         if new is not None:
             return new
         new = made(function, args, kwargs) if _hashable(function) else None
@@ -291,7 +296,7 @@ class CallHelpers:
     def _builtin(self, session: Session, line: int, function: Any, args: Any, kwargs: Any) -> Any:
         if function is builtins.len and isinstance(args[0], Boxed) and args[0].ndim:
             # Python's own gives an integer, and so a graph for that size alone.
-            return args[0].shape[0]
+            return length_of(args[0])
         if function is builtins.len and type(args[0]) is Grown:
             return _weak(args[0].length())
         if function is builtins.range:

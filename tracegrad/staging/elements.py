@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from .aliases import root_of
 from .constructors import stacked
 from .growing import item_of
 from .lists import Grown
+from .masks import chosen, is_mask, lists_elements, replaced
 from .numpy_objects import JOINING, joined
 from .places import (
     AttributePlace,
@@ -78,6 +80,8 @@ class Elements:
         kind = type(owner)
         if kind is Grown and (found := item_of(owner, key, self, line)) is not NotImplemented:
             return found
+        if STATE.traces and is_mask(key) and isinstance(owner, (np.ndarray, Boxed)):
+            return chosen(inside(owner), key)
         if kind in NUMBERED and STATE.traces and any_in(key, traced):
             if kind is np.ndarray:
                 return inside(owner)[key]
@@ -110,6 +114,10 @@ class Elements:
         if isinstance(owner, (Boxed, Flat)):
             if isinstance(owner, Boxed) and STATE.traces:
                 key = late_places(owner, key)
+                if is_mask(key) and lists_elements(owner, key, value):
+                    value = inside(stacked(value)) if isinstance(value, (list, tuple)) else value
+                    check = partial(self.check, line)  # type: ignore[attr-defined]
+                    key, value = ..., replaced(owner, key, inside(value), check)
             if session.merged:
                 array = owner.base if isinstance(owner, Flat) else owner
                 session.before_write(root_of(array), self.line_of(line))

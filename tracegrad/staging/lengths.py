@@ -12,7 +12,9 @@ from .._codegen import integers
 from ..ir.forms import ENDLESS, UNKNOWN, bounded, form_of, largest, smallest, unknown
 from ..ir.trace import user_line
 from ..ops.places.spans import ComputedLength
-from ..sizes import seen
+from ..sizes import SIZES, seen
+from ..sizes import form as size_form
+from ..sizes.owners import is_late
 from ..tensor import Boxed
 from ..types import COUNT
 from .places import any_in
@@ -22,9 +24,9 @@ SHAPED: Any = (np.zeros, np.ones, np.empty, np.full)
 """NumPy's functions that make arrays of a shape."""
 
 
-def size_of(count: Any) -> Any:
+def size_of(count: Any, instead: str = "Name the number in a statement before (n = ...)") -> Any:
     """A traced integer, which is not negative, as a size; ComputedLength where nothing is open that
-    has it as one."""
+    has it as one. `instead` is what the message says to do."""
     form = form_of(count)
     if not unknown(form):
         return seen(form)
@@ -43,10 +45,16 @@ def size_of(count: Any) -> Any:
         )
     names = frozenset(s for s in integers.symbols(form) if s.startswith(UNKNOWN))
     raise ComputedLength(
-        f"{user_line()}: how long this array is is known only when the function runs. Name the "
-        "number in a statement before (n = ...), and do not keep the array behind the block.",
+        f"{user_line()}: how long this array is is known only when the function runs. {instead}, "
+        "and do not keep the array behind the block.",
         names,
     )
+
+
+def length_of(x: Any) -> Any:
+    """`len(x)` of an array: a number of the graph where only a run knows it."""
+    n = x.shape[0]
+    return SIZES.open[-1].box(size) if is_late(size := size_form(n)) else n
 
 
 def is_count(x: Any) -> bool:
@@ -85,4 +93,32 @@ def sized_call(
     return getattr(ops, function.__name__)(shape, *others, **options)
 
 
-__all__ = ["is_count", "size_of", "sized_call"]
+def extreme_of(
+    function: Any, args: Any, kwargs: Any, check: Callable[[Any, Callable[[], Any]], None]
+) -> Any:
+    """The largest or least element of an array that may turn out to be empty; None for all other
+    calls."""
+    name, owner = getattr(function, "__name__", ""), getattr(function, "__self__", None)
+    x = owner if isinstance(owner, Boxed) else args[0] if function in EXTREMES and args else None
+    if name not in LARGEST + LEAST or kwargs or not isinstance(x, Boxed):
+        return None
+    if len(args) != (x is not owner) or not any(is_late(size_form(n)) for n in x.shape):
+        return None
+    if x.dtype.kind not in "iuf":
+        return None
+    what = "maximum" if name in LARGEST else "minimum"
+    text = f"zero-size array to reduction operation {what} which has no identity"
+    flat = ops.reshape(x, -1)
+    check(ops.greater(length_of(flat), 0), lambda: ValueError(text))
+    if x.dtype.kind == "f":
+        other: Any = -np.inf if name in LARGEST else np.inf
+    else:
+        other = np.iinfo(x.dtype).min if name in LARGEST else np.iinfo(x.dtype).max
+    found = ops.max if name in LARGEST else ops.min
+    return found(flat, initial=np.array(other, x.dtype))
+
+
+EXTREMES = (np.max, np.min)
+LARGEST, LEAST = ("max", "amax"), ("min", "amin")
+
+__all__ = ["extreme_of", "is_count", "length_of", "size_of", "sized_call"]

@@ -65,6 +65,9 @@ def rewritten(found: Definition, rests: Iterable[tuple[int, int]] = ()) -> Funct
             # What the condition binds is bound in the body.
             end = place(ast.If(ast.UnaryOp(ast.Not(), n.test), [ast.Break()], []), n.test)
             n.test, n.body = place(ast.Constant(True), n.test), [end, *n.body]
+    if isinstance(node, ast.Lambda) and rests:
+        # A block can be cut in a function with statements only.
+        node = place(ast.FunctionDef("_", node.args, [ast.Return(node.body)], []), found.node)
     return _Rewriter(found.owner, rests).function(node)
 
 

@@ -93,6 +93,12 @@ def _made_explicit(graph: Graph) -> tuple[Graph, bool]:
             if not any(isinstance(a, Var) for a in before):
                 # Of Python's numbers alone an operation gives such a number.
                 before = [_array_number(a) for a in before]
+                for k, a in enumerate(before):
+                    if isinstance(a, Literal) and a.weak:  # a size
+                        before[k] = made = Var(ArrayType(a.type.dtype, ()))
+                        nodes.append(
+                            Node(convert_op, (a,), {"dtype": made.type.dtype}, (made,), node.where)
+                        )
             made_now = tuple(map(renewed, node.outputs))
             nodes.append(_with(node, inputs=tuple(before), params=params, outputs=made_now))
     outputs = tuple([known.get(a, a) for a in graph.outputs])
