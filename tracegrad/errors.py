@@ -41,7 +41,7 @@ class ConcretizationError(_OfTracing, TypeError):
     >>> import numpy as np
     >>> import tracegrad as tg
     >>> try:
-    ...     tg.jit(lambda x: x[x > 0])(np.ones(3))
+    ...     tg.jit(lambda x: x[x > 0], stage=False)(np.ones(3))
     ... except tg.ConcretizationError as error:
     ...     print("tg.where" in str(error))
     True

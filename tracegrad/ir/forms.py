@@ -69,12 +69,14 @@ class Forms:
                 self.around[inner] = outer.trace.forms.origin(outer)
 
     def _look_on(self, trace: Trace) -> None:
-        for inner, (_, data) in islice(trace.captures.values(), self.captures, None):
+        # Looking at something may come back here, by way of a trace around this one.
+        new = list(islice(trace.captures.values(), self.captures, None))
+        self.captures += len(new)
+        for inner, (_, data) in new:
             self.is_outer(inner, data)
-        self.captures = len(trace.captures)
-        for node in islice(trace.nodes, self.nodes, None):
-            self.look(node)
-        self.nodes = len(trace.nodes)
+        while self.nodes < len(trace.nodes):
+            self.nodes += 1
+            self.look(trace.nodes[self.nodes - 1])
 
     def form(self, atom: Atom) -> Int:
         if isinstance(atom, Literal):
