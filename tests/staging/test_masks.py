@@ -181,3 +181,22 @@ def test_errors_are_numpys() -> None:
         tg.jit(lambda x, m: x[m].sum())(X, np.array([True, False]))
     with pytest.raises(tg.errors.ConcretizationError, match="in a statement"):
         tg.jit(lambda x: sum(x[x > k].sum() for k in (0.1, 0.5)))(X)
+
+
+@pytest.mark.parametrize("extreme", [max, np.max, min, np.min])
+def test_extremes_with_nans(extreme: Callable[[Any], Any]) -> None:
+    """Python's own pass NaNs but a first one; NumPy's give NaN. Both refuse nothing at all."""
+
+    def of_array(x: Any) -> Any:
+        a = x[~(x < 0)]
+        return extreme(a)
+
+    def of_list(x: Any) -> Any:
+        a = [v for v in x if not v < 0]
+        return extreme(a)
+
+    for f in (of_array, of_list):
+        for x in ([2.0, -1, 3, 1], [np.nan, -1, 3, 1], [-1, 3, np.nan, 1, np.nan]):
+            np.testing.assert_array_equal(tg.jit(f)(np.array(x)), f(np.array(x)))
+        with pytest.raises(ValueError, match=r"empty|zero-size"):
+            tg.jit(f)(-np.ones(3))

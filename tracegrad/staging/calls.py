@@ -21,10 +21,10 @@ from ..ops.elementwise.arithmetic import number
 from ..tensor import Boxed
 from .aliases import arrays_of, root_of
 from .constructors import boxed, made, with_lists, with_rows
+from .extremes import extreme_of
 from .functions import is_dispatcher
-from .items import extreme
 from .iterables import COUNTED, Backwards, by_number, counted, everywhere, numbered, side_by_side
-from .lengths import extreme_of, length_of, sized_call
+from .lengths import length_of, sized_call
 from .lists import Grown
 from .masks import by_mask
 from .numpy_objects import is_mapping, mapped
@@ -165,11 +165,6 @@ OF_TRACED: dict[Any, Callable[..., Any]] = {
     builtins.sum: _sum,
 }  # fmt: skip
 """Functions of numbers, and what computes them of traced ones."""
-EXTREMES: dict[Any, bool] = {
-    builtins.max: True, builtins.min: False, np.max: True, np.min: False, np.amax: True,
-    np.amin: False,
-}  # fmt: skip
-"""Functions that give the largest, or the least, of a list."""
 CHANGING = frozenset(
     (
         *("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update"),
@@ -241,15 +236,13 @@ class CallHelpers:
                 _stands_in(owner)
             ):
                 self.effect(line, f"{type(owner).__name__}.{name}")
+        check = functools.partial(self.check, line)  # type: ignore[attr-defined]
         if any(type(a) is Grown for a in args):
-            if function in EXTREMES and (x := args[0]).stacked and x.stacked.counted:
-                found = extreme(x, EXTREMES[function], self, line) if args[1:] == () else None
-                if found is not None and not kwargs:
-                    return found
+            if (new := extreme_of(function, args, kwargs, check)) is not None:
+                return new
             args, joined = with_rows(function, args, kwargs)
             if joined is not None:
                 return joined
-        check = functools.partial(self.check, line)  # type: ignore[attr-defined]
         for special in (sized_call, extreme_of):
             if (new := special(function, args, kwargs, check)) is not None:
                 return new

@@ -159,28 +159,6 @@ def part_of(x: Stacked, key: slice) -> Grown:
     return found
 
 
-def extreme(owner: Grown, largest_: bool, helpers: Any, line: int) -> Any:
-    """The largest or the least item of a list of which only a run knows the length; None where the
-    items are no numbers."""
-    x = owner.ready()
-    assert x is not None
-    if x.form is None or len(x.form.kinds) != 1 or x.form.kinds[0].shape or not x.arrays:
-        return None
-    what = "max" if largest_ else "min"
-    fine = ops.greater(x.count, 0)
-    helpers.check(line, fine, lambda: ValueError(f"{what}() iterable argument is empty"))
-    (array,), dtype = x.arrays, x.form.kinds[0].dtype
-    if dtype.kind not in "iuf":
-        return None
-    limits: Any = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
-    other = -np.inf if dtype.kind == "f" and largest_ else np.inf if dtype.kind == "f" else None
-    other = (limits.min if largest_ else limits.max) if other is None else other
-    there = ops.less(ops.arange(x.base + x.most), x.count)
-    return (ops.max if largest_ else ops.min)(
-        ops.where(there, array, np.array(other, dtype)), initial=np.array(other, dtype)
-    )
-
-
 __all__ = [
-    "Evened", "extreme", "part_of", "parts_of", "prior_of", "put", "uneven", "wider", "wider_rows",
+    "Evened", "part_of", "parts_of", "prior_of", "put", "uneven", "wider", "wider_rows",
 ]  # fmt: skip

@@ -93,32 +93,4 @@ def sized_call(
     return getattr(ops, function.__name__)(shape, *others, **options)
 
 
-def extreme_of(
-    function: Any, args: Any, kwargs: Any, check: Callable[[Any, Callable[[], Any]], None]
-) -> Any:
-    """The largest or least element of an array that may turn out to be empty; None for all other
-    calls."""
-    name, owner = getattr(function, "__name__", ""), getattr(function, "__self__", None)
-    x = owner if isinstance(owner, Boxed) else args[0] if function in EXTREMES and args else None
-    if name not in LARGEST + LEAST or kwargs or not isinstance(x, Boxed):
-        return None
-    if len(args) != (x is not owner) or not any(is_late(size_form(n)) for n in x.shape):
-        return None
-    if x.dtype.kind not in "iuf":
-        return None
-    what = "maximum" if name in LARGEST else "minimum"
-    text = f"zero-size array to reduction operation {what} which has no identity"
-    flat = ops.reshape(x, -1)
-    check(ops.greater(length_of(flat), 0), lambda: ValueError(text))
-    if x.dtype.kind == "f":
-        other: Any = -np.inf if name in LARGEST else np.inf
-    else:
-        other = np.iinfo(x.dtype).min if name in LARGEST else np.iinfo(x.dtype).max
-    found = ops.max if name in LARGEST else ops.min
-    return found(flat, initial=np.array(other, x.dtype))
-
-
-EXTREMES = (np.max, np.min)
-LARGEST, LEAST = ("max", "amax"), ("min", "amin")
-
-__all__ = ["extreme_of", "is_count", "length_of", "size_of", "sized_call"]
+__all__ = ["is_count", "length_of", "size_of", "sized_call"]

@@ -8,7 +8,6 @@ places of the text that they stand for.
 from __future__ import annotations
 
 import ast
-import copy
 import itertools
 from collections.abc import Iterable, Sequence
 
@@ -30,45 +29,16 @@ from .pieces import (
     place,
     stored,
 )  # fmt: skip
+from .prepare import UNTOUCHED, Unstaged, prepared
 from .source import Definition, Function
 
 HELPERS = "_tg"
-UNTOUCHED = frozenset(
-    ("super", "locals", "globals", "vars", "eval", "exec", "dir", "__import__", "breakpoint")
-)
-"""Functions that look at who calls them."""
-
-
-class Unstaged(Exception):
-    """The function stays as it is; the text says why."""
 
 
 def rewritten(found: Definition, rests: Iterable[tuple[int, int]] = ()) -> Function:
     """The function of a definition, rewritten; Unstaged where its meaning could not be kept. From
     what stands at the lines `rests` on (cuts.py) a block is a function of its own."""
-    node = copy.deepcopy(found.node)
-    for n in ast.walk(node):
-        if isinstance(n, (ast.AsyncFunctionDef, ast.Await)):
-            raise Unstaged(f"line {n.lineno}: it is asynchronous")
-    for child in ast.iter_child_nodes(node):
-        for n in walk(child):
-            if isinstance(n, (ast.Yield, ast.YieldFrom)):
-                raise Unstaged(f"line {n.lineno}: it is a generator")
-            if (
-                isinstance(n, ast.Call)
-                and isinstance(n.func, ast.Name)
-                and n.func.id in UNTOUCHED - {"super"}
-            ):
-                raise Unstaged(f"line {n.lineno}: it calls {n.func.id}")
-    for n in ast.walk(node):
-        if isinstance(n, ast.While) and binds(n.test) and not n.orelse:
-            # What the condition binds is bound in the body.
-            end = place(ast.If(ast.UnaryOp(ast.Not(), n.test), [ast.Break()], []), n.test)
-            n.test, n.body = place(ast.Constant(True), n.test), [end, *n.body]
-    if isinstance(node, ast.Lambda) and rests:
-        # A block can be cut in a function with statements only.
-        node = place(ast.FunctionDef("_", node.args, [ast.Return(node.body)], []), found.node)
-    return _Rewriter(found.owner, rests).function(node)
+    return _Rewriter(found.owner, rests).function(prepared(found.node, in_statements=bool(rests)))
 
 
 class _Rewriter(Displays):
@@ -438,7 +408,7 @@ class _Rewriter(Displays):
         )
 
     def visit_Call(self, e: ast.Call) -> ast.AST:
-        if isinstance(e.func, ast.Name) and e.func.id in UNTOUCHED:
+        if isinstance(e.func, ast.Name) and e.func.id in ("super", *UNTOUCHED):
             if e.func.id == "super" and not e.args and self.first:
                 e.args = [place(loaded("__class__"), e), place(loaded(self.first), e)]
             return e
