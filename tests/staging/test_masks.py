@@ -116,6 +116,12 @@ def by_a_helper(x: Any) -> Any:
     return c.mean() + c.max() * np.min(x[x < 0])
 
 
+@program
+def pairs(x: Any) -> Any:
+    i, j = np.where(np.outer(x, x) > 0.2)
+    return np.sum(x[i] * x[j] ** 2)
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_equal_to_plain_python(name: str) -> None:
     f = PROGRAMS[name]

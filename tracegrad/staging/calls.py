@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import ops
 from .._codegen import loading
+from ..faces.numpy.writes import WRITES
 from ..ir.dispatch import STATE
 from ..ir.trace import user_line
 from ..ops.elementwise.arithmetic import number
@@ -173,8 +174,7 @@ CHANGING = frozenset(
 )
 """Methods that change a list, dict, set or deque."""
 OWN = frozenset(("fill", "sort", "partition", "put", "itemset", "resize"))
-INTO = frozenset(("copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis", "at"))
-"""Methods and functions that write into an array: into their own, and into their first argument."""
+"""Methods that write into their own array."""
 
 
 def called(function: Any) -> str:
@@ -192,10 +192,9 @@ def written(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tup
     if isinstance(function, np.ufunc):
         return list(args[function.nin :]), f"{called(function)}, out="
     name, owner = getattr(function, "__name__", ""), getattr(function, "__self__", None)
-    if name in INTO and (
-        getattr(function, "__module__", None) == "numpy" or isinstance(owner, np.ufunc)
-    ):
-        whose = f"np.{owner.__name__}.at" if isinstance(owner, np.ufunc) else f"np.{name}"
+    ufunc = owner if name == "at" and isinstance(owner, np.ufunc) else None
+    if ufunc is not None or (_hashable(function) and function in WRITES):
+        whose = f"np.{ufunc.__name__}.at" if ufunc is not None else f"np.{name}"
         return list(args[:1]) or [x for k, x in kwargs.items() if k in ("a", "arr", "dst")], whose
     return [], ""
 

@@ -14,7 +14,7 @@ from ... import ops
 from ...checks import describe
 from ...dtypes import promote
 from ...errors import ConcretizationError, DTypeError, ShapeError
-from ...ir.dispatch import Value
+from ...ir.dispatch import STATE, Value
 from ...ir.graph import Var
 from ...ir.lines import user_line
 from . import floats, ignoring_nan
@@ -126,12 +126,18 @@ def boxes_in(x: Any) -> list[Value]:
     return [b for item in x.values() for b in boxes_in(item)] if isinstance(x, dict) else []
 
 
-def into_plain(name: str) -> ConcretizationError:
-    """The refusal of a write that a plain array cannot hold."""
-    return ConcretizationError(
-        f"{user_line()}: {name} would write traced or differentiated values into a plain ndarray. "
-        "Make the array with np.zeros_like(x) of a traced x, or with tg.zeros."
-    )
+def has_written(name: str, function: Callable[..., Any], array: Any, *given: Any) -> bool:
+    """Whether NumPy's function has written into a plain array: plain values, since it can hold no
+    others. `name` is the function's in messages."""
+    if isinstance(array, Value):
+        return False
+    if STATE.traces or any(tracked(b) for b in boxes_in(list(given))):
+        raise ConcretizationError(
+            f"{user_line()}: {name} would write traced or differentiated values into a plain "
+            "ndarray. Make the array with np.zeros_like(x) of a traced x, or with tg.zeros."
+        )
+    function(array, *plain(given))
+    return True
 
 
 def store_exactly(out: Any, value: Any) -> Any:

@@ -136,6 +136,10 @@ def _unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 
 
 def _where(condition: Any, *both: Any) -> Any:
+    if not both:
+        return ops.nonzero(condition)
+    if len(both) == 1:
+        raise ValueError("np.where: either both or neither of x and y should be given")
     return ops.where(condition, *map(operand, both))
 
 

@@ -14,14 +14,14 @@ import numpy as np
 
 from ... import ops
 from ...errors import DTypeError, ShapeError
-from ...ir.dispatch import STATE, Value
+from ...ir.dispatch import STATE
 from ...ir.lines import user_line
 from ...ops.define import ndim_of, shape_of
 from ...ops.elementwise.elementary import LN2
 from ...ops.totals.axes import kept, normalize_axes
 from ...types import normalize_axis, show
 from ..operators import operand
-from .lookup import boxes_in, into_plain, plain, store_exactly, tracked, unsupported
+from .lookup import boxes_in, has_written, plain, store_exactly, tracked, unsupported
 from .ufuncs import NO_VALUE, by_numpy, call, counterpart, kind_of, name_of, resolved, unknown
 
 FOLDED = 1000
@@ -279,12 +279,9 @@ _METHODS: dict[str, Callable[..., Any]] = {
 
 
 def _at(ufunc: Any, name: str, array: Any, index: Any, *values: Any) -> None:
-    target = counterpart(ufunc)
-    if not isinstance(array, Value):
-        if STATE.traces or any(tracked(b) for b in boxes_in([index, *values])):
-            raise into_plain(name)
-        ufunc.at(array, *plain((index, *values)))
+    if has_written(name, ufunc.at, array, index, *values):
         return
+    target = counterpart(ufunc)
     if target is None:
         raise unknown(ufunc, "at")
     if ufunc.nout != 1 or ufunc.signature is not None or len(values) != ufunc.nin - 1:

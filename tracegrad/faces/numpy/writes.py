@@ -11,22 +11,11 @@ import numpy as np
 from ... import ops
 from ...checks import describe
 from ...errors import ShapeError
-from ...ir.dispatch import STATE, Value
 from ...ops.define import ndim_of, shape_of
 from ...ops.places.keys import of_places
 from ...sizes import numel, same
 from ..operators import array_of, operand
-from .lookup import boxes_in, into_plain, plain, result_type, store, tracked, unsupported
-
-
-def _by_numpy(function: Callable[..., Any], array: Any, *given: Any) -> bool:
-    """Whether NumPy has written, into a plain array."""
-    if isinstance(array, Value):
-        return False
-    if STATE.traces or any(tracked(b) for b in boxes_in(list(given))):
-        raise into_plain(f"np.{function.__name__}")
-    function(array, *plain(given))
-    return True
+from .lookup import has_written, result_type, store, unsupported
 
 
 def _fitting(function: Callable[..., Any], values: Any, array: Any) -> Any:
@@ -59,7 +48,7 @@ def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -
 
 
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
-    if _by_numpy(np.put, a, ind, v, mode):
+    if has_written("np.put", np.put, a, ind, v, mode):
         return
     places = operand(of_places(ind) if isinstance(ind, (list, tuple)) else ind)
     places = ops.reshape(array_of(places), -1)
@@ -81,7 +70,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 
 
 def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    if _by_numpy(np.fill_diagonal, a, val, wrap):
+    if has_written("np.fill_diagonal", np.fill_diagonal, a, val, wrap):
         return
     if wrap is not False:
         raise unsupported("np.fill_diagonal", " with wrap=")
@@ -97,19 +86,19 @@ def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 
 
 def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:
-    if not _by_numpy(np.put_along_axis, arr, indices, values, axis):
+    if not has_written("np.put_along_axis", np.put_along_axis, arr, indices, values, axis):
         arr._update(ops.put_along_axis, operand(indices), operand(values), axis)
 
 
 def _place(arr: Any, mask: Any, vals: Any) -> None:
-    if not _by_numpy(np.place, arr, mask, vals):
+    if not has_written("np.place", np.place, arr, mask, vals):
         # The n-th place that is chosen gets the n-th value.
         chosen = ops.reshape(array_of(operand(mask)), -1) != 0
         _masked(np.place, arr, mask, vals, ops.cumsum(ops.convert(chosen, np.int64)) - 1)
 
 
 def _putmask(a: Any, mask: Any, values: Any) -> None:
-    if not _by_numpy(np.putmask, a, mask, values):
+    if not has_written("np.putmask", np.putmask, a, mask, values):
         _masked(np.putmask, a, mask, values, ops.iota(numel(a.shape)))
 
 
