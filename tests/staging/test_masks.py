@@ -117,6 +117,15 @@ def by_a_helper(x: Any) -> Any:
 
 
 @program
+def until(x: Any) -> Any:
+    k = 0
+    while np.sum(x[x > 0.5]) > 0.5 and k < 9:
+        x = x * 0.8
+        k += 1
+    return np.sum(x**2) * k
+
+
+@program
 def pairs(x: Any) -> Any:
     i, j = np.where(np.outer(x, x) > 0.2)
     return np.sum(x[i] * x[j] ** 2)

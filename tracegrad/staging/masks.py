@@ -18,8 +18,8 @@ from .lengths import size_of
 from .places import unknown
 
 APART = (
-    "Choose by a mask in a statement (a = x[mask]), not inside of a comprehension, the condition "
-    "of a while, or a lambda in a statement"
+    "Choose by a mask in a statement (a = x[mask]), not inside of a comprehension or of a lambda "
+    "in one"
 )
 Check = Callable[[Any, Callable[[], BaseException]], None]
 

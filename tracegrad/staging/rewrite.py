@@ -38,7 +38,8 @@ HELPERS = "_tg"
 def rewritten(found: Definition, rests: Iterable[tuple[int, int]] = ()) -> Function:
     """The function of a definition, rewritten; Unstaged where its meaning could not be kept. From
     what stands at the lines `rests` on (cuts.py) a block is a function of its own."""
-    return _Rewriter(found.owner, rests).function(prepared(found.node, in_statements=bool(rests)))
+    rests = frozenset(rests)
+    return _Rewriter(found.owner, rests).function(prepared(found.node, {line for line, _ in rests}))
 
 
 class _Rewriter(Displays):
