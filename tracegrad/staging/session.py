@@ -21,6 +21,7 @@ from ..errors import ConcretizationError
 from ..ir.lines import FOREIGN, INSTALLED
 from ..ir.trace import TextError
 from ..ops.places.spans import ComputedLength
+from ..tape.attempts import ATTEMPTS
 from .functions import (
     MADE,
     ORIGINAL,
@@ -328,6 +329,7 @@ def staged(
         return attempt(outer.version(function))
     if stage is False:
         return attempt(function)
+    attempt = ATTEMPTS.watched(attempt)
     session = None
     if eager and _KNOWN:
         first = users_function(function)

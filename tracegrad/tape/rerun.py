@@ -20,6 +20,7 @@ from ..ir.levels import as_of
 from ..ir.lines import user_line
 from ..ops.random import DEFAULT
 from ..types import show
+from .attempts import ATTEMPTS
 from .leaves import Rerun
 from .modes import restoring
 from .saved import SAVING, saved_tensors_hooks
@@ -31,6 +32,13 @@ class CheckpointError(RuntimeError):
 
 class _Enough(BaseException):
     """All tensors of the first run were saved again; the rest of the function need not run."""
+
+
+class _StandIn:
+    """What stands for a tensor that was saved."""
+
+    def __init__(self, tensor: Any) -> None:
+        self.meta: tuple[Any, Any] = tuple(tensor.shape), tensor.dtype
 
 
 class _Run(Rerun):
@@ -45,31 +53,38 @@ class _Run(Rerun):
         self.levels = STATE.levels
         """What is dual in the first run is dual in the second, though the derivative's forward mode
         has ended."""
-        self.saved: list[tuple[Any, Any]] = []
-        """Shape and dtype of each saved tensor."""
+        self.saved: list[_StandIn] = []
         self.constants: list[int] = []
         """Digests of what operations read that was not computed on the tape."""
-        self.again: dict[int, Any] = {}
+        self.again: dict[_StandIn, Any] = {}
         """Tensors of the second run that were not handed out yet."""
         self.over = False
         """Whether the first run has ended. A sweep inside of it needs what was saved so far, and no
         more than that is computed again."""
 
-    def pack(self, tensor: Any) -> tuple[_Run, int]:
-        self.saved.append((tuple(tensor.shape), tensor.dtype))
-        return self, len(self.saved) - 1
+    def pack(self, tensor: Any) -> tuple[_Run, _StandIn]:
+        self.saved.append(_StandIn(tensor))
+        return self, self.saved[-1]
 
     def note(self, operand: Any) -> None:
         found = _constant(operand)
         if found is not None:
             self.constants.append(found)
 
+    def mark(self) -> Callable[[], None]:
+        saved, constants = len(self.saved), len(self.constants)
+
+        def forget() -> None:
+            del self.saved[saved:], self.constants[constants:]
+
+        return forget
+
     @staticmethod
-    def unpack(handle: tuple[_Run, int]) -> Any:
-        self, k = handle
-        if k not in self.again:
+    def unpack(handle: tuple[_Run, _StandIn]) -> Any:
+        self, one = handle
+        if one not in self.again:
             self.repeat()
-        return self.again.pop(k)
+        return self.again.pop(one)
 
     @restoring
     def repeat(self) -> None:
@@ -80,15 +95,30 @@ class _Run(Rerun):
 
         def collect(tensor: Any) -> int:
             found.append(tensor.detach())
-            if early and len(found) == len(self.saved):
+            # What is found by an attempt that may yet be given up is not enough.
+            if early and len(found) >= len(self.saved) and not ATTEMPTS.open:
                 raise _Enough
             return len(found) - 1
 
-        expected = iter(self.constants)
+        seen = 0
+
+        def mark() -> Callable[[], None]:
+            tensors, constants = len(found), seen
+
+            def forget() -> None:
+                nonlocal seen
+                del found[tensors:]
+                seen = constants
+
+            return forget
 
         def compare(operand: Any) -> None:
-            found = _constant(operand)
-            if found is not None and found != next(expected, found):
+            nonlocal seen
+            digest = _constant(operand)
+            if digest is None:
+                return
+            seen += 1
+            if digest != (*self.constants[seen - 1 : seen], digest)[0]:
                 raise CheckpointError(
                     f"{user_line()}: an array of shape {show(operand.shape)} that the function "
                     "reads here holds something else than when it ran first: it was written "
@@ -107,12 +137,15 @@ class _Run(Rerun):
                 self.leaves_as_before(),
                 saved_tensors_hooks(collect, found.__getitem__),
                 _watched(compare),
+                ATTEMPTS.noting(mark),
                 contextlib.suppress(_Enough),
             ):
                 self.call()
         finally:
             if self.random is not None:
                 DEFAULT.key[...], DEFAULT.counter[...] = now
+        if early:
+            del found[len(self.saved) :]
         if len(found) != len(self.saved):
             raise CheckpointError(
                 "checkpoint: A different number of tensors was saved during the original forward "
@@ -123,10 +156,10 @@ class _Run(Rerun):
             )
         lines = [
             f"tensor at position {k}:\n"
-            f"saved metadata: shape {show(was[0])}, dtype {was[1]}\n"
+            f"saved metadata: shape {show(was.meta[0])}, dtype {was.meta[1]}\n"
             f"recomputed metadata: shape {show(t.shape)}, dtype {t.dtype}"
             for k, (t, was) in enumerate(zip(found, self.saved, strict=True))
-            if (tuple(t.shape), t.dtype) != was
+            if (tuple(t.shape), t.dtype) != was.meta
         ]
         if self.check and lines:
             raise CheckpointError(
@@ -140,7 +173,7 @@ class _Run(Rerun):
                     ]
                 )
             )
-        self.again = dict(enumerate(found))
+        self.again = dict(zip(self.saved, found, strict=True))
         # The second run's nodes, which read from here if a sweep inside of it came by, keep nothing
         # alive.
         found.clear()
@@ -181,7 +214,7 @@ def rerun(
     random      draw the same numbers from the shared generator
     """
     run = _Run(call, again or contextlib.nullcontext(), check, early_stop, random)
-    with saved_tensors_hooks(run.pack, run.unpack), _watched(run.note):
+    with saved_tensors_hooks(run.pack, run.unpack), _watched(run.note), ATTEMPTS.noting(run.mark):
         result = call()
     run.over = True
     return result

@@ -159,7 +159,7 @@ def _split(graph: Graph, both: Graph, known: Known, steps: Stepped | None) -> Pa
     forward = graph.replace(
         name=f"{graph.name}_forward",
         inputs=inputs,
-        nodes=_living(both, (*outputs, *kept)),
+        nodes=_living([n for n in both.nodes if n.outputs[0] not in late], (*outputs, *kept)),
         outputs=(*outputs, *kept),
     )
     nodes = [n for n in both.nodes if n in again or n.outputs[0] in late]
@@ -301,11 +301,11 @@ def _cheap(graph: Graph, given: set[Var]) -> set[Atom]:
     return found
 
 
-def _living(graph: Graph, outputs: Sequence[Atom]) -> tuple[Node, ...]:
-    """The nodes that these outputs need, and those with effects."""
+def _living(nodes: Sequence[Node], outputs: Sequence[Atom]) -> tuple[Node, ...]:
+    """Those of the nodes that these outputs need, and those with effects."""
     live = set(outputs)
     kept = []
-    for node in reversed(graph.nodes):
+    for node in reversed(nodes):
         if node.effects or any(v in live for v in node.outputs):
             kept.append(node)
             live.update(node.inputs)

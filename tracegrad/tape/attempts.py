@@ -1,0 +1,55 @@
+"""Attempts at a function, of which all but the last are given up while it is being staged: what the
+operations of those noted is taken back."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+Mark = Callable[[], Callable[[], None]]
+"""Remembers what is noted by now: gives a function that forgets what was noted since."""
+
+
+class _Attempts(threading.local):
+    """Those that go on in this thread, and who keeps notes of what operations do."""
+
+    def __init__(self) -> None:
+        self.marks: tuple[Mark, ...] = ()
+        self.open = 0
+        """How many attempts began since the innermost keeper of notes did."""
+
+    @contextlib.contextmanager
+    def noting(self, mark: Mark) -> Iterator[None]:
+        """A block whose notes are taken back as far as they are of an attempt that fails."""
+        before = self.marks, self.open
+        self.marks, self.open = (*self.marks, mark), 0
+        try:
+            yield
+        finally:
+            self.marks, self.open = before
+
+    def watched(self, attempt: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """The attempt, noticed by those who keep notes."""
+        if not self.marks:
+            return attempt
+
+        def watched(function: Any) -> Any:
+            undo = [mark() for mark in self.marks]
+            self.open += 1
+            try:
+                return attempt(function)
+            except BaseException:
+                for forget in undo:
+                    forget()
+                raise
+            finally:
+                self.open -= 1
+
+        return watched
+
+
+ATTEMPTS = _Attempts()
+
+__all__ = ["ATTEMPTS", "Mark"]
