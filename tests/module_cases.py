@@ -247,6 +247,24 @@ CASES: dict[str, Case] = {
         signs(6),
         call=to_target,
     ),
+    "TripletMarginWithDistanceLoss": case(
+        lambda t: t.nn.TripletMarginWithDistanceLoss(margin=0.8), real(6, 3), real(6, 3), real(6, 3)
+    ),
+    "MultiMarginLoss": case(lambda t: t.nn.MultiMarginLoss(2), real(6, 3), whole(0, 3, 6)),
+    "MultiLabelMarginLoss": case(
+        lambda t: t.nn.MultiLabelMarginLoss(reduction="sum"), real(6, 3), whole(-1, 3, 6, 3)
+    ),
+    "CTCLoss": case(
+        lambda t: t.nn.CTCLoss(reduction="sum"),
+        real(6, 2, 4),
+        whole(1, 4, 2, 2),
+        whole(6, 7, 2),
+        whole(1, 3, 2),
+        call=lambda m, x, *others: m(x - x.logsumexp(-1, keepdim=True), *others),
+    ),
+    "EmbeddingBag": case(lambda t: t.nn.EmbeddingBag(5, 3, padding_idx=-2), whole(0, 5, 4, 2)),
+    "Hardshrink": case(lambda t: t.nn.Hardshrink(0.4), X),
+    "Softshrink": case(lambda t: t.nn.Softshrink(0.4), X),
     "TripletMarginLoss": case(
         lambda t: t.nn.TripletMarginLoss(0.8, swap=True), real(6, 3), real(6, 3), real(6, 3)
     ),

@@ -181,6 +181,55 @@ CASES: dict[str, Case] = {
         lambda F, t, w: F.embedding(t, w, padding_idx=-3),
         (exactly(0, 1, 1, 3), real(4, 2)),
     ),
+    **{
+        f"embedding_bag {mode}": (
+            lambda F, t, w, mode=mode: F.embedding_bag(t, w, mode=mode, padding_idx=1),
+            (exactly([0, 1, 3], [1, 1, 1], [2, 0, 3]), real(4, 2)),
+        )
+        for mode in ("sum", "mean", "max")
+    },
+    "embedding_bag offsets": (
+        lambda F, t, o, w: F.embedding_bag(t, w, o),
+        (classes(4, 7), exactly(0, 2, 2, 6), real(4, 3)),
+    ),
+    "embedding_bag weights": (
+        lambda F, t, o, w, v: F.embedding_bag(
+            t, w, o, mode="sum", per_sample_weights=v, include_last_offset=True
+        ),
+        (classes(4, 7), exactly(0, 2, 2, 7), real(4, 3), real(7)),
+    ),
+    "ctc_loss": (
+        lambda F, x, t, n, m: F.ctc_loss(
+            F.log_softmax(x, -1), t, n, m, 1, "mean", zero_infinity=True
+        ),
+        (real(3, 3, 3), exactly([0, 2], [2, 2], [0, 2]), exactly(3, 2, 2), exactly(2, 2, 0)),
+    ),
+    "ctc_loss joined": (
+        lambda F, x, t, n, m: F.ctc_loss(F.log_softmax(x, -1), t, n, m, reduction="sum"),
+        (real(4, 2, 3), exactly(1, 2, 2, 1), exactly(4, 3), exactly(3, 1)),
+    ),
+    "ctc_loss single": (
+        lambda F, x, t, n, m: F.ctc_loss(F.log_softmax(x, -1), t, n, m, reduction="none"),
+        (real(4, 3), exactly(2, 2), exactly(4), exactly(2)),
+    ),
+    "multi_margin_loss": (
+        lambda F, x, t: F.multi_margin_loss(x, t, 2, 1.5),
+        (real(4, 3), classes(3, 4)),
+    ),
+    "multi_margin_loss none": (
+        lambda F, x, t: F.multi_margin_loss(x, t, reduction="none"),
+        (real(4, 3), classes(3, 4)),
+    ),
+    "multilabel_margin_loss": (
+        lambda F, x, t: F.multilabel_margin_loss(x, t, reduction="none"),
+        (real(3, 4), exactly([3, 0, -1, 1], [-1, 1, 1, 1], [0, 1, 2, 3])),
+    ),
+    "triplet_margin_with_distance_loss": (
+        lambda F, x, y, z: F.triplet_margin_with_distance_loss(
+            x, y, z, distance_function=lambda a, b: ((a - b) ** 2).sum(-1), swap=True
+        ),
+        (real(4, 3), real(4, 3), real(4, 3)),
+    ),
     "normalize": (lambda F, x: F.normalize(x, dim=0), (real(3, 2),)),
     "normalize p": (lambda F, x: F.normalize(x, p=3.0), (real(3, 2),)),
     "cosine_similarity": (lambda F, x, y: F.cosine_similarity(x, y), (real(3, 4), real(3, 4))),

@@ -33,6 +33,11 @@ OPTIMIZERS: dict[str, Callable[[Any, Any], Any]] = {
     "RAdam decoupled": lambda o, p: o.RAdam(
         p, lr=0.05, weight_decay=0.1, decoupled_weight_decay=True
     ),
+    "NAdam": lambda o, p: o.NAdam(p, lr=0.02, weight_decay=0.1, momentum_decay=0.01),
+    "NAdam decoupled": lambda o, p: o.NAdam(
+        p, lr=0.02, betas=(0.8, 0.95), weight_decay=0.1, decoupled_weight_decay=True
+    ),
+    "Rprop": lambda o, p: o.Rprop(p, lr=0.02, etas=(0.4, 1.3), step_sizes=(1e-4, 0.5)),
     "RMSprop": lambda o, p: o.RMSprop(p),
     "RMSprop centered": lambda o, p: o.RMSprop(
         p, lr=0.005, alpha=0.9, centered=True, momentum=0.5, weight_decay=0.1
@@ -66,6 +71,24 @@ SCHEDULES: dict[str, Callable[[Any, Any], Any]] = {
         three_phase=True,
         pct_start=0.4,
         cycle_momentum=False,
+    ),
+    "MultiplicativeLR": lambda s, o: s.MultiplicativeLR(o, lambda epoch: 1 - 0.5 / epoch),
+    "PolynomialLR": lambda s, o: s.PolynomialLR(o, 12, 1.5),
+    "CosineAnnealingWarmRestarts": lambda s, o: s.CosineAnnealingWarmRestarts(o, 3, 2, 0.01),
+    "CosineAnnealingWarmRestarts one length": lambda s, o: s.CosineAnnealingWarmRestarts(o, 7),
+    "SequentialLR": lambda s, o: s.SequentialLR(
+        o,
+        [
+            s.LinearLR(o, 0.1, 1.0, 5),
+            s.CosineAnnealingLR(o, 9),
+            s.StepLR(o, 4, 0.5),
+            s.MultiplicativeLR(o, lambda epoch: 0.9),
+            s.PolynomialLR(o, 8, 2.0),
+        ],
+        [4, 9, 16, 22],
+    ),
+    "ChainedScheduler": lambda s, o: s.ChainedScheduler(
+        [s.ConstantLR(o, 0.2, 6), s.ExponentialLR(o, 0.95)]
     ),
     "LambdaLR": lambda s, o: s.LambdaLR(o, lambda epoch: 1 / (1 + epoch)),
 }
@@ -148,6 +171,7 @@ def main(file: str) -> None:
     """Write torch's numbers."""
     import torch
 
+    torch.set_default_dtype(torch.float64)  # for what an optimizer keeps besides its averages
     numbers = {f"run {name}": trajectory(name, torch.optim, torch.tensor) for name in OPTIMIZERS}
     numbers |= {f"rates {name}": rates(name, torch, torch.tensor) for name in SCHEDULES}
     numbers |= {

@@ -200,15 +200,19 @@ wishart  tg.stats.wishart.logpdf(np.eye(2), 3.0, np.eye(2))
 """,
 )
 PLAIN = """
-CELU ELU GELU Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid Mish PReLU ReLU6 SELU Sigmoid SiLU
-Softplus Softsign Tanh Tanhshrink Identity
+CELU ELU GELU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid Mish PReLU ReLU6 SELU
+Sigmoid SiLU Softplus Softshrink Softsign Tanh Tanhshrink Identity
 """
 each("tracegrad.nn", PLAIN, f"tg.nn.{{}}()({V}).detach()")
 each("tracegrad.nn", "LogSoftmax Softmax Softmin", f"tg.nn.{{}}(dim=0)({V})")
 LOSSES = "BCELoss HuberLoss L1Loss SmoothL1Loss PoissonNLLLoss BCEWithLogitsLoss"
 each("tracegrad.nn", LOSSES, f"tg.nn.{{}}()({P}, {Q})")
 each("tracegrad.nn", "HingeEmbeddingLoss SoftMarginLoss", f"tg.nn.{{}}()({P}, {SIGNS})")
-each("tracegrad.nn", "CrossEntropyLoss NLLLoss", f"tg.nn.{{}}()({SCORES}, tg.tensor([0, 1]))")
+each(
+    "tracegrad.nn",
+    "CrossEntropyLoss MultiMarginLoss NLLLoss",
+    f"tg.nn.{{}}()({SCORES}, tg.tensor([0, 1]))",
+)
 each(
     "tracegrad.nn",
     "AdaptiveAvgPool2d AdaptiveMaxPool2d AvgPool2d MaxPool2d",
@@ -240,6 +244,7 @@ each(
     f"tg.nn.{{}}(scale_factor=2)({IMAGE}).shape",
 )
 each("tracegrad.nn", "CosineSimilarity PairwiseDistance", f"tg.nn.{{}}()({ROWS}, {ROWS} + 1)")
+each("tracegrad.nn", "TripletMarginWithDistanceLoss", f"tg.nn.{{}}()({ROWS}, {ROWS} + 1, {ROWS})")
 each("tracegrad.nn", "RNNCell GRUCell", "tg.nn.{}(3, 2)(tg.ones(1, 3)).shape")
 ENCODER = "layer = tg.nn.Transformer{}Layer(4, 2, dim_feedforward=4, batch_first=True)"
 of(
@@ -251,6 +256,7 @@ Bilinear  tg.nn.Bilinear(2, 3, 4)(tg.ones(1, 2), tg.ones(1, 3)).shape
 ChannelShuffle  tg.nn.ChannelShuffle(2)(tg.arange(4.0).reshape(1, 4, 1))[0, :, 0]
 CosineEmbeddingLoss  tg.nn.CosineEmbeddingLoss()({ROWS}, {ROWS}, {SIGNS})
 Embedding  tg.nn.Embedding(10, 3)(tg.tensor([1, 4])).shape
+EmbeddingBag  tg.nn.EmbeddingBag(10, 3)(tg.tensor([[1, 4, 2]])).shape
 Flatten  tg.nn.Flatten()(tg.ones(2, 3, 4)).shape
 Fold  tg.nn.Fold((3, 3), (2, 2))(tg.ones(1, 4, 4))[0, 0]
 GaussianNLLLoss  tg.nn.GaussianNLLLoss()({P}, {Q}, tg.ones(2))
@@ -259,6 +265,7 @@ GroupNorm  tg.nn.GroupNorm(1, 2)({LINE}).shape
 LayerNorm  tg.nn.LayerNorm(2)({ROWS}).detach()
 RMSNorm  tg.nn.RMSNorm(2)({ROWS}).detach()
 LocalResponseNorm  tg.nn.LocalResponseNorm(2)({LINE}).shape
+MultiLabelMarginLoss  tg.nn.MultiLabelMarginLoss()({ROWS}, tg.tensor([[1, -1], [0, 1]]))
 MarginRankingLoss  tg.nn.MarginRankingLoss()({P}, {Q}, {SIGNS})
 ModuleDict  list(tg.nn.ModuleDict({{"a": tg.nn.Tanh(), "b": tg.nn.ReLU()}}))
 ModuleList  len(tg.nn.ModuleList([tg.nn.Linear(2, 2) for _ in range(3)]))
@@ -298,6 +305,13 @@ each(
     "adaptive_avg_pool2d adaptive_max_pool2d max_pool2d pixel_unshuffle unfold",
     f"tg.nn.functional.{{}}({IMAGE}, 2).shape",
 )
+TRIPLET = "triplet_margin_with_distance_loss"
+each(F, TRIPLET, f"tg.nn.functional.{{}}({ROWS}, {ROWS} + 1, {ROWS} - 2)")
+each(
+    F,
+    "multilabel_margin_loss",
+    f"tg.nn.functional.{{}}({ROWS}, tg.tensor([[1, -1], [0, 1]]))",
+)
 each(F, "adaptive_avg_pool1d avg_pool1d", f"tg.nn.functional.{{}}({LINE}, 2)")
 each(F, "conv3d conv_transpose3d", f"tg.nn.functional.{{}}({BLOCK}, tg.ones(1, 1, 2, 2, 2)).shape")
 of(
@@ -317,6 +331,7 @@ instance_norm  tg.nn.functional.instance_norm({LINE}).shape
 local_response_norm  tg.nn.functional.local_response_norm({LINE}, 2).shape
 margin_ranking_loss  tg.nn.functional.margin_ranking_loss({P}, {Q}, {SIGNS})
 multilabel_soft_margin_loss  tg.nn.functional.multilabel_soft_margin_loss({ROWS}, tg.eye(2))
+multi_margin_loss  tg.nn.functional.multi_margin_loss({SCORES}, tg.tensor([0, 1]))
 nll_loss  tg.nn.functional.nll_loss({SCORES}, tg.tensor([0, 1]))
 prelu  tg.nn.functional.prelu({V}, tg.tensor([0.25]))
 rms_norm  tg.nn.functional.rms_norm({ROWS}, (2,))

@@ -17,6 +17,8 @@ from tests.nn_cases import CASES, derivatives, inputs
 NUMBERS = dict(np.load(pathlib.Path(__file__).parents[1] / "data" / "nn_functional.npz"))
 LOOSE = {"hardsigmoid": 1e-7}
 """torch computes this derivative with 1/6 in float32."""
+ONCE = ("ctc_loss", "embedding_bag weights", "multi_margin_loss")
+"""torch has no second derivatives of these, which gradgradcheck looks at."""
 
 
 def leaf(a: Any) -> tg.Tensor:
@@ -29,6 +31,8 @@ def test_values_and_derivatives_are_torchs(name: str) -> None:
     expected = {key: value for key, value in NUMBERS.items() if key.startswith(f"{name}/")}
     assert f"{name}/value" in expected
     for key in found.keys() | expected.keys():
+        if name.startswith(ONCE) and key.startswith(f"{name}/second"):
+            continue
         # Where one of both knows that a derivative is zero, the other may have computed it.
         a, b = found.get(key, 0.0), expected.get(key, 0.0)
         np.testing.assert_allclose(a, b, rtol=LOOSE.get(name, 1e-9), atol=1e-11, err_msg=key)

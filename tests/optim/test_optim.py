@@ -34,6 +34,8 @@ def test_trajectories_are_torchs(name: str) -> None:
         "Adam amsgrad",
         "Adamax",
         "RAdam",
+        "NAdam",
+        "Rprop",
         "RMSprop centered",
         "Adadelta",
         "groups",

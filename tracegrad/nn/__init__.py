@@ -29,6 +29,7 @@ from .modules.activation import (
     Dropout1d,
     Dropout2d,
     Flatten,
+    Hardshrink,
     Hardsigmoid,
     Hardswish,
     Hardtanh,
@@ -46,12 +47,14 @@ from .modules.activation import (
     Softmax,
     Softmin,
     Softplus,
+    Softshrink,
     Softsign,
     Tanh,
     Tanhshrink,
     Unflatten,
 )
 from .modules.attention import MultiheadAttention
+from .modules.bags import EmbeddingBag
 from .modules.containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from .modules.layers import Bilinear, Conv1d, Conv2d, Conv3d, Embedding, Identity, Linear
 from .modules.loss import (
@@ -68,14 +71,18 @@ from .modules.loss import (
 )
 from .modules.margins import (
     CosineEmbeddingLoss,
+    CTCLoss,
     GaussianNLLLoss,
     HingeEmbeddingLoss,
     MarginRankingLoss,
+    MultiLabelMarginLoss,
     MultiLabelSoftMarginLoss,
+    MultiMarginLoss,
     PairwiseDistance,
     PoissonNLLLoss,
     SoftMarginLoss,
     TripletMarginLoss,
+    TripletMarginWithDistanceLoss,
 )
 from .modules.module import Module
 from .modules.normalization import (
@@ -147,6 +154,7 @@ __all__ = [
     "BatchNorm2d",
     "BatchNorm3d",
     "Bilinear",
+    "CTCLoss",
     "ChannelShuffle",
     "CircularPad1d",
     "CircularPad2d",
@@ -166,11 +174,13 @@ __all__ = [
     "Dropout1d",
     "Dropout2d",
     "Embedding",
+    "EmbeddingBag",
     "Flatten",
     "Fold",
     "GRUCell",
     "GaussianNLLLoss",
     "GroupNorm",
+    "Hardshrink",
     "Hardsigmoid",
     "Hardswish",
     "Hardtanh",
@@ -197,7 +207,9 @@ __all__ = [
     "Module",
     "ModuleDict",
     "ModuleList",
+    "MultiLabelMarginLoss",
     "MultiLabelSoftMarginLoss",
+    "MultiMarginLoss",
     "MultiheadAttention",
     "NLLLoss",
     "PReLU",
@@ -227,6 +239,7 @@ __all__ = [
     "Softmax",
     "Softmin",
     "Softplus",
+    "Softshrink",
     "Softsign",
     "Tanh",
     "Tanhshrink",
@@ -236,6 +249,7 @@ __all__ = [
     "TransformerEncoder",
     "TransformerEncoderLayer",
     "TripletMarginLoss",
+    "TripletMarginWithDistanceLoss",
     "Unflatten",
     "Unfold",
     "Upsample",

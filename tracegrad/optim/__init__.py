@@ -29,6 +29,7 @@ from .first_order import SGD, Adadelta, Adagrad, Adam, Adamax, AdamW, RMSprop
 from .lbfgs import LBFGS
 from .optimizer import Optimizer
 from .rectified import RAdam
+from .signs_and_momenta import NAdam, Rprop
 
 __all__ = [
     "LBFGS",
@@ -38,9 +39,11 @@ __all__ = [
     "Adam",
     "AdamW",
     "Adamax",
+    "NAdam",
     "Optimizer",
     "RAdam",
     "RMSprop",
+    "Rprop",
     "lr_scheduler",
 ]
 

@@ -31,9 +31,9 @@ def fresh(p: Any, value: float = 0.0) -> Tensor:
     return Tensor(_on(np.full(p.shape, value, p.dtype), p))
 
 
-def counter(p: Any) -> Tensor:
+def counter(p: Any, value: float = 0.0) -> Tensor:
     """A count of steps, on the device of the parameter: nothing has to wait for it there."""
-    return Tensor(_on(np.array(0.0), p))
+    return Tensor(_on(np.array(value), p))
 
 
 def _on(array: Any, p: Any) -> Any:

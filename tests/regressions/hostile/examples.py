@@ -126,6 +126,15 @@ EXAMPLES: dict[str, tuple[tuple[str, Maker], ...]] = {
         ("vec", lambda: tg.ones(2)),
         ("parameters", lambda: [leaf(2)]),
     ),
+    "tg.optim.lr_scheduler.ChainedScheduler": (
+        ("schedulers", lambda: [tg.optim.lr_scheduler.StepLR(tg.optim.SGD([leaf(2)]), 2)]),
+    ),
+    "tg.nn.functional.ctc_loss": (
+        ("log_probs", lambda: tg.zeros(3, 1, 2)),
+        ("targets", lambda: np.array([[1]])),
+        ("input_lengths", lambda: np.array([3])),
+        ("target_lengths", lambda: np.array([1])),
+    ),
     "tg.optim.lr_scheduler.LambdaLR": (
         ("optimizer", lambda: tg.optim.SGD([leaf(2)], lr=0.1)),
         ("lr_lambda", fn_of(half)),
@@ -369,6 +378,7 @@ EXAMPLES |= {
         "tg.optim.lr_scheduler.LRScheduler": (optimizer,),
         "tg.optim.lr_scheduler.MultiStepLR": (optimizer, lambda: [1, 2]),
         "tg.optim.lr_scheduler.OneCycleLR": (optimizer, 0.1, 10),
+        "tg.optim.lr_scheduler.MultiplicativeLR": (optimizer, lambda: lambda epoch: 0.5),
         "tg.autograd.gradgradcheck": (lambda: total, lambda: (leaf(2),)),
         "torch.bincount": (lambda: tg.tensor([0, 1]),),
         "torch.clamp": (matrix, 0.3, 0.6),
@@ -451,6 +461,7 @@ LAME = {
     "tg.nn.RNNBase": "a base class",
     "tg.optim.Optimizer": "a base class",
     "tg.optim.lr_scheduler.LRScheduler": "a base class",
+    "tg.optim.lr_scheduler.SequentialLR": "its schedules are those of its optimizer",
     "tg.autograd.forward_ad.make_dual": "only inside of a level",
     "Tensor.backward": "of a Tensor that was recorded",
     "Tensor.requires_grad_": "has no argument that must be given",

@@ -65,11 +65,14 @@ from .margins import (
     gaussian_nll_loss,
     hinge_embedding_loss,
     margin_ranking_loss,
+    multi_margin_loss,
+    multilabel_margin_loss,
     multilabel_soft_margin_loss,
     pairwise_distance,
     poisson_nll_loss,
     soft_margin_loss,
     triplet_margin_loss,
+    triplet_margin_with_distance_loss,
 )
 from .normalization import (
     batch_norm,
@@ -90,6 +93,7 @@ from .pooling import (
 )
 from .resampling import channel_shuffle, interpolate, pixel_shuffle, pixel_unshuffle, upsample
 from .sampling import affine_grid, grid_sample, gumbel_softmax, pdist, threshold
+from .sequences import ctc_loss, embedding_bag
 from .transposed import conv_transpose1d, conv_transpose2d, conv_transpose3d, fold
 
 __all__ = [
@@ -114,11 +118,13 @@ __all__ = [
     "cosine_embedding_loss",
     "cosine_similarity",
     "cross_entropy",
+    "ctc_loss",
     "dropout",
     "dropout1d",
     "dropout2d",
     "elu",
     "embedding",
+    "embedding_bag",
     "fold",
     "gaussian_nll_loss",
     "gelu",
@@ -147,6 +153,8 @@ __all__ = [
     "max_pool2d",
     "mish",
     "mse_loss",
+    "multi_margin_loss",
+    "multilabel_margin_loss",
     "multilabel_soft_margin_loss",
     "nll_loss",
     "normalize",
@@ -176,6 +184,7 @@ __all__ = [
     "tanhshrink",
     "threshold",
     "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
     "unfold",
     "upsample",
 ]

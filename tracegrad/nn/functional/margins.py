@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from ... import ops
 from .activation import logsigmoid
-from .common import reduced, reduction_of
+from .common import as_integers, reduced, reduction_of
 
 
 def pairwise_distance(
@@ -108,6 +111,74 @@ def triplet_margin_loss(
     return reduced(ops.relu(margin + near - far), kind)
 
 
+def triplet_margin_with_distance_loss(
+    anchor: Any,
+    positive: Any,
+    negative: Any,
+    *,
+    distance_function: Callable[[Any, Any], Any] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Any:
+    """`triplet_margin_loss` of any distance (`pairwise_distance` where none is given)."""
+    kind = reduction_of(None, None, reduction)
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    distance = pairwise_distance if distance_function is None else distance_function
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = ops.minimum(far, distance(positive, negative))
+    return reduced(ops.relu(margin + near - far), kind)
+
+
+def multi_margin_loss(
+    input: Any,
+    target: Any,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Any = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Any:
+    """The mean over the other classes of `max(0, margin - input[target] + input)**p`, times the
+    weight of the target's class: for inputs (samples, classes) or (classes)."""
+    kind = reduction_of(size_average, reduce, reduction)
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    target = as_integers("multi_margin_loss", target)
+    place = ops.expand_dims(target, -1)
+    above = ops.relu(margin - ops.take_along_axis(input, place, -1) + input)
+    above = above if p == 1 else above * above
+    if weight is not None:
+        above = above * ops.expand_dims(ops.take(weight, target, 0), -1)
+    classes = input.shape[-1]
+    others = ops.where(ops.arange(classes) == place, 0.0, above)
+    return reduced(ops.sum(others, axis=-1) / classes, kind)
+
+
+def multilabel_margin_loss(
+    input: Any,
+    target: Any,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Any:
+    """The mean of `max(0, 1 - input[j] + input[k])` over pairs of a class j that is meant and a
+    class k that is not; `target` lists the classes that are meant, up to the first -1."""
+    kind = reduction_of(size_average, reduce, reduction)
+    target = as_integers("multilabel_margin_loss", target)
+    classes = input.shape[-1]
+    listed = ops.cumsum(ops.convert(target < 0, np.int64), -1) == 0
+    hits = ops.expand_dims(target, -1) == ops.arange(classes)
+    meant = ops.any(ops.logical_and(hits, ops.expand_dims(listed, -1)), axis=-2)
+    wanted = ops.take_along_axis(input, ops.maximum(target, 0), -1)
+    above = ops.relu(1 - ops.expand_dims(wanted, -1) + ops.expand_dims(input, -2))
+    counts = ops.logical_and(ops.expand_dims(listed, -1), ops.expand_dims(~meant, -2))
+    return reduced(ops.sum(ops.where(counts, above, 0.0), axis=(-2, -1)) / classes, kind)
+
+
 def poisson_nll_loss(
     input: Any,
     target: Any,
@@ -169,9 +240,12 @@ __all__ = [
     "gaussian_nll_loss",
     "hinge_embedding_loss",
     "margin_ranking_loss",
+    "multi_margin_loss",
+    "multilabel_margin_loss",
     "multilabel_soft_margin_loss",
     "pairwise_distance",
     "poisson_nll_loss",
     "soft_margin_loss",
     "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
 ]

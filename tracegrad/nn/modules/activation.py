@@ -117,6 +117,22 @@ class Hardtanh(_Fixed):
     shown = "min_val={min_val}, max_val={max_val}"
 
 
+class Hardshrink(_Fixed):
+    """`functional.hardshrink`."""
+
+    function = F.hardshrink
+    options: ClassVar[dict[str, Any]] = {"lambd": 0.5}
+    shown = "{lambd}"
+
+
+class Softshrink(_Fixed):
+    """`functional.softshrink`."""
+
+    function = F.softshrink
+    options: ClassVar[dict[str, Any]] = {"lambd": 0.5}
+    shown = "{lambd}"
+
+
 class ELU(_Fixed):
     """`functional.elu`."""
 
@@ -399,6 +415,7 @@ __all__ = [
     "Dropout1d",
     "Dropout2d",
     "Flatten",
+    "Hardshrink",
     "Hardsigmoid",
     "Hardswish",
     "Hardtanh",
@@ -416,6 +433,7 @@ __all__ = [
     "Softmax",
     "Softmin",
     "Softplus",
+    "Softshrink",
     "Softsign",
     "Tanh",
     "Tanhshrink",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .. import functional as F
@@ -65,6 +66,59 @@ class PoissonNLLLoss(_Loss):
     ) -> None:
         kind = reduction_of(size_average, reduce, reduction)
         super().__init__(F.poisson_nll_loss, kind, {}, log_input=log_input, full=full, eps=eps)
+
+
+class MultiMarginLoss(_Loss):
+    """`functional.multi_margin_loss`."""
+
+    def __init__(
+        self,
+        p: int = 1,
+        margin: float = 1.0,
+        weight: Any = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        kind = reduction_of(size_average, reduce, reduction)
+        super().__init__(F.multi_margin_loss, kind, {"weight": weight}, p=p, margin=margin)
+
+
+class MultiLabelMarginLoss(_Loss):
+    """`functional.multilabel_margin_loss`."""
+
+    def __init__(
+        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+    ) -> None:
+        super().__init__(
+            F.multilabel_margin_loss, reduction_of(size_average, reduce, reduction), {}
+        )
+
+
+class CTCLoss(_Loss):
+    """`functional.ctc_loss`.
+
+    >>> import tracegrad as tg
+    >>> even = tg.log_softmax(tg.zeros(3, 1, 2), -1)
+    >>> tg.nn.CTCLoss()(even, tg.tensor([[1]]), tg.tensor([3]), tg.tensor([1]))
+    tensor(0.2877)
+    """
+
+    def __init__(
+        self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False
+    ) -> None:
+        super().__init__(F.ctc_loss, reduction, {}, blank=blank, zero_infinity=zero_infinity)
+
+    def forward(  # type: ignore[override]
+        self, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any
+    ) -> Any:
+        return self._function(
+            log_probs,
+            targets,
+            input_lengths,
+            target_lengths,
+            **{name: getattr(self, name) for name in self._passed},
+        )
 
 
 class _OfThree(_Loss):
@@ -131,6 +185,27 @@ class TripletMarginLoss(_OfThree):
         super().__init__(F.triplet_margin_loss, kind, {}, margin=margin, p=p, eps=eps, swap=swap)
 
 
+class TripletMarginWithDistanceLoss(_OfThree):
+    """`functional.triplet_margin_with_distance_loss`."""
+
+    def __init__(
+        self,
+        *,
+        distance_function: Callable[[Any, Any], Any] | None = None,
+        margin: float = 1.0,
+        swap: bool = False,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(
+            F.triplet_margin_with_distance_loss,
+            reduction,
+            {},
+            distance_function=distance_function or PairwiseDistance(),
+            margin=margin,
+            swap=swap,
+        )
+
+
 class GaussianNLLLoss(_OfThree):
     """`functional.gaussian_nll_loss`."""
 
@@ -150,13 +225,17 @@ class PairwiseDistance(Module):
 
 
 __all__ = [
+    "CTCLoss",
     "CosineEmbeddingLoss",
     "GaussianNLLLoss",
     "HingeEmbeddingLoss",
     "MarginRankingLoss",
+    "MultiLabelMarginLoss",
     "MultiLabelSoftMarginLoss",
+    "MultiMarginLoss",
     "PairwiseDistance",
     "PoissonNLLLoss",
     "SoftMarginLoss",
     "TripletMarginLoss",
+    "TripletMarginWithDistanceLoss",
 ]

@@ -1,0 +1,92 @@
+"""What schedules of the learning rate share: the rates of all groups, set once an epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..checks import describe
+from ..holders import ScheduleHolder
+from .optimizer import Optimizer, check_like
+
+BY_GROUP = ("base_lrs", "_last_lr", "min_lrs")
+"""What of a schedule's state has a number for each group."""
+
+
+def check_schedule(schedule: Any, state_dict: Any) -> None:
+    """A TypeError for a state that is none of this schedule."""
+    who = f"{type(schedule).__name__}.load_state_dict"
+    if not isinstance(state_dict, Mapping) or not all(isinstance(key, str) for key in state_dict):
+        raise TypeError(
+            f"{who}: state_dict is {describe(state_dict)}; it must be what state_dict() gave"
+        )
+    for key, value in state_dict.items():
+        present = schedule.__dict__.get(key)
+        check_like(f"{who}: {key}", value, present)
+        if key in BY_GROUP and len(value) != len(present):
+            raise ValueError(
+                f"{who}: {key} has {len(value)} numbers, and the optimizer {len(present)} groups"
+            )
+
+
+class LRScheduler(ScheduleHolder):
+    """Base: a subclass gives the rates of all groups for `last_epoch`.
+
+    Making one sets the first rate; call `step()` after each epoch.
+    """
+
+    from_the_first = True
+    """Whether `step(0)` starts from the first rate, whatever rate is there."""
+
+    def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        self.optimizer = optimizer
+        for k, group in enumerate(optimizer.param_groups):
+            if last_epoch == -1:
+                group.setdefault("initial_lr", group["lr"])
+            elif "initial_lr" not in group:
+                raise KeyError(
+                    f"param 'initial_lr' is not specified in param_groups[{k}] when "
+                    "resuming an optimizer"
+                )
+        self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+        self.last_epoch = last_epoch
+        self.step()
+
+    def rates(self) -> list[Any]:
+        """The rate of each group in this epoch."""
+        raise NotImplementedError(f"{type(self).__name__} defines no rates")
+
+    def get_lr(self) -> list[Any]:
+        """The rate of each group in this epoch, from the one before."""
+        return self.rates()
+
+    def get_last_lr(self) -> list[Any]:
+        """The rates that were set last."""
+        return self._last_lr
+
+    def _now(self) -> list[Any]:
+        return [group["lr"] for group in self.optimizer.param_groups]
+
+    def step(self, epoch: int | None = None) -> None:
+        """Go to the next epoch, or to a given one, counting on from where the schedule is."""
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        if epoch == 0 and self.from_the_first:
+            for group, rate in zip(self.optimizer.param_groups, self.base_lrs, strict=True):
+                group["lr"] = rate
+        for group, rate in zip(self.optimizer.param_groups, self.rates(), strict=True):
+            group["lr"] = rate
+        self._last_lr = self._now()
+
+    def state_dict(self) -> dict[str, Any]:
+        """All but the optimizer."""
+        return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what `state_dict` gave."""
+        check_schedule(self, state_dict)
+        self.__dict__.update(state_dict)
+
+
+__all__ = ["LRScheduler", "check_schedule"]
