@@ -64,6 +64,27 @@ def test_attempts_that_are_given_up_save_nothing(f: Any, within: str) -> None:
             np.testing.assert_allclose(found, outer(inner)(X), rtol=1e-12, err_msg=f"{again}")
 
 
+@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("f", PROGRAMS)
+def test_pullbacks_that_are_called_later(f: Any, depth: int) -> None:
+    """The second run knows what the first one did, though the call that learnt it has ended."""
+    g = f
+    for _ in range(depth):
+        g = tg.checkpoint(g)
+    np.testing.assert_allclose(tg.vjp(g, X)[1](1.0)[0], tg.grad(f)(X), rtol=1e-12)
+
+    def step(x: Any, _: Any) -> Any:
+        return x + 0.01 * f(x), None
+
+    def steps(x: Any, each: int | None) -> Any:
+        return tg.scan(step, x, None, length=2, checkpoint=each)[0]
+
+    if depth == 1:
+        found = tg.vjp(lambda x: steps(x, 1), X)[1](X)[0]
+        expected = tg.vjp(lambda x: steps(x, None), X)[1](X)[0]
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
 @pytest.mark.parametrize("shape", [(), (1,)])
 @pytest.mark.parametrize("f", [masks, refusing])
 def test_checks_of_the_second_run(f: Any, shape: tuple[int, ...]) -> None:

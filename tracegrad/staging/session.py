@@ -7,7 +7,6 @@ import functools
 import logging
 import os
 import sys
-import threading
 import weakref
 from collections.abc import Callable
 from types import CodeType, FrameType, FunctionType, MappingProxyType, TracebackType
@@ -35,6 +34,7 @@ from .functions import (
     users_function,
     version_of,
 )
+from .stops import stops
 
 LOG = logging.getLogger("tracegrad")
 T = TypeVar("T")
@@ -107,13 +107,31 @@ class Session:
         made.begin()
         return made
 
+    def resuming(self) -> Callable[[Callable[[], T]], T]:
+        """A way to call a function when this call has ended, with what is known now."""
+        known = self.again(*self.given) if self.whole or self.staged else None
+
+        def resumed(call: Callable[[], T]) -> T:
+            if known is None or _outer() is not None:
+                return call()
+            session = known.again(*known.given)
+            try:
+                _open(session)
+                return call()
+            finally:
+                ATTEMPTS.session = ATTEMPTS.frame = None
+                if session in LEARNT:
+                    LEARNT.remove(session)
+
+        return resumed
+
     def expect_prints(self, function: Any) -> None:
         """Before a function is traced: one that prints would do that now as it is."""
         if not self.whole and (codes := printing(function)):
             if type(self.staged) is frozenset:
                 self.open()
             self.staged.update(codes)
-            if _OPEN.session is self and self not in LEARNT:
+            if ATTEMPTS.session is self and self not in LEARNT:
                 LEARNT.append(self)
 
     def begin(self) -> None:
@@ -259,25 +277,19 @@ class Session:
         return list(found)
 
 
-class _Open(threading.local):
-    session: Session | None = None
-    frame: FrameType | None = None
-    """The call that opened it."""
-
-
-_OPEN = _Open()
 _KNOWN: dict[CodeType, Session] = {}
 """What eager calls of a function learnt."""
 
 
 def current() -> Session | None:
     """The session of the outermost call that is going on in this thread."""
-    return _OPEN.session
+    found: Session | None = ATTEMPTS.session
+    return found
 
 
 def places_of_staged() -> tuple[str, ...]:
     """The functions that are rewritten in the call that is going on, and where they stand."""
-    session = _OPEN.session
+    session = ATTEMPTS.session
     return () if session is None else tuple(sorted(map(place_of, session.staged)))
 
 
@@ -287,7 +299,7 @@ which is what frequent calls ask first."""
 
 
 def _open(session: Session) -> None:
-    _OPEN.frame, _OPEN.session = sys._getframe(1), session
+    ATTEMPTS.frame, ATTEMPTS.session = sys._getframe(1), session
     if session.whole or session.staged:
         LEARNT.append(session)
 
@@ -295,22 +307,22 @@ def _open(session: Session) -> None:
 def _outer() -> Session | None:
     """The session of a call that is going on around this one. One that was kept from being closed,
     by a debugger that raises at a line of ours, is closed now."""
-    session = _OPEN.session
+    session = ATTEMPTS.session
     if session is None:
         return None
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame is not _OPEN.frame:
+    while frame is not None and frame is not ATTEMPTS.frame:
         frame = frame.f_back
     if frame is None:
-        _OPEN.session = _OPEN.frame = None
+        ATTEMPTS.session = ATTEMPTS.frame = None
         if session in LEARNT:
             LEARNT.remove(session)
-    return _OPEN.session
+    return current()
 
 
 def entered(function: T) -> T:
     """What the library calls in the place of a function of the user's, inside of a session."""
-    found: T = function if _OPEN.session is None else _OPEN.session.version(function)
+    found: T = function if ATTEMPTS.session is None else ATTEMPTS.session.version(function)
     return found
 
 
@@ -354,7 +366,7 @@ def staged(
     finally:
         # Not in a function of its own: Ctrl-C arrives where Python enters one, before it does
         # anything.
-        _OPEN.session = _OPEN.frame = None
+        ATTEMPTS.session = ATTEMPTS.frame = None
         if session in LEARNT:
             LEARNT.remove(session)
     return _again(attempt, function, session, eager)
@@ -373,7 +385,7 @@ def _again(attempt: Callable[[Any], T], function: Any, session: Session, eager: 
                 raise
             continue
         finally:
-            _OPEN.session = _OPEN.frame = None
+            ATTEMPTS.session = ATTEMPTS.frame = None
             if session in LEARNT:
                 LEARNT.remove(session)
         first = users_function(function) if eager else None
@@ -402,34 +414,6 @@ def explained(error: BaseException, session: Session) -> BaseException | None:
     if type(error) is not ConcretizationError and isinstance(error, ConcretizationError):
         return ConcretizationError(str(error))
     return None
-
-
-FLAT = "Error setting single item of array."
-"""What NumPy makes of the error where `x.flat[k] = value` gets a traced value."""
-
-
-def stops(error: BaseException) -> bool:
-    """Whether an error says that a traced value was asked for what only a number has."""
-    seen = 0
-    e: BaseException | None = error
-    while e is not None and seen < 8:
-        if isinstance(e, ConcretizationError):
-            return True
-        if type(e).__module__.partition(".")[0] == "numba" or _in_numba(e.__traceback__):
-            return True
-        if getattr(e, "of_python", False) or (type(e) is ValueError and str(e) == FLAT):
-            return True
-        e = e.__cause__ or e.__context__
-        seen += 1
-    return False
-
-
-def _in_numba(tb: TracebackType | None) -> bool:
-    """Whether Numba raised it."""
-    name = ""
-    while tb is not None:
-        name, tb = tb.tb_frame.f_globals.get("__name__", ""), tb.tb_next
-    return name.partition(".")[0] == "numba"
 
 
 def _without_source(error: BaseException) -> None:

@@ -50,6 +50,7 @@ class _Run(Rerun):
         super().__init__()
         self.call, self.context, self.check, self.early_stop = call, context, check, early_stop
         self.random = (DEFAULT.key.copy(), DEFAULT.counter.copy()) if random else None
+        self.resumed = ATTEMPTS.resuming()
         self.levels = STATE.levels
         """What is dual in the first run is dual in the second, though the derivative's forward mode
         has ended."""
@@ -140,7 +141,7 @@ class _Run(Rerun):
                 ATTEMPTS.noting(mark),
                 contextlib.suppress(_Enough),
             ):
-                self.call()
+                self.resumed(self.call)
         finally:
             if self.random is not None:
                 DEFAULT.key[...], DEFAULT.counter[...] = now

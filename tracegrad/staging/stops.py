@@ -1,0 +1,37 @@
+"""The errors at which tracing stops, and a function is staged."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from ..errors import ConcretizationError
+
+FLAT = "Error setting single item of array."
+"""What NumPy makes of the error where `x.flat[k] = value` gets a traced value."""
+
+
+def stops(error: BaseException) -> bool:
+    """Whether an error says that a traced value was asked for what only a number has."""
+    seen = 0
+    e: BaseException | None = error
+    while e is not None and seen < 8:
+        if isinstance(e, ConcretizationError):
+            return True
+        if type(e).__module__.partition(".")[0] == "numba" or _in_numba(e.__traceback__):
+            return True
+        if getattr(e, "of_python", False) or (type(e) is ValueError and str(e) == FLAT):
+            return True
+        e = e.__cause__ or e.__context__
+        seen += 1
+    return False
+
+
+def _in_numba(tb: TracebackType | None) -> bool:
+    """Whether Numba raised it."""
+    name = ""
+    while tb is not None:
+        name, tb = tb.tb_frame.f_globals.get("__name__", ""), tb.tb_next
+    return name.partition(".")[0] == "numba"
+
+
+__all__ = ["stops"]
