@@ -34,11 +34,8 @@ EXAMPLES: dict[str, tuple[tuple[str, Maker], ...]] = {
     "tg.nn.Transformer": tuple(
         (name, lambda size=size: size)
         for name, size in (
-            ("d_model", 4),
-            ("nhead", 2),
-            ("num_encoder_layers", 1),
-            ("num_decoder_layers", 1),
-            ("dim_feedforward", 4),
+            *(("d_model", 4), ("nhead", 2), ("dim_feedforward", 4)),
+            *(("num_encoder_layers", 1), ("num_decoder_layers", 1)),
         )
     ),
     "tg.bmm": (("x", lambda: np.ones((1, 2, 2))), ("y", lambda: np.ones((1, 2, 2)))),
