@@ -15,6 +15,9 @@ COSTLY = 20
 NEARBY = 1024
 """An array of so few elements stays in the nearest cache: storing it is as cheap as a few
 additions."""
+ROWS = range(9, NEARBY + 1)
+"""The sizes of a last axis of which one row at a time is kept, in the nearest cache; shorter ones
+are unrolled."""
 REPEATED = 8
 """A value this expensive is stored before it is broadcast along a long axis."""
 SHORT = 16
@@ -41,13 +44,15 @@ class Analysis:
         given: set[Var],
         stored: Collection[Var] = (),
         numbers: Collection[Var] = (),
+        cached: bool = True,
     ) -> None:
         """
         given       what lies somewhere already
         stored      what is to be stored in any case
         numbers     what is written as an integer expression wherever it is read
+        cached      whether what one row needs stays in a cache until the next one
         """
-        self.graph, self.numbers = graph, numbers
+        self.graph, self.numbers, self.cached = graph, numbers, cached
         self.stored: set[Var] = {v for n in graph.nodes for v in n.outputs if v in stored}
         self.given = given
         self.node: dict[Var, Node] = {v: n for n in graph.nodes for v in n.outputs}
@@ -154,7 +159,22 @@ class Analysis:
         if isinstance(var.type.size, int) and var.type.size <= NEARBY:
             return REPEATED
         scattered = any(isinstance(r.op.lowering, lowering.Scatter) for r in self.roots[var])
-        return REPEATED if scattered else COSTLY
+        return REPEATED if scattered or self.row_by_row(var) else COSTLY
+
+    def row_by_row(self, var: Var) -> bool:
+        """Whether a value is summed along its rows, as in a softmax: what else reads it reads the
+        same row then, before the next one is computed."""
+        last = var.type.ndim - 1
+        row = var.type.shape[-1] if last > 0 else 0
+        return (
+            self.cached
+            and isinstance(row, int)
+            and row in ROWS
+            and any(
+                isinstance(r.op.lowering, lowering.Reduce) and r.params["axes"] == (last,)
+                for r in self.roots[var]
+            )
+        )
 
     def moved(self, var: Var) -> int:
         """How many readers take its elements to other places."""

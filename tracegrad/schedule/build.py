@@ -353,7 +353,13 @@ class Builder:
                 e.storage.pop(var, None)
         for var in graph.inputs:
             e.definitions.pop(var, None)
-        analysis = Analysis(graph, set(graph.inputs), self.own.totals, numbers(graph, e.counts))
+        analysis = Analysis(
+            graph,
+            set(graph.inputs),
+            self.own.totals,
+            numbers(graph, e.counts),
+            cached=not self.device,
+        )
         self.whole.require(graph, analysis)
         copies: list[tuple[Atom, Storage]] = []
         direct: dict[Var, Storage] = {}
