@@ -2,8 +2,9 @@
 
 A derivative runs the loop of its function again, with residuals or tangents beside the carries.
 Side by side in one graph these loops share carries that start alike and are updated alike; one loop
-then does the work of both, also where a condition on such carries ends it. A loop without carries,
-as `vmap` makes one of what each item decides for itself, joins the one that reads its results.
+then does the work of both, also where a condition on such carries ends it. Loops without carries, as
+`vmap` makes one of what each item decides for itself, are one where they have loops inside that
+repeat each other; and one of them joins another that reads its results.
 """
 
 from __future__ import annotations
@@ -129,10 +130,21 @@ def _pairs(graph: Graph, apart: bool) -> Iterable[tuple[Node, Node]]:
             operands = [*[c.given for c in second.constants], *[c.first for c in second.carries]]
             operands += [s.stacked for s in second.slices if s.inside not in fed]
             read = any(first.origin in needs.get(a, ()) for a in operands)
-            if (free and any(_key(c.first) in starts for c in second.carries)) or (
-                not apart and fed and not read
-            ):
+            alike = any(_key(c.first) in starts for c in second.carries) or _repeats(first, second)
+            if (free and alike) or (not apart and fed and not read):
                 yield first.origin, second.origin
+
+
+def _repeats(first: Loop, second: Loop) -> bool:
+    """Whether loops without carries may have loops inside that are alike: the second reads nothing
+    that the first does not read."""
+    if first.carries or second.carries or not (_loops(first.body) and _loops(second.body)):
+        return False
+    return set(map(_key, second.origin.inputs)) <= set(map(_key, first.origin.inputs))
+
+
+def _loops(graph: Graph) -> int:
+    return sum(is_loop(n) or n.op.lowering is lowering.SIZED for n in graph.nodes)
 
 
 def _fed(first: Loop, second: Loop) -> dict[Var, Result]:
@@ -165,6 +177,7 @@ def joined(
 ) -> tuple[Loop, dict[Atom, Atom]] | None:
     """One loop in place of two, and which results of the second are results of the first; None
     where they have nothing in common."""
+    repeats = _repeats(first, second)
     ours, theirs = (
         [(_key(c.first), c.inside.type) for c in loop.carries] for loop in (first, second)
     )
@@ -173,7 +186,7 @@ def joined(
     fed = _fed(first, second)
     for tried in itertools.count():
         shared = _alike(ours, theirs, refused)
-        if not shared and not fed:
+        if not shared and not fed and not repeats:
             return None
         assert second.number is not None
         assert first.number is not None
@@ -220,6 +233,8 @@ def joined(
         if not apart:
             break
         refused |= apart if tried < TRIES else {(k, m) for k, _ in apart for m in range(count)}
+    if repeats and not fed and _loops(whole) == _loops(first.body) + _loops(second.body):
+        return None
     own = [k for k in range(len(second.carries)) if k not in shared]
     following = [*outs[:count], *[outs[count + k] for k in own]]
     given = outs[count + len(second.carries) :]
