@@ -225,6 +225,19 @@ def shortened(d: Any) -> Any:
     return np.sum(tg.fori_loop(0, d.size - 2, step, d) ** 2)
 
 
+def swapped(x: Any) -> Any:
+    def step(j: Any, x: Any, first: Any) -> Any:
+        a, b = x[first + 2 * j], x[first + 2 * j + 1]
+        y = tg.index_update(x, first + 2 * j, np.minimum(a, b))
+        return tg.index_update(y, first + 2 * j + 1, np.maximum(a, b))
+
+    def phase(i: Any, x: Any) -> Any:
+        first = i % 2
+        return tg.fori_loop(0, (x.size - first) // 2, lambda j, x: step(j, x, first), x)
+
+    return tg.fori_loop(0, 6, phase, x)
+
+
 def two_loops(x: Any) -> Any:
     one = tg.scan(lambda c, v: (c * 0.5 + v, c), 0.0, x)[1]
     two = tg.scan(lambda c, v: (c * 0.25 - v, c), 0.0, x)[1]
@@ -253,6 +266,18 @@ def rewritten(x: Any) -> Any:
 
 def summed_steps(w: Any, x: Any) -> Any:
     return np.sum(tg.scan(lambda c, v: (np.tanh(w * c + v), c * v), x[0], x)[1])
+
+
+def looked_up(x: Any, y: Any) -> Any:
+    def item(at: Any) -> Any:
+        def step(ends: Any) -> Any:
+            middle = (ends[0] + ends[1]) // 2
+            return tg.cond(x[middle] > at, lambda: (ends[0], middle), lambda: (middle, ends[1]))
+
+        low, high = tg.while_loop(lambda ends: ends[1] - ends[0] > 1, step, (0, x.shape[0] - 1))
+        return y[low] + (at - x[low]) * (y[high] - y[low])
+
+    return np.sum(np.sin(tg.vmap(item)(x * 0.7)))
 
 
 WHEN = np.array([0, 2, 2, 5])
@@ -326,6 +351,8 @@ GOLDEN: dict[str, Golden] = {
     "powers_grad": Golden(tg.grad(powers, (0, 1)), (zeros(5), zeros(40))),
     "reciprocals": Golden(lambda x: (1 / x) / x, (zeros(9),)),
     "summed_product": Golden(lambda a, b: np.sum(a @ b, 0), (zeros(40, 30), zeros(30, 20))),
+    "looked_up_grad": Golden(tg.grad(looked_up, (0, 1)), (zeros(90), zeros(90))),
+    "swapped": Golden(swapped, (zeros(9),)),
     "rewritten_grad": Golden(tg.grad(rewritten), (zeros(6),)),
     "summed_steps_grad": Golden(tg.grad(summed_steps), (0.5, zeros(30))),
 }

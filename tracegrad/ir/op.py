@@ -99,6 +99,8 @@ class Op(records.Record):
                 through it
     between     of integers, given the least and the largest first operand (None: not known) and a
                 positive number as the second: the least and the largest result, None if not known
+    divided     what it is of integers that are not negative, by a positive number, on integer
+                expressions: programs count with it
     inlined     whether it stands for the nodes of `params["graph"]`, which take its place when a
                 graph is compiled
     weak        whether of Python's numbers it gives such a number, which raises no dtype
@@ -138,6 +140,7 @@ class Op(records.Record):
     passes: int | None = None
     symbolic: Callable[..., Any] | None = None
     between: Callable[[Any, Any, int], tuple[Any, Any] | None] | None = None
+    divided: Callable[[Any, int], Any] | None = None
     inlined: bool = False
     weak: bool = False
     flops: Callable[..., int] | None = None

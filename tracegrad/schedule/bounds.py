@@ -80,6 +80,9 @@ def nonnegative(value: Int, ranges: Ranges) -> bool:
     above = _above_least(value, free)
     if _adds_up(above):
         return True
+    simpler = _without_quotients(value, ranges)
+    if simpler is not None:
+        return nonnegative(*simpler)
     owner = SIZES.open[-1] if SIZES.open else None
     if not isinstance(owner, Facts):
         return False
@@ -88,6 +91,31 @@ def nonnegative(value: Int, ranges: Ranges) -> bool:
         if _adds_up(above - _above_least(known, free)):
             return True
     return False
+
+
+def _without_quotients(value: Int, ranges: Ranges) -> tuple[Int, Ranges] | None:
+    """A positive multiple of an expression without one of its quotients or remainders by numbers,
+    and ranges for what stands there; None where it has none. `n * (x // n)` is `x - x % n`, and
+    `x % n` is taken to be any number below n."""
+    if isinstance(value, int):
+        return None
+    for monomial, c in value.terms:
+        for k, atom in enumerate(monomial):
+            if not isinstance(atom, integers.Binary) or atom.op not in ("//", "%"):
+                continue
+            n = atom.right
+            if not isinstance(n, int) or n <= 0:
+                continue
+            term, others = [
+                integers.Integer(((m, c),)) if m else c
+                for m in (monomial, (*monomial[:k], *monomial[k + 1 :]))
+            ]
+            if atom.op == "//":
+                exact = atom.left - integers.mod(atom.left, n)
+                return (value - term) * n + others * exact, ranges
+            name = str(atom)
+            return value - term + others * integers.symbol(name), {**ranges, name: (0, n)}
+    return None
 
 
 @lru_cache(1 << 12)

@@ -7,15 +7,18 @@ from collections.abc import Container, Sequence
 
 from .._codegen import integers, kernel
 from ..dtypes import INT64
-from ..ir.graph import Graph, Literal, Var
+from ..ir.graph import Atom, Graph, Literal, Var
 from ..ir.op import Op
 from ..types import Int
+from .bounds import Ranges, nonnegative
 
 
-def counted_by(op: Op, operands: Sequence[kernel.Expression]) -> kernel.Index | None:
+def counted_by(
+    op: Op, operands: Sequence[kernel.Expression], ranges: Ranges
+) -> kernel.Index | None:
     """The result of arithmetic on counts and numbers as an integer expression, of which more is
     known than of a value."""
-    if op.symbolic is None or not any(isinstance(x, kernel.Index) for x in operands):
+    if not _counts(op, operands) or not any(isinstance(x, kernel.Index) for x in operands):
         return None
     values: list[Int] = []
     for x in operands:
@@ -23,7 +26,21 @@ def counted_by(op: Op, operands: Sequence[kernel.Expression]) -> kernel.Index | 
         if not isinstance(value, (int, integers.Integer)) or isinstance(value, bool):
             return None
         values.append(value)
-    return kernel.Index(op.symbolic(*values))
+    if op.symbolic is not None:
+        return kernel.Index(op.symbolic(*values))
+    value, divisor = values
+    # Kernels count in unsigned words.
+    if not isinstance(divisor, int) or divisor <= 0 or not nonnegative(value, ranges):
+        return None
+    assert op.divided is not None
+    return kernel.Index(op.divided(value, divisor))
+
+
+def _counts(op: Op, operands: Sequence[Atom | kernel.Expression]) -> bool:
+    """Whether there may be an integer expression of the result of such operands."""
+    if op.divided is not None:
+        return isinstance(operands[1], (Literal, kernel.Literal))
+    return op.symbolic is not None
 
 
 def numbers(graph: Graph, counts: Container[Var]) -> set[Var]:
@@ -35,7 +52,7 @@ def numbers(graph: Graph, counts: Container[Var]) -> set[Var]:
         kind = node.outputs[0].type
         known = [isinstance(a, Var) and (a in counts or a in found) for a in node.inputs]
         if (
-            node.op.symbolic is not None
+            _counts(node.op, node.inputs)
             and kind.ndim == 0
             and kind.dtype == INT64
             and any(known)

@@ -289,7 +289,9 @@ class Emitter:
             for k, (_, value) in enumerate(arguments):
                 if isinstance(value, kernel.Literal) and value.absent:
                     return arguments[1 - k][1]
-        number = counted_by(node.op, [x for _, x in arguments]) if var.type.dtype == INT64 else None
+        number = None
+        if var.type.dtype == INT64:
+            number = counted_by(node.op, [x for _, x in arguments], self.ranges)
         if number is not None:
             return number
         counted = False

@@ -45,7 +45,9 @@ def fuse(graph: Graph, simplify: Callable[[Graph], Graph], apart: bool) -> Graph
 
     tried: set[tuple[Node, Node]] = set()
     while True:
-        pairs = itertools.chain(() if apart else _alike_sized(graph), _pairs(graph, apart))
+        pairs = itertools.chain(
+            () if apart else _alike_sized(graph), _pairs(graph, apart), _alike_maps(graph)
+        )
         pair = next((p for p in pairs if p not in tried), None)
         if pair is None:
             return graph
@@ -130,8 +132,20 @@ def _pairs(graph: Graph, apart: bool) -> Iterable[tuple[Node, Node]]:
             operands = [*[c.given for c in second.constants], *[c.first for c in second.carries]]
             operands += [s.stacked for s in second.slices if s.inside not in fed]
             read = any(first.origin in needs.get(a, ()) for a in operands)
-            alike = any(_key(c.first) in starts for c in second.carries) or _repeats(first, second)
-            if (free and alike) or (not apart and fed and not read):
+            if (free and any(_key(c.first) in starts for c in second.carries)) or (
+                not apart and fed and not read
+            ):
+                yield first.origin, second.origin
+
+
+def _alike_maps(graph: Graph) -> Iterable[tuple[Node, Node]]:
+    """Loops without carries of which one may repeat the other. They come last: as part of the loop
+    that reads its results a loop keeps nothing for all steps."""
+    maps = [loop for n in graph.nodes if is_loop(n) and not (loop := Loop.of(n)).carries]
+    for k, second in enumerate(maps):
+        for first in maps[:k]:
+            same = first.param("reverse") == second.param("reverse")
+            if same and _ends(first) == _ends(second) and _repeats(first, second):
                 yield first.origin, second.origin
 
 

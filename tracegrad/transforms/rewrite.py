@@ -29,6 +29,7 @@ from .identities import (
     same_type,
     spread_late,
 )
+from .integer_choices import integer_choices
 from .loop_fusion import fuse
 from .loop_parts import inline_constants, trim, unstack
 from .loop_tape import tape
@@ -224,6 +225,7 @@ PIPELINE: tuple[tuple[str, Callable[[Graph], Graph]], ...] = (
         "loops",
         fuse_loops,
     ),  # while what they share is easy to see: before their bodies are rewritten
+    ("integer choices", integer_choices),  # when branches have no results that nobody reads
     ("regions", optimize_regions),  # when it is known which loops are left
     ("collect in place", collect),  # when it is seen where loops and branches put what they add up
     ("sink additions", sink_additions),  # when it is seen what they add to

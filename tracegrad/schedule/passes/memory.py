@@ -3,7 +3,7 @@ arena."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -30,45 +30,53 @@ def read_by(body: Iterable[kernel.Statement]) -> tuple[set[str], set[str]]:
 
 
 def prune(phases: list[kernel.Phase], buffers: dict[str, kernel.Buffer]) -> list[kernel.Phase]:
-    """Without unread locals, and without stores to temporaries that nothing loads."""
+    """Without locals that nothing needs, and without stores to temporaries of which nothing that is
+    needed is computed: what only counts itself goes, too."""
     owner = owners.Owners(buffers)
-    while True:
-        names, loaded = read_by([s for p in phases for s in p.body])
-        loaded |= owner.all(loaded)
+    names: set[str] = set()
+    loaded: set[str] = set()
 
-        def keep(
-            s: kernel.Statement, names: set[str] = names, loaded: set[str] = loaded
-        ) -> kernel.Statement | None:
+    def needed(s: kernel.Statement) -> bool:
+        match s:
+            case kernel.Let(name) | kernel.Declare(name) | kernel.Update(name):
+                return name in names
+            case kernel.Store(buffer):
+                of = owner.of(buffer)
+                return of in loaded or buffers[of].role not in ("temp", "local")
+            case kernel.Allocate(name) | kernel.Grow(name):
+                return name in loaded
+        return True
+
+    def keep(body: Sequence[kernel.Statement]) -> tuple[kernel.Statement, ...]:
+        """What is needed of a body as far as that is known; learns what it reads. From behind:
+        most is read after it was made."""
+        result: list[kernel.Statement] = []
+        for s in reversed(body):
             match s:
-                case (
-                    kernel.Let(name, _, _) | kernel.Declare(name, _) | kernel.Update(name, _, _, _)
-                ) if name not in names:
-                    return None
-                case kernel.Store(buffer, _, _, _) if owner.of(buffer) not in loaded and buffers[
-                    owner.of(buffer)
-                ].role in (
-                    "temp",
-                    "local",
-                ):
-                    return None
-                case kernel.Allocate(name) | kernel.Grow(name) if name not in loaded:
-                    return None
                 case kernel.Loop() | kernel.While():
-                    body = tuple(k for k in map(keep, s.body) if k is not None)
-                    return replace(s, body=body) if body else None
+                    s = replace(s, body=keep(s.body))
                 case kernel.If():
-                    then = tuple(k for k in map(keep, s.then) if k is not None)
-                    otherwise = tuple(k for k in map(keep, s.otherwise) if k is not None)
-                    return replace(s, then=then, otherwise=otherwise) if then or otherwise else None
-            return s
+                    otherwise = keep(s.otherwise)
+                    s = replace(s, then=keep(s.then), otherwise=otherwise)
+                case _ if needed(s):
+                    pass
+                case _:
+                    continue
+            inside = traversal.bodies(s)
+            if inside and not any(inside):
+                continue
+            for e in traversal.expressions(s):
+                traversal.mentions(e, names, loaded)
+            loaded.update(owner.all(loaded))
+            result.append(s)
+        return tuple(reversed(result))
 
-        changed = [
-            replace(p, body=tuple(k for k in map(keep, p.body) if k is not None)) for p in phases
-        ]
-        changed = [p for p in changed if p.body]
-        if changed == phases:
-            return phases
-        phases = changed
+    while True:
+        known = len(names) + len(loaded)
+        bodies = [keep(p.body) for p in reversed(phases)][::-1]
+        if len(names) + len(loaded) == known:
+            changed = [replace(p, body=body) for p, body in zip(phases, bodies, strict=True)]
+            return [p for p in changed if p.body]
 
 
 def resolve_views(

@@ -1,0 +1,62 @@
+"""What is proved of integer expressions is so: against all values that their symbols may have."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tracegrad._codegen import integers
+from tracegrad.schedule.bounds import nonnegative
+from tracegrad.types import Int
+
+I, J, STEPS = map(integers.symbol, "ijs")
+
+
+Values = list[dict[str, int]]
+
+
+def drawn(rng: np.random.Generator, values: Values, depth: int = 2) -> Int:
+    """An expression with quotients and remainders, of what is not negative, as programs have
+    them."""
+    total: Int = int(rng.integers(-6, 30))
+    for _ in range(int(rng.integers(1, 4))):
+        part: Int = I if rng.random() < 0.5 else J
+        if depth and rng.random() < 0.6:
+            operation = integers.floordiv if rng.random() < 0.5 else integers.mod
+            inner = drawn(rng, values, depth - 1)
+            if least(inner, values) >= 0:
+                part = operation(inner, int(rng.integers(2, 5)))
+        total = total + int(rng.integers(-3, 4)) * part
+    return total
+
+
+def least(value: Int, values: Values) -> int:
+    return min(integers.evaluate(value, v) for v in values)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_proved_holds(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    proved = 0
+    for _ in range(400):
+        lo, count = (int(n) for n in rng.integers((0, 1), (3, 7)))
+        ranges = {"i": (lo, lo + count), "j": (0, integers.symbol("i") + 1)}
+        values = [{"i": i, "j": j} for i in range(lo, lo + count) for j in range(i + 1)]
+        value = drawn(rng, values)
+        if nonnegative(value, ranges):
+            assert least(value, values) >= 0, (value, ranges)
+            proved += not isinstance(value, int) and "/" in str(value)
+    assert proved > 10
+
+
+@pytest.mark.parametrize("step", [2, 3])
+@pytest.mark.parametrize("n", [5, 8])
+def test_every_place_of_a_loop_with_a_step_is_proved_to_be_inside(n: int, step: int) -> None:
+    """`for j in range(i % step, n - 1, step)` reads places j and j + 1 of n."""
+    first = integers.mod(I, step)
+    count = integers.floordiv(n - 1 - first + (step - 1), step)
+    ranges = {"i": (0, 7), "s": (count, count + 1), "j": (0, STEPS)}
+    place = first + step * J
+    assert nonnegative(place, ranges)
+    assert nonnegative(n - 1 - (place + 1), ranges)
+    assert not nonnegative(n - 2 - (place + 1), ranges)
