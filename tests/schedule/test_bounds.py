@@ -9,7 +9,7 @@ from tracegrad._codegen import integers
 from tracegrad.schedule.bounds import nonnegative
 from tracegrad.types import Int
 
-I, J, STEPS = map(integers.symbol, "ijs")
+ROW, COLUMN, STEPS = map(integers.symbol, "ijs")
 
 
 Values = list[dict[str, int]]
@@ -20,7 +20,7 @@ def drawn(rng: np.random.Generator, values: Values, depth: int = 2) -> Int:
     them."""
     total: Int = int(rng.integers(-6, 30))
     for _ in range(int(rng.integers(1, 4))):
-        part: Int = I if rng.random() < 0.5 else J
+        part: Int = ROW if rng.random() < 0.5 else COLUMN
         if depth and rng.random() < 0.6:
             operation = integers.floordiv if rng.random() < 0.5 else integers.mod
             inner = drawn(rng, values, depth - 1)
@@ -53,10 +53,10 @@ def test_what_is_proved_holds(seed: int) -> None:
 @pytest.mark.parametrize("n", [5, 8])
 def test_every_place_of_a_loop_with_a_step_is_proved_to_be_inside(n: int, step: int) -> None:
     """`for j in range(i % step, n - 1, step)` reads places j and j + 1 of n."""
-    first = integers.mod(I, step)
+    first = integers.mod(ROW, step)
     count = integers.floordiv(n - 1 - first + (step - 1), step)
     ranges = {"i": (0, 7), "s": (count, count + 1), "j": (0, STEPS)}
-    place = first + step * J
+    place = first + step * COLUMN
     assert nonnegative(place, ranges)
     assert nonnegative(n - 1 - (place + 1), ranges)
     assert not nonnegative(n - 2 - (place + 1), ranges)

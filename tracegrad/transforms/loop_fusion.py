@@ -2,8 +2,8 @@
 
 A derivative runs the loop of its function again, with residuals or tangents beside the carries.
 Side by side in one graph these loops share carries that start alike and are updated alike; one loop
-then does the work of both, also where a condition on such carries ends it. Loops without carries, as
-`vmap` makes one of what each item decides for itself, are one where they have loops inside that
+then does the work of both, also where a condition on such carries ends it. Loops without carries,
+as `vmap` makes one of what each item decides for itself, are one where they have loops inside that
 repeat each other; and one of them joins another that reads its results.
 """
 

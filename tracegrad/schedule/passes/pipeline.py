@@ -10,6 +10,7 @@ from ...ir.verify import EVERY_PASS
 from .batch_blocks import batch_blocks
 from .fixed_places import keep_fixed_places
 from .fuse_copies import fuse_copies
+from .join_loops import join_loops
 from .memory import mentioned, plan, prune, resolve_views
 from .registers import promote
 from .tiling import tile
@@ -55,6 +56,10 @@ PIPELINE: tuple[tuple[str, Callable[[Draft], list[kernel.Phase]]], ...] = (
         "fuse copies",
         lambda d: fuse_copies(d.phases, d.buffers),
     ),  # before blocks are cut, which take whole loops
+    (
+        "join loops",
+        lambda d: join_loops(d.phases, d.buffers),
+    ),  # of what is left of the others, and before what they hand on is pruned
     ("prune", lambda d: prune(d.phases, d.buffers)),
     ("batch blocks", lambda d: batch_blocks(d.phases, d.buffers, d.fresh)),
     ("prune", lambda d: prune(d.phases, d.buffers)),
@@ -70,7 +75,7 @@ PIPELINE: tuple[tuple[str, Callable[[Draft], list[kernel.Phase]]], ...] = (
     ),  # when no pass moves elements any more
     ("tile", lambda d: tile(d.phases, d.fresh)),  # last: it cuts loops that other passes read
 )
-HOST_ONLY = frozenset({"fuse copies", "batch blocks", "fixed places", "tile"})
+HOST_ONLY = frozenset({"fuse copies", "join loops", "batch blocks", "fixed places", "tile"})
 """What is for few threads with caches of their own."""
 
 
