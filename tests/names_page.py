@@ -32,7 +32,8 @@ SciPy {scipy}. What works has derivatives in both modes to every order, under `j
 (functions of integers and questions have none, and results of a size that only the data know are no
 part of compiled code); arguments that change that are refused by name, as is a derivative that
 there is none of ([why](decisions/scipy_names.md)). On plain arrays NumPy's and SciPy's functions
-are NumPy's and SciPy's. `np.r_`, `np.c_` and functions made by `np.vectorize` take traced values in
+are NumPy's and SciPy's. `tg.linalg` has NumPy's arguments where both have a function, and SciPy's
+`lower` of `cholesky`. `np.r_`, `np.c_` and functions made by `np.vectorize` take traced values in
 functions that are differentiated or compiled (not Tensors beside of such a function).
 """
 

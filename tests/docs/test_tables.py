@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import statistics
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -45,6 +46,54 @@ def test_the_short_page_repeats_the_measurements() -> None:
     rows = [[row[k] for k in columns] for row in measured]
     assert len(short) > 10
     assert [row for row in short[2:] if row not in rows] == []
+
+
+def column(title: str, name: str, of: tuple[str, ...] = ()) -> list[float]:
+    """The numbers of a column of the first table below a heading of the measurements; `of`: the
+    derivatives whose rows count."""
+    text = (ROOT / "docs" / "benchmarks.md").read_text()
+    below = text[text.index(title) :]
+    rows = cells(below[below.index("\n|") :].lstrip().split("\n\n")[0])
+    k = rows[0].index(name)
+    found = (re.match(r"[\d.]+", row[k]) for row in rows[2:] if not of or row[1] in of)
+    return [float(number[0]) for number in found if number]
+
+
+def test_the_conclusions_follow_from_the_measurements() -> None:
+    text = " ".join((ROOT / "docs" / "performance.md").read_text().split())
+    mean, median = statistics.geometric_mean, statistics.median
+    table, programs = "### Milliseconds per derivative", "### Programs, ms of a call"
+    peers, by_hand = column(table, "best peer / jit"), column(table, "jit / Numba")
+    gradients = column("### Eager against jit", "jit / function", ("grad", "value_and_grad"))
+    calls = column("### Seconds of the first call", "jit")
+    devices = column("## On a GPU", "JAX / tracegrad")
+    number = r"(\d+(?:\.\d+)?)"
+    for words, *expected in (
+        ("are # times as fast in the geometric mean of # workloads", mean(peers), len(peers)),
+        ("they take # of the time in the geometric mean of #", mean(by_hand), len(by_hand)),
+        (r"\(the median; # to #\)", min(gradients), max(gradients)),
+        (
+            "takes # of Numba's own time in the geometric mean, value and gradient together #",
+            mean(column(programs, "function / Numba")),
+            mean(column(programs, "value and gradient / Numba")),
+        ),
+        (
+            "JAX's loops take # times our time for the function, and # times",
+            mean(column(programs, "JAX / function")),
+            mean(column(programs, "JAX / value and gradient")),
+        ),
+        ("takes # to # s, in the median # s", min(calls), max(calls), median(calls)),
+        ("JAX takes # times our time in the geometric mean of #", mean(devices), len(devices)),
+        ("up to # times as fast here", max(devices)),
+    ):
+        said = re.search(words.replace("#", number), text)
+        assert said, words
+        for told, value in zip(said.groups(), expected, strict=True):
+            # The cells are rounded, as what is told is.
+            digits = len(told.partition(".")[2])
+            assert abs(float(told) - value) <= 0.51 * 10**-digits + 0.003 * value, (words, value)
+    assert 1.5 < median(gradients) < 2.5
+    assert sum(peer < 1 for peer in peers) == 1
 
 
 def test_a_crooked_table_is_seen() -> None:
