@@ -137,7 +137,8 @@ class Carried:
             raise Outlived(
                 f"{self.line}: {name} has the shape {show(leaf_type(varying[0]).shape)} after a "
                 "pass of this loop, which changes from pass to pass, and is read afterwards. Keep "
-                "it in an array of the largest size."
+                "it in an array of the largest size; where an argument of the function decides "
+                'the size, make that static: tg.jit(f, static_argnames="n").'
             )
         if not self.bound:
             self.found = spec, [x if is_static(x) else leaf_type(x) for x in leaves]
