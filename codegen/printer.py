@@ -17,6 +17,7 @@ from .integers import Binary, Int, Integer, Symbol, symbols
 from .options import CodeOptions
 
 _PLACE = re.compile(r"\{(\w+)\}")
+_WORD = re.compile(r"\w+")
 _CALLED = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\s*\(")
 _SUPPORT = ("acc", "arithmetic", "grown", "index", "signed", "view")
 _PYTHON = {
@@ -238,10 +239,11 @@ class Printer:
     def views(self, text: str) -> list[str]:
         """The lines that give the buffers which the code reads or writes their shapes."""
         lines: list[str] = []
+        words = set(_WORD.findall(text))
         for buffer in reversed(self.program.buffers):
-            if (shown := self.shown(buffer)) and re.search(rf"\b{buffer.name}\b", text):
+            if buffer.name in words and (shown := self.shown(buffer)):
                 lines.append(f"    {buffer.name} = view({shown})")
-                text += f"\n{buffer.of}"
+                words.add(buffer.of)
         return lines[::-1]
 
     def shown(self, buffer: kernel.Buffer) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from operator import is_
 from typing import Any, TypeAlias
 
 from .integers import Integer, substitute, symbol, symbols
@@ -138,17 +139,31 @@ def written(x: Expression) -> Any:
     return repr(x)
 
 
+def each(parts: tuple[Any, ...], change: Callable[[Any], Any]) -> tuple[Any, ...]:
+    """What comes of each part; the same tuple where all of them stay."""
+    found = tuple([change(p) for p in parts])
+    return parts if all(map(is_, found, parts)) else found
+
+
+def with_parts(s: Any, **parts: Any) -> Any:
+    """A statement with other parts; the same one where all of them stay."""
+    return s if all(getattr(s, name) is new for name, new in parts.items()) else replace(s, **parts)
+
+
 def changed(e: Any, change: Callable[[Any], Any]) -> Any:
-    """An expression or integer with others in it; `change` gets what is new inside already."""
-    match e:
-        case Load(buffer, at, dtype):
-            return change(Load(buffer, tuple([changed(i, change) for i in at]), dtype))
-        case Apply(code, arguments, dtype):
-            return change(
-                Apply(code, tuple([(name, changed(a, change)) for name, a in arguments]), dtype)
-            )
-        case IndexValue(value, dtype):
-            return change(IndexValue(changed(value, change), dtype))
+    """An expression or integer with others in it; `change` gets what is new inside already, and
+    what stays the same is not made anew."""
+    if isinstance(e, Load):
+        at = each(e.index, lambda i: changed(i, change))
+        e = e if at is e.index else Load(e.buffer, at, e.dtype)
+    elif isinstance(e, Apply):
+        given = [changed(a, change) for _, a in e.arguments]
+        if any(new is not old for new, (_, old) in zip(given, e.arguments, strict=True)):
+            names = [name for name, _ in e.arguments]
+            e = Apply(e.code, tuple(zip(names, given, strict=True)), e.dtype)
+    elif isinstance(e, IndexValue):
+        value = changed(e.value, change)
+        e = e if value is e.value else IndexValue(value, e.dtype)
     return change(e)
 
 
@@ -166,28 +181,26 @@ def mapped(
     def statement(s: Statement) -> Statement:
         match s:
             case Let() | Declare() | Update():
-                s = replace(s, value=expression(s.value))
+                s = with_parts(s, value=expression(s.value))
             case Store():
-                s = replace(s, index=tuple(map(expression, s.index)), value=expression(s.value))
+                s = with_parts(s, index=each(s.index, expression), value=expression(s.value))
             case Loop():
-                s = replace(
-                    s, lo=expression(s.lo), hi=expression(s.hi), body=tuple(map(statement, s.body))
+                s = with_parts(
+                    s, lo=expression(s.lo), hi=expression(s.hi), body=each(s.body, statement)
                 )
             case While():
-                s = replace(
-                    s, condition=expression(s.condition), body=tuple(map(statement, s.body))
-                )
+                s = with_parts(s, condition=expression(s.condition), body=each(s.body, statement))
             case If():
-                then, otherwise = (tuple(map(statement, part)) for part in bodies(s))
-                s = replace(s, condition=expression(s.condition), then=then, otherwise=otherwise)
+                then, otherwise = (each(part, statement) for part in bodies(s))
+                s = with_parts(s, condition=expression(s.condition), then=then, otherwise=otherwise)
             case Check():
-                s = replace(s, condition=expression(s.condition), value=expression(s.value))
+                s = with_parts(s, condition=expression(s.condition), value=expression(s.value))
             case Grow():
-                s = replace(s, length=expression(s.length))
+                s = with_parts(s, length=expression(s.length))
             case Allocate():
-                s = replace(s, shape=tuple(map(expression, s.shape)))
+                s = with_parts(s, shape=each(s.shape, expression))
             case Call():
-                s = replace(s, arguments=tuple(map(expression, s.arguments)))
+                s = with_parts(s, arguments=each(s.arguments, expression))
         return settle(s)
 
     return tuple(map(statement, body))

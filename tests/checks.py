@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import collections
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 from unittest import mock
 
 import numpy as np
+import pytest
 
 import tracegrad as tg
 from tracegrad.compiled import entries
@@ -56,6 +57,11 @@ def counted_traces() -> Iterator[list[str]]:
 
     with mock.patch.object(entries, "trace_function", counted):
         yield names
+
+
+def sampled(every: Iterable[Any], chosen: Callable[[Any], bool]) -> list[Any]:
+    """Parameters of a test, of which the chosen ones always run and all with `--soak 1`."""
+    return [x if chosen(x) else pytest.param(x, marks=pytest.mark.soak) for x in every]
 
 
 def as_tuple(x: Any) -> tuple[Any, ...]:

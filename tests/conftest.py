@@ -8,6 +8,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Generator, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -78,6 +79,19 @@ def settings_stay(request: pytest.FixtureRequest) -> Iterator[None]:
         assert request.node.get_closest_marker("falls_back"), found
 
 
+@pytest.fixture
+def kernels_in_python(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Kernels are their generated source, which CPython runs: for tests of what is traced, derived
+    and scheduled, where translating it to native code would take most of the time."""
+    import numpy as np
+    from tracegrad.codegen.native import compile as native
+
+    monkeypatch.setattr(native, "config", SimpleNamespace(DISABLE_JIT=True))
+    monkeypatch.setattr(native, "KERNELS", {})
+    with np.errstate(all="ignore"):
+        yield
+
+
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     shutil.rmtree(_FOLDER, ignore_errors=True)
 
@@ -89,13 +103,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=int,
         default=0,
         metavar="N",
-        help="N times as much of what is drawn at random: programs, loops, moments, threads",
+        help="N times as much of what is drawn at random (programs, loops, moments, threads), and "
+        "all of what is a sample otherwise",
     )
     parser.addoption(
         "--none-skipped",
         action="store_true",
         help="a test that is skipped fails: what it needs should be there",
     )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--soak"):
+        left = [item for item in items if item.get_closest_marker("soak")]
+        items[:] = [item for item in items if not item.get_closest_marker("soak")]
+        config.hook.pytest_deselected(items=left)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.checks import sampled
+
 
 @dataclass(frozen=True)
 class Case:
@@ -50,6 +52,12 @@ class Case:
 def off_device(*cases: Case) -> tuple[Case, ...]:
     """The rows without kernels for devices."""
     return tuple(replace(c, device=False) for c in cases)
+
+
+def mostly(cases: Sequence[Case], one_of: int) -> list[Any]:
+    """The rows as parameters of a test, of which those of `sample` always run."""
+    chosen = {case.name for case in sample(cases, one_of)}
+    return sampled(cases, lambda case: case.name in chosen)
 
 
 def sample(cases: Sequence[Case], one_of: int = 4) -> list[Case]:

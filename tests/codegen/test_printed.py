@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
+from tests.cases import sample
 from tests.ops.test_ops import CASES
 
 TEXTS = sorted((Path(__file__).parents[1] / "golden" / "texts").glob("*.txt"))
@@ -69,9 +70,8 @@ def test_programs_of_every_operation_have_a_text() -> None:
     """Whatever stands in an operation's formula (`{dtype}` among it) is shown after each pass."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        for case in CASES:
-            if case.jit:
-                arrays = case.inputs(np.random.default_rng(0))
-                shown = str(tg.jit(case.function).programs(*arrays))
-                # Messages have a place for the value that is found.
-                assert "{" not in shown.replace("{value}", ""), case.name
+        for case in sample([c for c in CASES if c.jit], 20):
+            arrays = case.inputs(np.random.default_rng(0))
+            shown = str(tg.jit(case.function).programs(*arrays))
+            # Messages have a place for the value that is found.
+            assert "{" not in shown.replace("{value}", ""), case.name

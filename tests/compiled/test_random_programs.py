@@ -209,7 +209,7 @@ def check_further(program: Callable[..., Any], args: tuple[Any, ...]) -> None:
                 assert_same(tuple(found), expected, 100 * tolerance(args), floor=1e-12)
 
 
-@settings(max_examples=500, **COMMON)  # type: ignore[arg-type]
+@settings(max_examples=250, **COMMON)  # type: ignore[arg-type]
 @given(programs())
 def test_unjitted_programs(case: Any) -> None:
     check_unjitted(*case)

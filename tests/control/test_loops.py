@@ -79,6 +79,7 @@ def lorenz(u: Any, p: Any) -> Any:
     return np.stack([p[0] * (y - x), x * (p[1] - z) - y, x * y - p[2] * z])
 
 
+@pytest.mark.usefixtures("kernels_in_python")
 def test_every_order_and_mode_of_an_ordinary_differential_equation() -> None:
     def loss(u: Any, p: Any) -> Any:
         return np.sum(
@@ -155,7 +156,8 @@ def bodies(draw: Any) -> Any:
     return body
 
 
-@settings(max_examples=12, deadline=None)
+@pytest.mark.usefixtures("kernels_in_python")
+@settings(max_examples=6, deadline=None)
 @given(body=bodies(), length=st.integers(0, 4), reverse=st.booleans())
 def test_random_bodies(body: Any, length: int, reverse: bool) -> None:
     rng = np.random.default_rng(length)

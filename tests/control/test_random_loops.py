@@ -210,19 +210,19 @@ def check_sizes(p: Program, compiled: bool = False) -> None:
                 assert_same(traced(*args), expected, tolerance(p))
 
 
-@settings(max_examples=20, **COMMON)
+@settings(max_examples=12, **COMMON)
 @given(programs())
 def test_derivatives(p: Program) -> None:
     check(p)
 
 
-@settings(max_examples=10, **COMMON)
+@settings(max_examples=6, **COMMON)
 @given(programs())
 def test_batches(p: Program) -> None:
     check_batch(p)
 
 
-@settings(max_examples=10, **COMMON)
+@settings(max_examples=6, **COMMON)
 @given(programs())
 def test_batches_side_by_side(p: Program) -> None:
     """Blocks of two items, the last of which has one."""

@@ -80,6 +80,7 @@ MODES: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
 
 
 class TestFunctions:
+    @pytest.mark.usefixtures("kernels_in_python")
     @pytest.mark.parametrize("mode", MODES)
     def test_every_mode(self, mode: str) -> None:
         with tg.no_grad() if mode == "nothing" else tg.enable_grad():
@@ -296,6 +297,7 @@ class TestLoops:
         close(derivative(*args), expected)
         close(tg.jit(derivative)(*args), expected)
 
+    @pytest.mark.usefixtures("kernels_in_python")
     @pytest.mark.parametrize("checkpoint", ["sqrt", 3])
     def test_every_mode(self, checkpoint: Any) -> None:
         xs = np.sin(np.arange(21.0)).reshape(7, 3)
@@ -316,6 +318,7 @@ class TestLoops:
 
         close(everything(checkpoint, True), everything(None, False), 1e-9)
 
+    @pytest.mark.usefixtures("kernels_in_python")
     @pytest.mark.parametrize("checkpoint", ["sqrt", 1, 3, (4, 2), 50])
     def test_counts(self, checkpoint: Any) -> None:
         f, g = counted(checkpoint), counted(None)

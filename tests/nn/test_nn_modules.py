@@ -43,6 +43,7 @@ COMPILED = ("RNN state", "GRU batch_first", "LSTM layers", "LSTM projected", "LS
 )
 
 
+@pytest.mark.usefixtures("kernels_in_python")
 @pytest.mark.parametrize("name", COMPILED)
 def test_compiled_modules_give_the_same(name: str) -> None:
     module = made(name, torch)

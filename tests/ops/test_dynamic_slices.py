@@ -47,6 +47,7 @@ KEYS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+@pytest.mark.usefixtures("kernels_in_python")
 @pytest.mark.parametrize("name", KEYS)
 def test_is_what_numpy_gives(name: str) -> None:
     key, v = KEYS[name], np.sin(X * 3)

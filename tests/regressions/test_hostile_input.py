@@ -3,7 +3,8 @@ no result that NumPy would refuse.
 
 The sweep of `hostile` puts wrong things into the place of each argument of each public function,
 operator, attribute and method, in turn, eagerly and inside of `jit`, of a derivative and of `vmap`,
-and sorts what comes of it. Inside of transforms it makes every twelfth call; all with `--soak 1`.
+and sorts what comes of it. It makes every second call, inside of transforms every 24th; all with
+`--soak 1`.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ import pytest
 from tracegrad.codegen.native.compile import KERNELS
 
 import tracegrad as tg
+from tracegrad.compiled import kept, signatures
 
 X = np.linspace(0.1, 1.0, 6)
 
@@ -175,11 +176,11 @@ def test_different_functions(soak: int, show: Callable[[str], None]) -> None:
     assert objects < 200 * 5 * soak
 
 
-def test_signatures_that_are_kept() -> None:
+def test_signatures_that_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a limit that is met sooner than that of 1,024 signatures."""
+    assert kept.MOST_ENTRIES == signatures.MOST_ENTRIES == kept.Kept().most == 1024
+    monkeypatch.setattr(signatures, "MOST_ENTRIES", 100)
     pinned = tg.jit(lambda x, n: x * n, static_argnames="n")
-    for n in range(1100):
-        for size in (2, 3):
-            assert pinned.graphs(X[:size], n=n)[0]
     tables = (
         pinned._signatures.entries,
         pinned._signatures.former,
@@ -187,5 +188,11 @@ def test_signatures_that_are_kept() -> None:
         pinned._signatures.first,
         pinned._signatures.concrete,
     )
-    assert max(map(len, tables)) <= 1024
+    for table in tables[1:]:
+        assert isinstance(table, kept.Kept)
+        table.most = 100
+    for n in range(130):
+        for size in (2, 3):
+            assert pinned.graphs(X[:size], n=n)[0]
+    assert max(map(len, tables)) == 100
     assert all(len(found) <= 64 for found in pinned._signatures.symbolic.values())

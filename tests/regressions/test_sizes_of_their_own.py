@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
+from tests.checks import sampled
 
 X = np.random.default_rng(1).normal(size=(4, 4))
 Y = np.random.default_rng(2).normal(size=(4, 1))
@@ -50,10 +51,19 @@ def within(x: Any, y: Any) -> Any:
 PARTS = [items, shared, counted, alone, within]
 
 
+@pytest.mark.usefixtures("kernels_in_python")
 @pytest.mark.parametrize(
-    "parts", list(itertools.permutations(PARTS, 2)), ids=lambda p: "-".join(f.__name__ for f in p)
+    "parts",
+    sampled(
+        itertools.permutations(PARTS, 2),
+        lambda p: (PARTS.index(p[1]) - PARTS.index(p[0])) % len(PARTS) < 3,
+    ),
+    ids=lambda p: "-".join(f.__name__ for f in p),
 )
 def test_two_in_one_program(parts: Any) -> None:
+    """Each pair in one order, each part as often first as second; in both orders with
+    `--soak 1`."""
+
     def loss(x: Any, y: Any) -> Any:
         first, second = parts
         return np.sum(first(x, y) ** 2) + np.sum(np.sin(second(x * 1.5, y)))

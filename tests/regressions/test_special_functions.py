@@ -16,8 +16,8 @@ from tracegrad.errors import UnsupportedFunctionError
 
 
 def exactly(function: Callable[[Any], Any], x: float, order: int) -> float:
-    """A derivative, in 60 digits."""
-    with mpmath.workdps(60):
+    """A derivative, in 30 digits; in 60, which takes ten times as long, it is the same float."""
+    with mpmath.workdps(30):
         return float(mpmath.diff(function, mpmath.mpf(x), order))
 
 

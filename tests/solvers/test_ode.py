@@ -92,6 +92,7 @@ def test_against_scipy() -> None:
     np.testing.assert_allclose(fixed(y0, p)[::100], expected, rtol=1e-7)
 
 
+@pytest.mark.usefixtures("kernels_in_python")
 @pytest.mark.parametrize("method", ["dopri5", "rk4"])
 def test_derivatives_are_those_of_the_steps_taken(method: str) -> None:
     y0, p, t = np.array([1.0, 1.2]), np.array([1.5, 1.0, 1.0, 3.0]), np.array([0.0, 0.4, 1.0])

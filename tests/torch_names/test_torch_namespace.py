@@ -77,6 +77,7 @@ COMPILED = (
 )
 
 
+@pytest.mark.usefixtures("kernels_in_python")
 @pytest.mark.parametrize("name", COMPILED)
 def test_compiled_calls_give_the_same(name: str) -> None:
     arrays = inputs(name)

@@ -206,6 +206,7 @@ def test_many_sizes() -> None:
     assert len({id(e.graph) for e in f._signatures.entries.values()}) == 2
 
 
+@pytest.mark.usefixtures("kernels_in_python")
 @settings(max_examples=300, **COMMON)  # type: ignore[arg-type]
 @given(programs(), st.sampled_from([(8, 2000), (1000, 2000), (0, 0)]))
 def test_random_programs(case: Any, costs: tuple[int, int]) -> None:

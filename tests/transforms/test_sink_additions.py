@@ -80,6 +80,7 @@ def sunk(graph: Any) -> tuple[int, int]:
     return inside, behind
 
 
+@pytest.mark.usefixtures("kernels_in_python")
 @pytest.mark.parametrize("value", WITH)
 @pytest.mark.parametrize("choice", CHOICES)
 def test_derivatives(choice: str, value: str) -> None:

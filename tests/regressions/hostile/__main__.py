@@ -3,8 +3,8 @@ process.
 
 Usage: python -m tests.regressions.hostile [--full] [--names] GROUP ...
 
-Prints a JSON object a line. --full: inside of transforms all calls, not every twelfth; --names:
-what would be called, without calls.
+Prints a JSON object a line. --full: all calls, not every second (inside of transforms:
+every 24th); --names: what would be called, without calls.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def inside(transform: str, of: Callable[[], Iterator[Target]]) -> Iterator[Targe
             make=lambda made=made: made,
             args=args,
             whole=True,
-            every=12,
+            every=24,
             reference=None,
         )
 

@@ -29,8 +29,8 @@ class Target(NamedTuple):
     whole: bool = False
     """Whether all that is given are the arguments themselves: no call with too many, too few or
     unknown ones is of use."""
-    every: int = 1
-    """Each how many-th of the wrong things it meets where not all are asked for."""
+    every: int = 2
+    """Each how many-th of the wrong things an argument meets where not all are asked for."""
     words: tuple[str, ...] = ()
     """What else names it in messages."""
 
@@ -121,27 +121,28 @@ def target(name: str, make: Callable[[], Any]) -> Target:
 def calls(t: Target, full: bool = False) -> Iterator[tuple[str, tuple[Any, ...], dict[str, Any]]]:
     """What the target is called with, and what is wrong with it."""
     good = [maker for _, maker in t.args]
-    # Inside of transforms each target meets a part of the wrong things, and each of these a part of
-    # the targets; each meets what it is excused for.
+    # Each argument meets a part of the wrong things, the next one another part, and each of these
+    # meets a part of the targets; each target meets what it is excused for.
     number = sum(map(ord, t.name))
     every = 1 if full else t.every
+    step = max(1, every // 2)
     excused = EXCUSED.get(t.name, ())
     wrong = [
-        (kind, make, (k + number) % every == 0)
+        (k + number, kind, make)
         for k, (kind, make) in enumerate(WRONG.items())
         if kind not in LOOPS.get(t.name, ())
     ]
     for k, (argument, _) in enumerate(t.args):
-        for kind, make, chosen in wrong:
-            if chosen or f"{argument} = {kind}" in excused:
+        for place, kind, make in wrong:
+            if (place + k * step) % every == 0 or f"{argument} = {kind}" in excused:
                 yield (
                     f"{argument} = {kind}",
                     tuple(make() if j == k else g() for j, g in enumerate(good)),
                     {},
                 )
-    for option in t.options:
-        for kind, make, chosen in wrong:
-            if chosen or f"{option}={kind}" in excused:
+    for k, option in enumerate(t.options, len(t.args)):
+        for place, kind, make in wrong:
+            if (place + k * step) % every == 0 or f"{option}={kind}" in excused:
                 yield f"{option}={kind}", tuple(g() for g in good), {option: make()}
     if t.whole:
         if not good:
