@@ -21,7 +21,7 @@ from .lookup import result_type, unsupported
 def _coefficients(word: str, x: Any) -> Any:
     x = array_of(x)
     if ndim_of(x) > 1:
-        raise ShapeError(f"{word} must be a vector of coefficients, not of shape {shape_of(x)}")
+        raise ShapeError(f"{word} must be a vector of numbers, not of shape {shape_of(x)}")
     return ops.reshape(x, -1)
 
 
@@ -84,7 +84,7 @@ def polyder(p: Any, m: int = 1) -> Any:
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     p = _coefficients("p", p)
     order = operator.index(m)
-    constants = [0.0] * order if k is None else list(ops.reshape(array_of(k), -1))
+    constants = [0.0] * order if k is None else list(_coefficients("k", k))
     if len(constants) == 1 and order > 1:
         constants = constants * order
     if len(constants) < order:
