@@ -28,6 +28,7 @@ STATE = {
     "tracegrad.ir.dispatch.SPECIAL": "the threads that have something open",
     "tracegrad.ir.dispatch.STATE": "what a thread has open",
     "tracegrad.ops.random.DEFAULT": "the default generator",
+    "tracegrad.tape.attempts.ATTEMPTS": "the staged call that a thread is in",
     "tracegrad.tape.engine.RUNNING": "the sweep that a thread is in",
     "tracegrad.tape.mode.MODE": "whether a thread records",
     "tracegrad.tape.saved.SAVING": "the hooks of saved tensors that are open",

@@ -185,8 +185,16 @@ def _forwarded(
                 if combine is None and named and value.dtype == buffers[buffer].dtype:
                     held[buffer, at] = value
             case kernel.Update(name):
-                held = {p: v for p, v in held.items() if name not in traversal.names_in(v)}
+                held = {p: v for p, v in held.items() if name not in _names(p, v)}
     return tuple(result)
+
+
+def _names(place: tuple[str, Any], value: kernel.Expression) -> set[str]:
+    """The names in a value and in the place that holds it."""
+    found: set[str] = set()
+    for e in (value, kernel.Load(*place, value.dtype)):
+        traversal.mentions(e, found, set())
+    return found
 
 
 __all__ = ["join_loops"]
