@@ -1,6 +1,6 @@
 """Functions and methods that write into an array, given a plain one that was made in the function
 and differentiated or traced values: the array is traced from its start, as where `h[i] = v` is
-written."""
+written. Arrays that an operator made belong to the function as well."""
 
 from __future__ import annotations
 
@@ -263,6 +263,53 @@ def sorted_in_a_loop(x: Any) -> Any:
         h.sort()
         s = np.sin(s * h[0]) + x[k % 3] * h[2]
     return s
+
+
+BASE = np.arange(4.0)
+
+
+@program
+def plate(x: Any) -> Any:
+    T = 300.0 * np.ones((4, 4))
+    T[0, :] = x[0]
+    for _ in range(3):
+        T[1:-1, 1:-1] = 0.25 * (T[:-2, 1:-1] + T[2:, 1:-1] + T[1:-1, :-2] + T[1:-1, 2:])
+    return np.sum(T * T)
+
+
+@program
+def another_name(x: Any) -> Any:
+    u = BASE + 0
+    v = u
+    u[1] = x[0] * x[1]
+    return np.sum(v * BASE)
+
+
+@program
+def view_of_a_product(x: Any) -> Any:
+    u = -BASE
+    w = u[1:]
+    w *= x[2]
+    for i in range(3):
+        u[i] += x[i]
+    return u @ u
+
+
+@program
+def anew_in_each_pass(x: Any) -> Any:
+    s = 0.0
+    for k in range(3):
+        u = BASE - k
+        u[k] = x[k]
+        s = s + np.sum(u * u)
+    return s
+
+
+@program
+def scaled(x: Any) -> Any:
+    u = np.cumsum(BASE > 1) @ np.ones((4, 3))
+    u *= np.sum(x)
+    return np.sum(u**2)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import builtins
 import functools
 import math
+import operator
 from abc import ABCMeta
 from collections.abc import Callable
 from types import BuiltinMethodType, FunctionType, MethodType
@@ -269,13 +270,28 @@ class CallHelpers:
             found = self._users(session, function, args, kwargs)
         if session.regions and isinstance(function, type) and _is_maker(function):
             born(session, found)
-        if type(found) is np.ndarray:
-            site = self.code, number
-            if site in session.sites and _is_new(found, args):
-                return boxed(found)
-            if _is_new(found, args):
-                session.made_at(found, site)
+        if type(found) is np.ndarray and _is_new(found, args):
+            return self._own(session, number, found)
         return found
+
+    def combined(self, line: int, number: int, name: str, *operands: Any) -> Any:
+        """`a + b`, `-a` and the like, of which the function keeps the result."""
+        found = getattr(operator, name)(*operands)
+        session = current()
+        if session is None or type(found) is not np.ndarray:
+            return found
+        if not all(isinstance(x, np.generic) or type(x) in _OF_ARRAYS for x in operands):
+            return found
+        return self._own(session, number, found)
+
+    def _own(self, session: Session, number: int, array: np.ndarray[Any, Any]) -> Any:
+        """An array that this function made at a place of its text: traced from its start where it
+        is to hold traced values."""
+        site = self.code, number
+        if site in session.sites:
+            return boxed(array)
+        session.made_at(array, site)
+        return array
 
     def _users(self, session: Session, function: Any, args: Any, kwargs: Any) -> Any:
         if getattr(function, "__module__", None) == "numba.misc.special" and (
@@ -378,6 +394,10 @@ def _is_maker(kind: Any) -> bool:
 
 def _hashable(f: Any) -> bool:
     return getattr(type(f), "__hash__", None) is not None
+
+
+_OF_ARRAYS = (np.ndarray, bool, int, float, complex, list, tuple)
+"""Operands of which an operator makes an array that nobody else holds."""
 
 
 def _is_new(found: Any, args: Any) -> bool:

@@ -11,7 +11,7 @@ OPERATORS: dict[type[ast.AST], str] = {
     ast.Mod: "mod", ast.Pow: "pow", ast.LShift: "lshift", ast.RShift: "rshift", ast.BitOr: "or_",
     ast.BitXor: "xor", ast.BitAnd: "and_", ast.MatMult: "matmul", ast.Lt: "lt", ast.LtE: "le",
     ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne", ast.Is: "is_", ast.IsNot: "is_not",
-    ast.In: "in_", ast.NotIn: "not_in",
+    ast.In: "in_", ast.NotIn: "not_in", ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert",
 }  # fmt: skip
 """Operators, by the names of their functions."""
 T = TypeVar("T", bound=ast.AST)
@@ -90,6 +90,13 @@ def is_free(e: ast.AST) -> bool:
     return all(isinstance(n, kinds) for n in ast.walk(e))
 
 
+def operands_of(e: ast.AST) -> list[ast.expr]:
+    """What an operator of numbers combines; nothing for other expressions."""
+    if isinstance(e, ast.BinOp):
+        return [e.left, e.right]
+    return [e.operand] if isinstance(e, ast.UnaryOp) and not isinstance(e.op, ast.Not) else []
+
+
 def binds(e: ast.AST) -> bool:
     """Whether an expression binds a name (`:=`)."""
     return any(isinstance(n, ast.NamedExpr) for n in ast.walk(e))
@@ -124,5 +131,5 @@ def place(node: T, like: ast.AST) -> T:
 __all__ = [
     "OPERATORS",
     "arguments", "binds", "for_print", "is_free", "is_plain", "is_text", "loaded", "mangle",
-    "parameters", "place", "stored",
+    "operands_of", "parameters", "place", "stored",
 ]  # fmt: skip

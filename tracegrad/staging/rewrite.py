@@ -25,6 +25,7 @@ from .pieces import (
     is_text,
     loaded,
     mangle,
+    operands_of,
     parameters,
     place,
     stored,
@@ -303,6 +304,11 @@ class _Rewriter(Displays):
 
     def visit_Assign(self, s: ast.Assign) -> ast.AST | list[ast.stmt]:
         value = self.grown(s.targets, s.value)
+        operands = operands_of(value)
+        if operands:
+            name = ast.Constant(OPERATORS[type(value.op)])  # type: ignore[attr-defined]
+            number = ast.Constant(next(self.sites))
+            value = self._helper("combined", value, number, name, *operands)
         if all(map(is_plain, s.targets)):
             s.value = value
             return s
