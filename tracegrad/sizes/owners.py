@@ -121,6 +121,10 @@ def answered(value: Int) -> bool:
     return bool(SIZES.open) and integers.symbols(value) <= SIZES.open[-1].hints.keys()
 
 
+class LateLength(ConcretizationError):
+    """A length is asked for that only a run knows. Staging says at which line."""
+
+
 def is_late(value: Int) -> bool:
     """Whether an expression holds lengths that a loop of the open trace changes."""
     return bool(SIZES.open) and not SIZES.open[-1].late.isdisjoint(integers.symbols(value))
@@ -133,9 +137,9 @@ def pinned(value: Int) -> int:
     if not SIZES.open:
         raise TypeError(f"the symbolic integer {value} has no value outside a trace")
     if not answered(value):
-        raise ConcretizationError(
-            f"the length {value} changes from pass to pass of a loop, and what is done here needs "
-            "it as a number while the function is traced. Begin with an array that has room for "
-            "the longest, or count in a loop."
+        raise LateLength(
+            "what is done here needs the length of an array as a number while the function is "
+            "traced, and only a run knows it. Begin with an array that has room for the longest, "
+            "or count in a loop."
         )
     return SIZES.open[-1].pin(value)

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._codegen import integers
-from ..errors import ConcretizationError
-from .owners import RELATIONS, SIZES, Int, answered, is_late, pinned
+from .owners import RELATIONS, SIZES, Int, LateLength, answered, is_late, pinned
 from .signs import not_negative, positive
 
 # --- questions ------------------------------------------------------------------------------------
@@ -31,13 +30,19 @@ def decide(relation: str, a: Any, b: Any, must: bool | None = True) -> bool:
     if not answered(difference):
         found = SIZES.open[-1].proven(relation, difference) if SIZES.open else None
         if found is None and is_late(difference) and (_by_program() if must is None else must):
-            raise ConcretizationError(
-                f"the program asks whether {form(a)} {relation} {form(b)}, of which one is the "
-                "length of a slice that changes from pass to pass of a loop, and not known while "
-                "the function is traced. Ask it of the integers that the slice is between."
+            raise LateLength(
+                "what is done here depends on the length of an array, which only a run knows "
+                f"(whether {_shown(a)} {relation} {_shown(b)}). Ask it of the integers that the "
+                "length is made of (the ends of a slice, len(a))."
             )
         return bool(found)
     return SIZES.open[-1].decide(relation, difference)
+
+
+def _shown(size: Any) -> str:
+    """A size in a message: a length that only a run knows has no name of the user's."""
+    value = form(size)
+    return "its length" if is_late(value) else str(value)
 
 
 def _by_program() -> bool:

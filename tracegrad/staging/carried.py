@@ -19,7 +19,7 @@ from ..tensor import Boxed
 from ..transforms.tracing import leaf_type
 from ..transforms.weak import kind_of
 from ..tree import unflatten
-from ..types import COUNT, ArrayType, show
+from ..types import COUNT, ArrayType
 from .agreement import readable, same_object, with_numbers
 from .aliases import Held
 from .places import MISSING, BoxPlace, StagedPlace, is_leaf
@@ -128,17 +128,16 @@ class Carried:
             return []
         leaves, spec = parts(value)
         leaves = contents_of(leaves, contents)
-        varying = [
-            x
+        varying = any(
+            not is_static(x) and not all(ends_after(n, self.around) for n in leaf_type(x).shape)
             for x in leaves
-            if not is_static(x) and not all(ends_after(n, self.around) for n in leaf_type(x).shape)
-        ]
+        )
         if varying and (self.undefined or not self.bound):
             raise Outlived(
-                f"{self.line}: {name} has the shape {show(leaf_type(varying[0]).shape)} after a "
-                "pass of this loop, which changes from pass to pass, and is read afterwards. Keep "
-                "it in an array of the largest size; where an argument of the function decides "
-                'the size, make that static: tg.jit(f, static_argnames="n").'
+                f"{self.line}: {name} is an array of a length that only a run knows, or that "
+                "changes from pass to pass of this loop, and is read afterwards. Keep it in an "
+                "array of the largest size; where an argument of the function decides the size, "
+                'make that static: tg.jit(f, static_argnames="n").'
             )
         if not self.bound:
             self.found = spec, [x if is_static(x) else leaf_type(x) for x in leaves]

@@ -20,6 +20,7 @@ from ..errors import ConcretizationError
 from ..ir.lines import FOREIGN, INSTALLED
 from ..ir.trace import TextError
 from ..ops.places.spans import ComputedLength
+from ..sizes.owners import LateLength
 from ..tape.attempts import ATTEMPTS
 from .functions import (
     MADE,
@@ -397,20 +398,27 @@ def _again(attempt: Callable[[Any], T], function: Any, session: Session, eager: 
     raise ConcretizationError(f"{function!r:.60} could not be staged in {MOST} attempts")
 
 
+def _line_of(tb: TracebackType | None, session: Session) -> str:
+    """The innermost line of the user's at which an error arose, to begin a message."""
+    line = ""
+    while tb is not None:
+        code = tb.tb_frame.f_code
+        if code in MADE or session.is_users(code):
+            line = f"{os.path.basename(code.co_filename)}:{tb.tb_lineno}: "
+        tb = tb.tb_next
+    return line
+
+
 def explained(error: BaseException, session: Session) -> BaseException | None:
     """The error of an attempt, in the user's words where a name was read that a branch or a loop
     left unbound."""
     if isinstance(error, NameError) and session.unbound:
         for name, reason in session.unbound.items():
             if f"'{name}'" in str(error):
-                line = ""
-                tb = error.__traceback__
-                while tb is not None:
-                    if tb.tb_frame.f_code in MADE:
-                        file = os.path.basename(tb.tb_frame.f_code.co_filename)
-                        line = f"{file}:{tb.tb_lineno}: "
-                    tb = tb.tb_next
+                line = _line_of(error.__traceback__, session)
                 return ConcretizationError(f"{line}{name!r} is read here, but {reason}")
+    if isinstance(error, LateLength):
+        return ConcretizationError(f"{_line_of(error.__traceback__, session)}{error}")
     if type(error) is not ConcretizationError and isinstance(error, ConcretizationError):
         return ConcretizationError(str(error))
     return None
