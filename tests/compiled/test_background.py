@@ -417,10 +417,10 @@ Executable._compile_beside = waiting
 f = tg.jit(lambda x: np.sum(np.exp(x) * 1.5), warm="background")
 assert f(np.zeros(2)) == 3
 child = os.fork()
-opened.set()
 assert f(np.zeros(2)) == 3
 if child == 0:
     assert [t.name for t in threading.enumerate()] == ["MainThread", "tracegrad: background"]
+opened.set()
 for thread in threading.enumerate():
     if thread.name == "tracegrad: background":
         thread.join()
