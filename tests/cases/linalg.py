@@ -101,6 +101,13 @@ def singular(svd: Any, a: Any) -> Any:
     return s, (u * np.sin(s)[..., None, :]) @ vh
 
 
+def null_space(svd: Any, a: Any) -> Any:
+    """The projection on what no column reaches: of the vectors that complete the basis."""
+    u = svd(a)[0] if a.shape[-2] > a.shape[-1] else np.conj(np.swapaxes(svd(a)[2], -1, -2))
+    u = u[..., :, min(a.shape[-2:]) :]
+    return u @ np.conj(np.swapaxes(u, -1, -2))
+
+
 def sized_qr(qr: Any, a: Any) -> Any:
     q, r = qr(a)
     return q, r
@@ -342,6 +349,14 @@ FACTORIZATIONS = (
         Case(f"qr {m} {n}", QR, regular((m, n)), QR_NUMPY, ("qr",))
         for m, n in ((3, 3), (5, 2), (2, 4))
     ],
+    Case(
+        "qr complete",
+        lambda a: null_space(lambda x: linalg.qr(x, "complete"), a),
+        regular((4, 2)),
+        lambda a: null_space(lambda x: np.linalg.qr(x, "complete"), a),
+        ("qr",),
+        order=1,
+    ),
     Case("qr complex", QR, regular((2, 4, 3), dtype=complex), QR_NUMPY, ("qr",)),
     Case(
         "qr r",
@@ -390,7 +405,21 @@ FACTORIZATIONS = (
         normal((3, 3)),
         lambda a: np.linalg.svd(a)[1],
         ("svd",),
-        errors=(((WIDE,), ShapeError, "full_matrices=False"),),
+    ),
+    Case(
+        "svd full",
+        lambda a: null_space(linalg.svd, a),
+        regular((2, 4, 2)),
+        lambda a: null_space(np.linalg.svd, a),
+        ("svd", "qr"),
+    ),
+    Case(
+        "svd full, wide, complex",
+        lambda a: null_space(linalg.svd, a),
+        regular((2, 3), dtype=complex),
+        lambda a: null_space(np.linalg.svd, a),
+        ("svd", "qr"),
+        order=1,
     ),
 )
 

@@ -11,7 +11,8 @@ import numpy as np
 from .. import ops
 from ..config import default_dtype
 from ..tensor import Tensor
-from ..tensors import as_tensor, from_dlpack, tensor
+from ..tensors import as_tensor, tensor
+from ..tensors import from_dlpack as _shared
 from .results import given, operand
 
 
@@ -38,6 +39,28 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = N
     if copy or not isinstance(obj, np.ndarray):
         return tensor(obj, dtype=dtype, device=device)
     return as_tensor(obj, dtype=dtype, device=device)
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+    """A Tensor on the memory of an array of another library.
+
+    device  to bring it to; None leaves it where it is
+    copy    True: in memory of its own. False: never (ValueError where another device takes a copy)
+
+    TypeError for what has no `__dlpack__`, BufferError for a Tensor that requires grad.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.array_api.from_dlpack(np.arange(3.0), copy=True)
+    tensor([0., 1., 2.])
+    """
+    shared = _shared(x)
+    made = shared if device is None else shared.to(device)
+    if made is not shared:
+        if copy is False:
+            raise ValueError("from_dlpack: another device takes a copy")
+        return made
+    return ops.positive(made) if copy else made
 
 
 def _made(function: Callable[..., Any], *args: Any, dtype: Any, device: Any) -> Any:

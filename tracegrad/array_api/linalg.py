@@ -51,12 +51,12 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
 
 
 def qr(x: Any, /, *, mode: str = "reduced") -> Any:
-    """An orthonormal factor and an upper triangle."""
+    """An orthonormal factor and an upper triangle; `mode="complete"` makes the first square."""
     return given(np.linalg.qr(operand(x), mode))  # type: ignore[call-overload]
 
 
 def svd(x: Any, /, *, full_matrices: bool = True) -> Any:
-    """Singular vectors and values. Matrices that are not square need `full_matrices=False`."""
+    """Singular vectors and values; `full_matrices` completes the vectors to bases."""
     return given(np.linalg.svd(operand(x), full_matrices=full_matrices))
 
 

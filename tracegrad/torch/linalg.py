@@ -91,8 +91,8 @@ def solve_triangular(
 
 
 def svd(A: Any, full_matrices: bool = True) -> SVD:
-    """Singular value decomposition A = (U * S) @ Vh; matrices that are not square need
-    `full_matrices=False`.
+    """Singular value decomposition A = (U * S) @ Vh; `full_matrices` completes U and Vh to bases,
+    by vectors that are differentiated (torch ignores their gradients).
 
     >>> import tracegrad.torch as torch
     >>> torch.linalg.svd(torch.tensor([[3.0, 0.0], [0.0, 2.0]])).S

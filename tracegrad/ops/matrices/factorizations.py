@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ...checks import flag
-from ...errors import ShapeError
 from ...sizes import same
-from ...types import show
+from ..arrays.concatenation import concatenate
+from ..arrays.creation import zeros
 from ..define import shape_of
+from .bases import completed
 from .pivoting import pivoted_qr_stack
 from .products import adjoint
 from .spectral import eigh_stack, eigvalsh_stack, svd_stack, svdvals_stack
@@ -57,8 +58,16 @@ def cholesky(a: Any, *, upper: bool = False, lower: bool | None = None) -> Any:
     return adjoint(factor) if upper else factor
 
 
+_QR_MODES = {"full": "complete", "economic": "reduced"}
+"""SciPy's words, and NumPy's."""
+
+
 def qr(a: Any, mode: str = "reduced", pivoting: bool = False) -> Any:
     """a = q @ r with orthonormal columns q and upper triangular r; mode "r" gives r alone.
+
+    "complete" adds columns to q (and rows of zeros to r) until q is square. Which ones is
+    arbitrary, and they are not LAPACK's: what does not depend on the choice is NumPy's. SciPy's
+    words for the modes, "full" and "economic", hold as well.
 
     With pivoting, as `scipy.linalg.qr` has it, the columns are taken in the order p that makes the
     diagonal of r decrease, a[:, p] = q @ r, and p is the last result. Differentiable where the
@@ -71,22 +80,20 @@ def qr(a: Any, mode: str = "reduced", pivoting: bool = False) -> Any:
     True
     """
     a = as_matrix("qr", a)
-    m, n = shape_of(a)[-2:]
-    if mode not in ("reduced", "r") and not (mode == "complete" and (same(m, n) or m < n)):
-        raise ValueError(
-            f'qr: mode is "reduced" or "r", not {mode!r}; a complete basis of more rows than '
-            "columns is not unique"
-        )
+    mode = _QR_MODES.get(mode, mode)
+    if mode not in ("reduced", "r", "complete"):
+        raise ValueError(f'qr: mode is "reduced", "complete" or "r", not {mode!r}')
     batch = shape_of(a)[:-2]
-    if flag("pivoting", pivoting):
-        results = [from_stack(x, batch) for x in pivoted_qr_stack(as_stack(a))]
-        return tuple(results[1:] if mode == "r" else results)
-    q, r = qr_stack(as_stack(a))
-    return (
-        from_stack(r, batch)
-        if mode == "r"
-        else QRResult(from_stack(q, batch), from_stack(r, batch))
-    )
+    factors = pivoted_qr_stack if flag("pivoting", pivoting) else qr_stack
+    q, r, *pivots = factors(as_stack(a))
+    b, m, k = shape_of(q)
+    if mode == "complete" and not same(m, k):
+        q = completed(q)
+        r = concatenate([r, zeros((b, m - k, shape_of(r)[-1]), r.dtype)], 1)
+    found = tuple(from_stack(x, batch) for x in (q, r, *pivots))
+    if mode == "r":
+        return found[1:] if pivots else found[1]
+    return found if pivots else QRResult(*found)
 
 
 def _triangle(name: str, a: Any, UPLO: str) -> Any:
@@ -132,9 +139,10 @@ def svd(
 ) -> Any:
     """Singular value decomposition u, s, vh with a = (u * s) @ vh.
 
-    Matrices that are not square need full_matrices=False: the vectors that complete a basis are not
-    unique. Singular vectors of equal singular values have no derivative; functions of the singular
-    values alone keep theirs.
+    full_matrices completes u and vh to bases where the matrix is not square. Which vectors do so
+    is arbitrary, and they are not LAPACK's: what does not depend on the choice is NumPy's. Singular
+    vectors of equal singular values have no derivative; functions of the singular values alone keep
+    theirs.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -145,12 +153,13 @@ def svd(
     batch = shape_of(a)[:-2]
     if not compute_uv:
         return from_stack(svdvals_stack(as_stack(a)), batch)
+    u, s, vh = svd_stack(as_stack(a))
     if full_matrices and not same(*shape_of(a)[-2:]):
-        raise ShapeError(
-            f"svd: shape {show(shape_of(a))} is not square, and the vectors that would complete a "
-            "basis are not unique; pass full_matrices=False"
-        )
-    return SVDResult(*[from_stack(r, batch) for r in svd_stack(as_stack(a))])
+        if shape_of(a)[-2] > shape_of(a)[-1]:
+            u = completed(u)
+        else:
+            vh = adjoint(completed(adjoint(vh)))
+    return SVDResult(*[from_stack(r, batch) for r in (u, s, vh)])
 
 
 def svdvals(a: Any) -> Any:
