@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracegrad.bench import SIZES, WORKLOADS, Workload, disagreement, find, run, startup
+from tracegrad.bench import SIZES, SUITES, Workload, disagreement, find, run, startup
 from tracegrad.bench.contestant import CONTESTANTS, OURS, NotFittingError, Setting
 from tracegrad.bench.measure import PeakMemory, seconds_per_call
 from tracegrad.bench.peers.with_tracegrad import prepare_eager, prepare_jit
@@ -19,7 +19,8 @@ from tracegrad.bench.worker import MARK, measured
 from tracegrad.bench.workload import direction, with_helpers, with_modules
 from tracegrad.bench.workloads import training
 
-ALL = [pytest.param(w, id=w.key) for w in WORKLOADS]
+PUBLIC, WIDE = ([pytest.param(w, id=w.key) for w in SUITES[s]] for s in ("public", "wide"))
+ALL = [*PUBLIC, *WIDE]
 
 
 def small(workload: Workload) -> list[Any]:
@@ -29,8 +30,9 @@ def small(workload: Workload) -> list[Any]:
 
 
 def test_keys_are_unique() -> None:
-    assert len({w.key for w in WORKLOADS}) == len(WORKLOADS)
-    assert all(find(w.key) is w and tuple(w.sizes) == SIZES for w in WORKLOADS)
+    workloads = [w for suite in SUITES.values() for w in suite]
+    assert len({w.key for w in workloads}) == len(workloads)
+    assert all(find(w.key) is w and tuple(w.sizes) == SIZES for w in workloads)
 
 
 @pytest.mark.parametrize("workload", ALL)
@@ -90,7 +92,7 @@ def test_reference_against_finite_differences(workload: Workload) -> None:
         assert abs(found - curvature) <= 1e-4 * abs(curvature) + 1e-7 * abs(along(0.0))
 
 
-@pytest.mark.parametrize("workload", [p for p in ALL if p.values[0].numba is not None])
+@pytest.mark.parametrize("workload", [p for p in PUBLIC if p.values[0].numba is not None])
 def test_hand_written_loops(workload: Workload) -> None:
     arguments = small(workload)
     extra = (direction(arguments),) if workload.derivative == "hvp" else ()
@@ -131,7 +133,16 @@ def test_helpers_are_changed_with_the_function() -> None:
     assert changed(1.0) == loops_with_helper(1.0) + 100.0
 
 
-@pytest.mark.parametrize("workload", ALL)
+@pytest.mark.parametrize("workload", WIDE)
+def test_wide_eagerly(workload: Workload) -> None:
+    """Compiled they are checked whenever they are measured."""
+    arguments = small(workload)
+    prepared = prepare_eager(workload, arguments, Setting())
+    found = prepared.to_numpy(prepared.derivative())
+    assert disagreement(found, workload.expected(arguments), workload.tolerance) == ""
+
+
+@pytest.mark.parametrize("workload", PUBLIC)
 def test_eager_and_jit(workload: Workload) -> None:
     arguments = small(workload)
     expected = workload.expected(arguments)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracegrad.bench import find, machine, run
+from tracegrad.bench import SUITES, find, machine, run
 from tracegrad.bench.contestant import CONTESTANTS
 from tracegrad.bench.report import plot, tables, targets
 from tracegrad.bench.report.files import Findings
@@ -100,7 +100,9 @@ def test_table_of_peers() -> None:
 def run_of(key: str, **seconds: float) -> list[run.Outcome]:
     """Outcomes at the default size; an underscore stands for a space or a dot in names."""
     w = find(key)
-    names = {name.replace(" ", "_").replace(".", "_"): name for name in CONTESTANTS}
+    names = {
+        name.replace(" ", "_").replace(".", "_").replace("-", "_"): name for name in CONTESTANTS
+    }
     given = {
         "status": "ok",
         "check": "ok",
@@ -187,7 +189,27 @@ def test_every_aim_names_workloads_that_exist() -> None:
     )
 
 
-NAMES = [name.replace(" ", "_").replace(".", "_") for name in CONTESTANTS]
+def test_aims_of_the_wide_suite() -> None:
+    outcomes = [
+        o
+        for k, w in enumerate(SUITES["wide"])
+        for o in run_of(w.key, jit=2.0, JAX=8.0, hand_written_Numba=1.0 if k == 1 else 2.0)
+    ]
+    second = SUITES["wide"][1]
+    shown = {
+        row["aim"]: row["measured"]
+        for row in table(targets.rows(targets.Results(outcomes, suite="wide")))
+    }
+    assert shown["geometric mean of best peer / jit"] == f"4 ({len(SUITES['wide'])} cases)"
+    assert shown["best peer / jit, least"].startswith("4 (JAX, ")
+    assert shown["jit / hand-written Numba, most"] == f"2 ({second.title})"
+    assert targets.rows(targets.Results(outcomes))[1] == [], "another suite's"
+    wide = {**HEAD["settings"], "suite": "wide"}
+    assert Findings({**HEAD, "settings": wide}, outcomes).section == "wide, 2 threads"
+    assert Findings({**HEAD, "settings": {**wide, "threads": 1}}, outcomes).section == "wide"
+
+
+NAMES = [name.replace(" ", "_").replace(".", "_").replace("-", "_") for name in CONTESTANTS]
 
 
 @pytest.mark.parametrize(

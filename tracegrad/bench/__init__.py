@@ -8,6 +8,7 @@ them.
 
 from __future__ import annotations
 
+from . import wide
 from .workload import Workload, disagreement
 from .workloads import (
     black_scholes,
@@ -44,12 +45,15 @@ WORKLOADS: tuple[Workload, ...] = (
     *newton.WORKLOADS,
     *ode.WORKLOADS,
 )
+SUITES = {"public": WORKLOADS, "wide": wide.WORKLOADS}
+"""The suites by the names that `--suite` takes: the functions that libraries are compared by, and
+those of other fields."""
 SIZES = ("small", "default", "large")
 
 
 def find(key: str) -> Workload:
     """The workload with this key."""
-    return next(w for w in WORKLOADS if w.key == key)
+    return next(w for suite in SUITES.values() for w in suite if w.key == key)
 
 
-__all__ = ["SIZES", "WORKLOADS", "Workload", "disagreement", "find"]
+__all__ = ["SIZES", "SUITES", "WORKLOADS", "Workload", "disagreement", "find"]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..devices import driver
-from . import SIZES, WORKLOADS, Workload, dense, machine, operations, programs
+from . import SIZES, SUITES, Workload, dense, machine, operations, programs
 from .contestant import CONTESTANTS, OURS, PEERS
 from .measure import usable_cores
 from .program_texts import texts
@@ -38,6 +38,7 @@ examples:
   python -m tracegrad bench --workload gmm --workload kmeans  two workloads only
   python -m tracegrad bench --peers --startup --markdown results.md --plot results.png
   python -m tracegrad bench --peers --threads 0               all cores
+  python -m tracegrad bench --suite wide --peers              twenty workloads of other fields
   python -m tracegrad bench --device cuda --peers --size large
   python -m tracegrad bench --memory --workload lennard_jones
   python -m tracegrad bench --operations --peers              single eager operations beside torch's
@@ -61,13 +62,20 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], ve
         + f"\nprograms:\n  {', '.join(PROGRAMS)}\n",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    names = list(dict.fromkeys(w.name for w in WORKLOADS))
+    names = list(dict.fromkeys(w.name for suite in SUITES.values() for w in suite))
     parser.add_argument(
         "--workload",
         action="append",
         choices=[*names, *PROGRAMS],
         metavar="NAME",
         help="run only this workload, or with --programs this program (may be given several times)",
+    )
+    parser.add_argument(
+        "--suite",
+        choices=SUITES,
+        default="public",
+        help="which workloads: those that libraries are usually compared by, or those of many "
+        "other fields (default: %(default)s; names given with --workload are looked for there)",
     )
     parser.add_argument(
         "--size",
@@ -166,7 +174,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], ve
         metavar="PATH",
         help="write the tables as Markdown; in a file with lines '<!-- begin 1 thread -->' and "
         "'<!-- end 1 thread -->' (or '2 threads', 'memory', 'operations', 'programs', 'sparse', "
-        "'linalg'), "
+        "'linalg', 'wide'), "
         "what is between them is replaced",
     )
     parser.add_argument(
@@ -183,7 +191,8 @@ def workload_list() -> str:
     return "".join(
         [
             f"  {w.title + ', ' + w.derivative:40s} {w.doc}; {w.label('default')}\n"
-            for w in WORKLOADS
+            for suite in SUITES.values()
+            for w in suite
         ]
     )
 
@@ -204,19 +213,24 @@ def positive(text: str) -> int:
     return value
 
 
-def chosen(names: list[str] | None, size: str, memory: bool) -> list[tuple[Workload, str]]:
+def chosen(
+    names: list[str] | None, size: str, memory: bool, suite: str = "public"
+) -> list[tuple[Workload, str]]:
     """The cases that the options ask for."""
-    cases = [(w, size) for w in WORKLOADS if names is None or w.name in names]
+    cases = [(w, size) for w in SUITES[suite] if names is None or w.name in names]
     if memory and size != "large":
         cases += [(w, "large") for w, _ in cases if w.name == "lennard_jones"]
     return cases
 
 
-def misplaced(names: list[str] | None, of_programs: bool) -> str:
-    """What is wrong with the names that were asked for: a workload is no program."""
+def misplaced(names: list[str] | None, of_programs: bool, suite: str = "public") -> str:
+    """What is wrong with the names that were asked for: a workload is no program, and stands in one
+    suite."""
     for name in names or ():
         if (name in PROGRAMS) != of_programs:
             return f"{name}: {'no program' if of_programs else 'a program, for --programs'}"
+        if not of_programs and all(w.name != name for w in SUITES[suite]):
+            return f"{name}: not in --suite {suite}"
     return ""
 
 
@@ -234,7 +248,7 @@ def main(options: argparse.Namespace) -> int:
     if python is None:
         sys.stderr.write(f"--peer-python: there is no interpreter {options.peer_python}\n")
         return 2
-    if other := misplaced(options.workload, options.programs):
+    if other := misplaced(options.workload, options.programs, options.suite):
         sys.stderr.write(f"--workload {other}\n")
         return 2
     for path in (options.json, options.markdown, options.plot):
@@ -253,11 +267,11 @@ def main(options: argparse.Namespace) -> int:
         separate=options.memory,
         peer_python=python,
     )
-    cases = chosen(options.workload, options.size, options.memory)
+    cases = chosen(options.workload, options.size, options.memory, options.suite)
     head = {
         "tracegrad": options.version,
         "machine": machine.summary(python, options.device),
-        "settings": {**asdict(settings), "size": options.size},
+        "settings": {**asdict(settings), "size": options.size, "suite": options.suite},
     }
     del head["settings"]["peer_python"]  # a path of this machine
     if (time := special(options)) is not None:

@@ -17,6 +17,7 @@ from typing import IO, Any, Self
 import numpy as np
 
 from .contestant import CONTESTANTS, OURS
+from .peers.with_numba import compiled
 from .worker import MARK
 from .workload import Workload, disagreement
 
@@ -123,7 +124,7 @@ class Case:
         except ImportError as error:
             self.problem = str(error)
             return
-        self.expected = self.workload.expected(arguments)
+        self.expected = self.workload.expected(arguments, compiled)
         np.savez(self.arguments, *arguments)
 
     @property

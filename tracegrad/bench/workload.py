@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 Function = Callable[..., Any]
 Kind = Literal["value_and_grad", "grad", "hessian", "hvp", "step"]
 
@@ -50,7 +51,8 @@ class Workload:
     data        the seeded arguments: `data(**sizes[which])`
     argnums     the arguments with respect to which the derivative is taken
     reference   the independent derivative, written by hand: `reference(*arguments)`, and the
-                direction last for "hvp"; gives the list of arrays that every contestant must give
+                direction last for "hvp"; gives the list of arrays that every contestant must give;
+                it may be the same loops as `numba`
     numba       the derivative written by hand as loops, to be compiled by Numba with the helpers of
                 its module; same signature and result as `reference`
     floor       what the time of the derivative cannot be below
@@ -103,10 +105,16 @@ class Workload:
         """The size as tables show it."""
         return ", ".join(f"{name}={value:,}" for name, value in self.sizes[size].items())
 
-    def expected(self, arguments: Sequence[npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
-        """The independent derivative at these arguments."""
+    def expected(
+        self,
+        arguments: Sequence[npt.NDArray[Any]],
+        compiled: Callable[[Function], Function] = lambda loops: loops,
+    ) -> list[npt.NDArray[Any]]:
+        """The independent derivative at these arguments; `compiled` is asked where it is given by
+        loops."""
         extra = (direction(arguments),) if self.derivative == "hvp" else ()
-        return [np.asarray(a) for a in self.reference(*arguments, *extra)]
+        reference = compiled(self.reference) if self.reference is self.numba else self.reference
+        return [np.asarray(a) for a in reference(*arguments, *extra)]
 
 
 def direction(arguments: Sequence[npt.NDArray[Any]]) -> Floats:

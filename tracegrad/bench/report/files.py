@@ -34,6 +34,7 @@ class Findings:
                 self.start_up,
                 self.head["settings"]["size"],
                 self.head["settings"]["device"],
+                self.head["settings"].get("suite", "public"),
             ),
         )
 
@@ -56,8 +57,14 @@ class Findings:
 
     @property
     def section(self) -> str:
-        """What a page calls this kind of run: "1 thread", "cuda", or "memory"."""
-        return "memory" if self.head["settings"]["separate"] else threads(self.head)
+        """What a page calls this kind of run: "1 thread", "cuda", or "memory"; with the suite in
+        front of it for another one: "wide" (on one thread), "wide, 2 threads"."""
+        settings = self.head["settings"]
+        kind = "memory" if settings["separate"] else threads(self.head)
+        suite = settings.get("suite", "public")
+        if suite == "public":
+            return kind
+        return suite if kind == "1 thread" else f"{suite}, {kind}"
 
     def markdown(self) -> str:
         """The tables, with the machine and the settings above them."""
