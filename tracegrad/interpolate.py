@@ -3,5 +3,7 @@ interpolation is `interp`."""
 
 from __future__ import annotations
 
-from .ops.numerics.interpolation import *  # noqa: F403
-from .ops.numerics.interpolation import __all__ as __all__
+from .ops.numerics.b_splines import BSpline
+from .ops.numerics.interpolation import CubicSpline, PchipInterpolator
+
+__all__ = ["BSpline", "CubicSpline", "PchipInterpolator"]

@@ -117,6 +117,22 @@ def around(n: int, *beside: int) -> Any:
     return inputs
 
 
+def periodic(library: Any, x: Any, y: Any, p: Any) -> Any:
+    """Through samples whose last is the first."""
+    wave = np.concatenate([y[:-1], y[:1]])
+    return [library.CubicSpline(x, wave, bc_type="periodic")(p, nu) for nu in range(2)]
+
+
+def b_splines(library: Any, c: Any, p: Any) -> Any:
+    """All that is made of one, beyond its ends in three ways; two knots are one."""
+    t, found = np.array([0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0]), []
+    for beyond in (True, False, "periodic"):
+        spline = library.BSpline(t, c, 3, beyond)
+        found += [np.nan_to_num(spline(p, nu)) for nu in range(5)]
+        found += [np.nan_to_num(s(p)) for s in (spline.derivative(2), spline.antiderivative(2))]
+    return [*found, library.BSpline(t, c, 3, False).integrate(p[1], 3.0)]
+
+
 def monotone(rng: np.random.Generator) -> tuple[Any, ...]:
     return (
         np.array([0.0, 1.1, 1.9, 3.2, 4.0]),
@@ -130,6 +146,12 @@ INTERPOLATED = (
            spline("CubicSpline", bc_type=bc)[1]], tolerance=1e-5, order=2 if n == 6 else 0)
       for n, bc in ((2, "not-a-knot"), (3, "not-a-knot"), (6, "not-a-knot"), (5, "natural"),
                     (4, "clamped"), (2, "clamped"))],
+    Case("CubicSpline periodic", lambda x, y, p: periodic(interpolate, x, y, p), around(5),
+         lambda x, y, p: periodic(sp, x, y, p), order=1),
+    Case("BSpline derivatives and integrals", lambda c, p: b_splines(interpolate, c, p),
+         lambda rng: (rng.normal(size=(6, 2)), np.array([-0.3, 0.5, 1.7, 1.9])),
+         lambda c, p: b_splines(sp, c, p), order=1, jit=False,
+         errors=(((np.ones((2, 2)), 0.5), ValueError, "do not make a spline"),)),
     Case("CubicSpline of vectors", spline("CubicSpline")[0], around(4, 2), spline("CubicSpline")[1],
          order=1, special=((np.arange(4), np.arange(4), 1.5),),
          errors=(((np.ones(3), np.ones(4), 1.0), ShapeError, "as many samples"),

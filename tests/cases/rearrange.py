@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -273,6 +274,19 @@ CASES: tuple[Case, ...] = (
         2,
         constant_values=7,
         special=((np.arange(3),),),
+    ),
+    *(
+        replace(same(f"pad {mode} {k}", "pad", matrix, ((1, 2), (0, 7)), mode, **options), order=1)
+        for mode, ways in (
+            ("mean", ({}, {"stat_length": (1, 9)})),
+            ("median", ({},)),
+            ("maximum", ({"stat_length": 2},)),
+            ("minimum", ({},)),
+            ("linear_ramp", ({}, {"end_values": ((1.0, 2.0), (3.0, 4.0))})),
+            ("reflect", ({"reflect_type": "odd"},)),
+            ("symmetric", ({"reflect_type": "odd"},)),
+        )
+        for k, options in enumerate(ways)
     ),
     same("pad reflect single", "pad", lambda rng: (rng.normal(size=(1, 2)),), 3, "reflect"),
     Case(

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ...errors import ShapeError
+from ...sizes import same
 from ...types import Int, normalize_axis, show
 from ..define import as_array, ndim_of, shape_of
+from ..elementwise.arithmetic import div, equal, sub, where
+from ..elementwise.comparison import floor, rint
+from ..elementwise.derived import add, convert, mul
 from ..places.along import take
 from ..places.indexing import as_value
+from ..totals.quantiles import median
+from ..totals.reductions import max as maximum_of
+from ..totals.reductions import min as minimum_of
+from ..totals.statistics import mean
 from .concatenation import concatenate
-from .shape import broadcast_to
+from .shape import broadcast_to, reshape
 from .slices import cut, embed, flip
 
 
@@ -54,9 +63,7 @@ def _one_side(x: Any, axis: int, amount: int, mode: str, before: bool) -> Any:
 def _extended(x: Any, axis: int, before: int, after: int, mode: str) -> Any:
     n = shape_of(x)[axis]
     if isinstance(n, int) and n == 0:
-        raise ShapeError(
-            f"cannot pad the empty axis {axis} with mode {mode!r}: it has nothing to repeat"
-        )
+        raise _nothing_to_repeat(axis, mode)
     known = isinstance(n, int)
     if known and (mode == "wrap" or n == 1 or max(before, after) >= n):
         # Beyond one period the parts would be many: one gather by the positions that NumPy pads.
@@ -70,33 +77,180 @@ def _extended(x: Any, axis: int, before: int, after: int, mode: str) -> Any:
     return concatenate(parts, axis)
 
 
-def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Any:
+_STATISTICS = {"maximum": maximum_of, "mean": mean, "median": median, "minimum": minimum_of}
+_OPTIONS = {
+    "constant": "constant_values",
+    "linear_ramp": "end_values",
+    **dict.fromkeys(_STATISTICS, "stat_length"),
+    **dict.fromkeys(("reflect", "symmetric"), "reflect_type"),
+}
+_MODES = sorted({*_OPTIONS, "edge", "empty", "wrap"})
+
+
+def pad(
+    x: Any,
+    pad_width: Any,
+    mode: str = "constant",
+    constant_values: Any = 0,
+    *,
+    stat_length: Any = None,
+    end_values: Any = None,
+    reflect_type: str = "even",
+) -> Any:
     """x with elements added before and behind each axis: a number, a (before, after) pair, a pair
     per axis, or a dict by axis.
 
-    `mode` is "constant" (`constant_values`, likewise), "edge", "reflect" (without the edge),
-    "symmetric" (with it) or "wrap".
+    mode            "constant", "edge", "reflect" (without the edge), "symmetric" (with it), "wrap",
+                    "linear_ramp" (from the edge to `end_values`, 0), "maximum", "mean", "median",
+                    "minimum" (of the `stat_length` elements next to the end; None: of all), "empty"
+                    (zeros)
+    constant_values, end_values, stat_length
+                    one, a (before, after) pair, or a pair per axis
+    reflect_type    "even", or "odd": what is reflected is turned about the edge, 2 * edge - x
+
+    ShapeError for widths that do not fit, and for an empty axis that has nothing to repeat;
+    ValueError for options of another mode. Functions as modes are not supported.
 
     >>> import numpy as np
     >>> import tracegrad as tg
     >>> tg.pad(np.array([1, 2, 3]), (2, 1), mode="reflect")
     array([3, 2, 1, 2, 3, 2])
+    >>> tg.pad(np.array([1.0, 2.0]), 2, mode="linear_ramp")
+    array([0. , 0.5, 1. , 2. , 1. , 0. ])
     """
     x = as_array(x)
     ndim = ndim_of(x)
     widths = _widths(pad_width, ndim)
     if any(w < 0 for pair in widths for w in pair):
         raise ShapeError(f"padding cannot be negative, got {pad_width!r}; slice the array instead")
-    if mode == "constant":
-        return _constant(x, widths, constant_values)
-    if mode not in ("edge", "reflect", "symmetric", "wrap"):
-        raise ValueError(
-            f'mode must be "constant", "edge", "reflect", "symmetric" or "wrap", not {mode!r}'
-        )
+    if callable(mode):
+        raise ValueError("mode is a function; join what it would write with np.concatenate instead")
+    if mode not in _MODES:
+        raise ValueError(f"mode must be one of {', '.join(_MODES)}, not {mode!r}")
+    given = {
+        "stat_length": stat_length is not None,
+        "end_values": end_values is not None,
+        "reflect_type": reflect_type != "even",
+    }
+    foreign = [name for name, there in given.items() if there and name != _OPTIONS.get(mode)]
+    if foreign:
+        raise ValueError(f"mode {mode!r} has no {foreign[0]}")
+    if mode in ("constant", "empty"):
+        return _constant(x, widths, constant_values if mode == "constant" else 0)
+    lengths = None if stat_length is None else _widths(stat_length, ndim)
+    least = 1 if mode in ("maximum", "minimum") else 0
+    if lengths is not None and any(length < least for pair in lengths for length in pair):
+        raise ValueError(f"stat_length is {stat_length!r}; it yields no value for padding")
+    ends = _by_side(0 if end_values is None else end_values, ndim)
     for axis, (before, after) in enumerate(widths):
-        if before or after:
+        if not (before or after):
+            continue
+        if mode == "linear_ramp":
+            x = _ramps(x, axis, (before, after), ends)
+        elif mode in _STATISTICS:
+            x = _averaged(x, axis, (before, after), mode, lengths[axis] if lengths else None)
+        elif reflect_type == "odd":
+            x = _turned(x, axis, before, after, mode)
+        elif reflect_type == "even":
             x = _extended(x, axis, before, after, mode)
+        else:
+            raise ValueError(f'reflect_type is {reflect_type!r}; it must be "even" or "odd"')
     return x
+
+
+def _nothing_to_repeat(axis: int, mode: str) -> ShapeError:
+    return ShapeError(
+        f"cannot pad the empty axis {axis} with mode {mode!r}: it has nothing to repeat"
+    )
+
+
+def _by_side(values: Any, ndim: int) -> Callable[[int, int], Any]:
+    """The value of an axis and a side out of one, a pair, or a pair for each axis."""
+    if hasattr(values, "dtype") and not isinstance(values, np.ndarray):
+        return lambda axis, side: values
+    per_side = np.broadcast_to(np.asarray(values), (ndim, 2))
+    return lambda axis, side: per_side[axis, side]
+
+
+def _around(x: Any, axis: int, before: Any, after: Any) -> Any:
+    """x between what stands before and behind it, which may be nothing."""
+    return concatenate([p for p in (before, x, after) if p is not None], axis)
+
+
+def _ramps(x: Any, axis: int, widths: tuple[int, int], ends: Callable[[int, int], Any]) -> Any:
+    shape = shape_of(x)
+    if same(shape[axis], 0):
+        raise _nothing_to_repeat(axis, "linear_ramp")
+
+    def ramp(side: int) -> Any:
+        width = widths[side]
+        if not width:
+            return None
+        edge = cut(x, axis, 0 if side == 0 else shape[axis] - 1, 1)
+        if x.dtype.kind in "biu":
+            edge = convert(edge, np.float64)
+        end = as_value(ends(axis, side), edge, shape_of(edge))
+        step = div(sub(edge, end), float(width))
+        k = np.arange(width, dtype=np.result_type(step.dtype))
+        along = reshape(k, tuple(width if a == axis else 1 for a in range(len(shape))))
+        found = add(mul(along, step), end)
+        if x.dtype.kind in "iu":
+            found = floor(found)
+        found = convert(found, x.dtype)
+        return found if side == 0 else flip(found, axis)
+
+    return _around(x, axis, ramp(0), ramp(1))
+
+
+def _averaged(
+    x: Any, axis: int, widths: tuple[int, int], mode: str, lengths: tuple[int, int] | None
+) -> Any:
+    shape = shape_of(x)
+    n = shape[axis]
+    if same(n, 0):
+        raise _nothing_to_repeat(axis, mode)
+
+    def level(side: int) -> Any:
+        if not widths[side]:
+            return None
+        length = n if lengths is None else lengths[side]
+        length = n if length > n else length
+        part = cut(x, axis, 0 if side == 0 else n - length, length)
+        found = _STATISTICS[mode](part, axis=axis, keepdims=True)
+        if x.dtype.kind in "iu" and found.dtype.kind == "f":
+            found = rint(found)
+        wide = (*shape[:axis], widths[side], *shape[axis + 1 :])
+        return broadcast_to(convert(found, x.dtype), wide)
+
+    return _around(x, axis, level(0), level(1))
+
+
+def _turned(x: Any, axis: int, before: int, after: int, mode: str) -> Any:
+    """Reflected about the edges: each element is one of x or its opposite, and multiples of the
+    first and the last one. NumPy pads where which comes from, and how often."""
+    n = shape_of(x)[axis]
+    if not isinstance(n, int):
+        raise ShapeError(f"mode {mode!r} with reflect_type 'odd' needs a size that is known")
+    if n == 0:
+        raise _nothing_to_repeat(axis, mode)
+    if n == 1:
+        return _extended(x, axis, before, after, "edge")
+    padded: Any = np.pad
+    width, ends = (before, after), (np.arange(n) == 0, np.arange(n) == n - 1)
+    places = padded(np.arange(n), width, mode=mode)
+    counts = [padded(e.astype(int), width, mode=mode, reflect_type="odd") for e in ends]
+    inside = (places != 0) & (places != n - 1)
+    own = np.where(inside, 1 - counts[0] - counts[1], 0)
+    found: Any = None
+    for factor, at in ((own, places), (counts[0], 0 * places), (counts[1], 0 * places + n - 1)):
+        if not factor.any():
+            continue
+        along = reshape(factor, tuple(-1 if a == axis else 1 for a in range(ndim_of(x))))
+        term = take(x, at, axis)
+        scaled = where(equal(along, 1), term, mul(term, as_value(along, x, shape_of(along))))
+        term = where(equal(along, 0), as_value(0, x, ()), scaled)
+        found = term if found is None else add(found, term)
+    return found
 
 
 def _constant(x: Any, widths: list[tuple[int, int]], values: Any) -> Any:
@@ -106,20 +260,16 @@ def _constant(x: Any, widths: list[tuple[int, int]], values: Any) -> Any:
             return x
         padded = tuple(n + a + b for n, (a, b) in zip(shape, widths, strict=True))
         return embed(x, padded, tuple(a for a, _ in widths))
-    plain = not hasattr(values, "dtype") or isinstance(values, np.ndarray)
-    per_side = np.broadcast_to(np.asarray(values), (len(shape), 2)) if plain else None
+    value_of = _by_side(values, len(shape))
     for axis, (before, after) in enumerate(widths):
         old = shape_of(x)
-        parts = [x]
-        for side, width in ((0, before), (1, after)):
-            if width:
-                value = as_value(
-                    values if per_side is None else per_side[axis, side],
-                    x,
-                    (*old[:axis], width, *old[axis + 1 :]),
-                )
-                parts.insert(0 if side == 0 else len(parts), value)
-        x = concatenate(parts, axis) if len(parts) > 1 else x
+        sides = [
+            as_value(value_of(axis, side), x, (*old[:axis], width, *old[axis + 1 :]))
+            if width
+            else None
+            for side, width in ((0, before), (1, after))
+        ]
+        x = _around(x, axis, *sides) if before or after else x
     if ndim_of(x) != len(shape):
         raise ShapeError(f"constant_values do not fit an array of shape {show(shape)}")
     return x

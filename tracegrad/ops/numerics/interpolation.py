@@ -20,7 +20,7 @@ from ..arrays.shape import moveaxis, reshape
 from ..arrays.slices import cut
 from ..define import as_array, ndim_of, of_list, shape_of
 from ..elementwise.arithmetic import div, equal, greater, less, sub, where
-from ..elementwise.comparison import clip
+from ..elementwise.comparison import clip, mod
 from ..elementwise.derived import add, convert, mul
 from ..elementwise.elementary import absolute, sign
 from ..elementwise.logic import logical_and, logical_not, logical_or
@@ -29,12 +29,12 @@ from ..places.along import take
 from ..totals.sorting import searchsorted
 
 
-def _floats(x: Any) -> Any:
+def floats(x: Any) -> Any:
     x = as_array(of_list(x))
     return x if x.dtype.kind == "f" else convert(x, np.float64)
 
 
-def _in_front(name: str, word: str, y: Any, axis: int) -> tuple[Any, int]:
+def in_front(name: str, word: str, y: Any, axis: int) -> tuple[Any, int]:
     """Samples or coefficients with their axis in front, and where it was."""
     if not ndim_of(y):
         raise ShapeError(f"{name}: {word} is one number; it must have at least one axis")
@@ -42,7 +42,7 @@ def _in_front(name: str, word: str, y: Any, axis: int) -> tuple[Any, int]:
     return moveaxis(y, place, 0), place
 
 
-def _put_back(found: Any, axis: int, count: int) -> Any:
+def put_back(found: Any, axis: int, count: int) -> Any:
     """The axes of the points in the place of the axis of the samples."""
     if not axis or not count:
         return found
@@ -50,8 +50,8 @@ def _put_back(found: Any, axis: int, count: int) -> Any:
 
 
 def _samples(name: str, x: Any, y: Any, least: int, axis: int) -> tuple[Any, Any, int, int]:
-    x = _floats(x)
-    y, axis = _in_front(name, "y", _floats(y), axis)
+    x = floats(x)
+    y, axis = in_front(name, "y", floats(y), axis)
     if ndim_of(x) != 1 or not same(shape_of(x)[0], shape_of(y)[0]):
         raise ShapeError(
             f"{name}: x must be a vector, and y have as many samples along its axis {axis}, not "
@@ -65,12 +65,12 @@ def _samples(name: str, x: Any, y: Any, least: int, axis: int) -> tuple[Any, Any
     return x, y, n, axis
 
 
-def _rows(v: Any, like: Any) -> Any:
+def rows(v: Any, like: Any) -> Any:
     """A vector along the first axis of what has the axes of `like`."""
     return reshape(v, (-1, *(1,) * (ndim_of(like) - 1)))
 
 
-def _part(x: Any, start: Any, size: Any) -> Any:
+def part(x: Any, start: Any, size: Any) -> Any:
     return cut(x, 0, start, size)
 
 
@@ -79,7 +79,7 @@ class _Cubic:
 
     name = ""
 
-    def __init__(self, x: Any, y: Any, slopes: Any, extrapolate: bool, axis: int) -> None:
+    def __init__(self, x: Any, y: Any, slopes: Any, extrapolate: bool | str, axis: int) -> None:
         self.x, self.y, self.slopes, self.extrapolate = x, y, slopes, extrapolate
         self.axis = axis
 
@@ -97,15 +97,18 @@ class _Cubic:
         order = operator.index(nu)
         if order < 0:
             raise ValueError(f"{self.name}: nu is {nu}; it must be from 0 on")
-        points = _floats(x)
+        points = floats(x)
         shape, beside = tuple(shape_of(points)), tuple(shape_of(self.y)[1:])
         flat = reshape(points, (-1,))
         n = int(shape_of(self.x)[0])
+        if self.extrapolate == "periodic":
+            first = part(self.x, 0, 1)
+            flat = add(first, mod(sub(flat, first), sub(part(self.x, n - 1, 1), first)))
         k = clip(sub(searchsorted(self.x, flat, "right"), 1), 0, n - 2)
         x0, x1 = take(self.x, k, 0), take(self.x, add(k, 1), 0)
         y0, y1 = take(self.y, k, 0), take(self.y, add(k, 1), 0)
         s0, s1 = take(self.slopes, k, 0), take(self.slopes, add(k, 1), 0)
-        h, t = _rows(sub(x1, x0), y0), _rows(sub(flat, x0), y0)
+        h, t = rows(sub(x1, x0), y0), rows(sub(flat, x0), y0)
         chord = div(sub(y1, y0), h)
         c3 = div(sub(add(s0, s1), mul(chord, 2.0)), mul(h, h))
         c2 = div(sub(sub(mul(chord, 3.0), mul(s0, 2.0)), s1), h)
@@ -117,17 +120,17 @@ class _Cubic:
             total = add(mul(total, t), c)
         if not self.extrapolate:
             outside = logical_or(
-                less(flat, _part(self.x, 0, 1)), greater(flat, _part(self.x, n - 1, 1))
+                less(flat, part(self.x, 0, 1)), greater(flat, part(self.x, n - 1, 1))
             )
-            total = where(_rows(outside, y0), np.nan, total)
-        return _put_back(reshape(total, (*shape, *beside)), self.axis, len(shape))
+            total = where(rows(outside, y0), np.nan, total)
+        return put_back(reshape(total, (*shape, *beside)), self.axis, len(shape))
 
 
 def _second(x: Any, y: Any) -> tuple[Any, Any]:
     """Distances of the places, and slopes of the chords."""
     n = int(shape_of(x)[0])
-    h = sub(_part(x, 1, n - 1), _part(x, 0, n - 1))
-    return h, div(sub(_part(y, 1, n - 1), _part(y, 0, n - 1)), _rows(h, y))
+    h = sub(part(x, 1, n - 1), part(x, 0, n - 1))
+    return h, div(sub(part(y, 1, n - 1), part(y, 0, n - 1)), rows(h, y))
 
 
 def _at(size: int, row: int, column: int) -> Any:
@@ -140,7 +143,9 @@ class CubicSpline(_Cubic):
     """The cubic spline through samples y at places x, with two continuous derivatives, as SciPy's.
 
     bc_type   what holds at both ends: "not-a-knot" (the first two and the last two polynomials are
-              one), "natural" (no second derivative) or "clamped" (no first one)
+              one), "natural" (no second derivative), "clamped" (no first one) or "periodic" (the
+              spline goes on as it began: the last sample is the first one, and points beyond the
+              ends are taken by the period)
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -154,39 +159,44 @@ class CubicSpline(_Cubic):
     def __init__(
         self, x: Any, y: Any, axis: int = 0, bc_type: str = "not-a-knot", extrapolate: Any = None
     ) -> None:
-        if bc_type not in ("not-a-knot", "natural", "clamped"):
+        if bc_type not in ("not-a-knot", "natural", "clamped", "periodic"):
             raise ValueError(
-                f'CubicSpline: bc_type is {describe(bc_type)}; it must be "not-a-knot", "natural" '
-                'or "clamped"'
+                f'CubicSpline: bc_type is {describe(bc_type)}; it must be "not-a-knot", "natural", '
+                '"clamped" or "periodic"'
             )
         x, y, n, axis = _samples(self.name, x, y, 2, axis)
         h, chord = _second(x, y)
         slopes = self._slopes(x, y, h, chord, n, bc_type)
-        super().__init__(x, y, slopes, extrapolate is not False, axis)
+        beyond: bool | str = extrapolate is not False
+        if extrapolate == "periodic" or (extrapolate is None and bc_type == "periodic"):
+            beyond = "periodic"
+        super().__init__(x, y, slopes, beyond, axis)
 
     @staticmethod
     def _slopes(x: Any, y: Any, h: Any, chord: Any, n: int, bc_type: str) -> Any:
+        if bc_type == "periodic":
+            return _round_slopes(y, h, chord, n - 1)
         if n == 2 and bc_type != "clamped":
             return concatenate([chord, chord])
         if n == 3 and bc_type == "not-a-knot":
             # One parabola through all three.
-            first, last = _part(chord, 0, 1), _part(chord, 1, 1)
-            bend = div(sub(last, first), _rows(sub(_part(x, 2, 1), _part(x, 0, 1)), y))
-            h0, h1 = _rows(_part(h, 0, 1), y), _rows(_part(h, 1, 1), y)
+            first, last = part(chord, 0, 1), part(chord, 1, 1)
+            bend = div(sub(last, first), rows(sub(part(x, 2, 1), part(x, 0, 1)), y))
+            h0, h1 = rows(part(h, 0, 1), y), rows(part(h, 1, 1), y)
             return concatenate(
                 [sub(first, mul(bend, h0)), add(first, mul(bend, h0)), add(last, mul(bend, h1))]
             )
         first = _end(h, chord, y, 0, 1, bc_type)
         last = _end(h, chord, y, n - 2, n - 3, bc_type)
         # Between them, row i says that second derivatives agree at sample i.
-        before, behind = _part(h, 0, n - 2), _part(h, 1, n - 2)
+        before, behind = part(h, 0, n - 2), part(h, 1, n - 2)
         lower = concatenate([last[1] * 0, behind, last[1]])
         main = concatenate([first[0], mul(add(before, behind), 2.0), last[0]])
         upper = concatenate([first[1], before, first[1] * 0])
         inside = mul(
             add(
-                mul(_rows(behind, y), _part(chord, 0, n - 2)),
-                mul(_rows(before, y), _part(chord, 1, n - 2)),
+                mul(rows(behind, y), part(chord, 0, n - 2)),
+                mul(rows(before, y), part(chord, 1, n - 2)),
             ),
             3.0,
         )
@@ -198,18 +208,34 @@ class CubicSpline(_Cubic):
         return reshape(solve(matrix, reshape(right, (n, -1))), tuple(shape_of(right)))
 
 
+def _round_slopes(y: Any, h: Any, chord: Any, n: int) -> Any:
+    """Slopes of a periodic spline of n intervals: second derivatives agree at each sample, of which
+    the first and the last are one."""
+    if type(y) is np.ndarray and not np.allclose(y[0], y[-1], rtol=1e-15, atol=1e-15):
+        raise ValueError("CubicSpline: the last sample of a periodic spline has to be the first")
+    around = [n - 1, *range(n - 1)]
+    before, slope = take(h, around, 0), take(chord, around, 0)
+    right = mul(add(mul(rows(h, y), slope), mul(rows(before, y), chord)), 3.0)
+    off = (np.arange(n) - np.arange(n)[:, None]) % n
+    matrix: Any = 0.0
+    for place, values in ((-1, h), (0, mul(add(before, h), 2.0)), (1, before)):
+        matrix = add(matrix, where(off == place % n, reshape(values, (n, 1)), 0.0))
+    found = reshape(solve(matrix, reshape(right, (n, -1))), tuple(shape_of(right)))
+    return concatenate([found, part(found, 0, 1)])
+
+
 def _end(h: Any, chord: Any, y: Any, near: int, far: int, bc_type: str) -> tuple[Any, Any, Any]:
     """The equation of an end, whose interval is `near`: the factors of the slopes at the end and
     beside it, and the right-hand side."""
-    a, c = _part(h, near, 1), _part(chord, near, 1)
+    a, c = part(h, near, 1), part(chord, near, 1)
     if bc_type == "clamped":
         return add(mul(a, 0.0), 1.0), mul(a, 0.0), mul(c, 0.0)
     if bc_type == "natural":
         return add(mul(a, 0.0), 2.0), add(mul(a, 0.0), 1.0), mul(c, 3.0)
-    b = _part(h, far, 1)
+    b = part(h, far, 1)
     both = add(a, b)
-    u, v, w = (_rows(q, y) for q in (a, b, both))
-    value = div(add(mul(mul(add(u, mul(w, 2.0)), v), c), mul(mul(u, u), _part(chord, far, 1))), w)
+    u, v, w = (rows(q, y) for q in (a, b, both))
+    value = div(add(mul(mul(add(u, mul(w, 2.0)), v), c), mul(mul(u, u), part(chord, far, 1))), w)
     return b, both, value
 
 
@@ -234,9 +260,9 @@ class PchipInterpolator(_Cubic):
     def _slopes(y: Any, h: Any, chord: Any, n: int) -> Any:
         if n == 2:
             return concatenate([chord, chord])
-        wide = _rows(h, y)
-        h0, h1 = _part(wide, 0, n - 2), _part(wide, 1, n - 2)
-        m0, m1 = _part(chord, 0, n - 2), _part(chord, 1, n - 2)
+        wide = rows(h, y)
+        h0, h1 = part(wide, 0, n - 2), part(wide, 1, n - 2)
+        m0, m1 = part(chord, 0, n - 2), part(chord, 1, n - 2)
         turns = logical_or(
             logical_not(equal(sign(m0), sign(m1))), logical_or(equal(m0, 0), equal(m1, 0))
         )
@@ -246,8 +272,8 @@ class PchipInterpolator(_Cubic):
 
         def end(k: int, near: int) -> Any:
             """The slope of a parabola, kept from overshooting."""
-            a, b = _part(wide, k, 1), _part(wide, near, 1)
-            c, d = _part(chord, k, 1), _part(chord, near, 1)
+            a, b = part(wide, k, 1), part(wide, near, 1)
+            c, d = part(chord, k, 1), part(chord, near, 1)
             slope = div(sub(mul(add(mul(a, 2.0), b), c), mul(a, d)), add(a, b))
             against = logical_not(equal(sign(slope), sign(c)))
             steep = logical_and(
@@ -259,62 +285,4 @@ class PchipInterpolator(_Cubic):
         return concatenate([end(0, 1), inside, end(n - 2, n - 3)])
 
 
-class BSpline:
-    """The spline of degree k with knots t and coefficients c (along their first axis), evaluated by
-    de Boor's recursion. Beyond the base interval the outermost polynomials go on, or there is NaN.
-
-    >>> import tracegrad as tg
-    >>> line = tg.interpolate.BSpline([0.0, 0.0, 1.0, 1.0], [1.0, 3.0], 1)
-    >>> float(line(0.5))
-    2.0
-    """
-
-    def __init__(self, t: Any, c: Any, k: int, extrapolate: bool = True, axis: int = 0) -> None:
-        self.t, self.c, self.k = _floats(t), _floats(c), operator.index(k)
-        self.c, self.axis = _in_front("BSpline", "c", self.c, axis)
-        if extrapolate not in (True, False):
-            raise ValueError('BSpline: extrapolate is True or False; "periodic" is not supported')
-        self.extrapolate = bool(extrapolate)
-        if ndim_of(self.t) != 1 or not ndim_of(self.c):
-            raise ShapeError("BSpline: t must be a vector, and c have at least one axis")
-        count = int(shape_of(self.t)[0]) - self.k - 1
-        if self.k < 0 or count < self.k + 1 or int(shape_of(self.c)[0]) < count:
-            raise ValueError(
-                f"BSpline: {shape_of(self.t)[0]} knots and {shape_of(self.c)[0]} coefficients do "
-                f"not make a spline of degree {self.k}: it takes at least {2 * self.k + 2} knots, "
-                f"and {self.k + 1} coefficients less than knots"
-            )
-        self.count = count
-
-    def __call__(self, x: Any) -> Any:
-        """Values at points of any shape, whose axes stand where that of the coefficients was.
-
-        >>> import tracegrad as tg
-        >>> step = tg.interpolate.BSpline([0.0, 1.0, 2.0], [5.0, 7.0], 0)
-        >>> float(step(1.5))
-        7.0
-        """
-        points = _floats(x)
-        flat = reshape(points, (-1,))
-        k, n = self.k, self.count
-        inner = _part(self.t, k + 1, n - k - 1)
-        span = add(searchsorted(inner, flat, "right"), k) if n > k + 1 else (
-            add(mul(searchsorted(self.t, flat, "right"), 0), k))  # fmt: skip
-        d = [take(self.c, add(span, j - k), 0) for j in range(k + 1)]
-        for r in range(1, k + 1):
-            for j in range(k, r - 1, -1):
-                low = take(self.t, add(span, j - k), 0)
-                high = take(self.t, add(span, j + 1 - r), 0)
-                share = _rows(div(sub(flat, low), sub(high, low)), d[0])
-                d[j] = add(mul(sub(1.0, share), d[j - 1]), mul(share, d[j]))
-        total = d[k]
-        if not self.extrapolate:
-            outside = logical_or(
-                less(flat, _part(self.t, k, 1)), greater(flat, _part(self.t, n, 1))
-            )
-            total = where(_rows(outside, total), np.nan, total)
-        whole = reshape(total, (*shape_of(points), *shape_of(self.c)[1:]))
-        return _put_back(whole, self.axis, ndim_of(points))
-
-
-__all__ = ["BSpline", "CubicSpline", "PchipInterpolator"]
+__all__ = ["CubicSpline", "PchipInterpolator"]
