@@ -30,7 +30,7 @@ DIMENSIONS, STRIDES = HEAD + 2 * POINTER, HEAD + 3 * POINTER
 DESCR, FLAGS = HEAD + 5 * POINTER, HEAD + 6 * POINTER
 DESCR_BYTEORDER, DESCR_NUMBER = HEAD + POINTER + 2, HEAD + POINTER + 4
 CONTIGUOUS, ALIGNED = {"C": 0x1, "F": 0x2, "A": 0x0}, 0x100
-NDARRAY = "tracegrad_ndarray_type"
+NDARRAY, CHECK = "tracegrad_ndarray_type", "tracegrad_is_lent"
 
 
 def available() -> bool:
@@ -71,59 +71,94 @@ def _numbers(dtype: Any) -> list[int]:
 @unbox(BorrowedArray)
 def unbox_borrowed(kind: Any, obj: Any, c: Any) -> Any:
     builder, context = c.builder, c.context
-    byte, i32, intp = ir.IntType(8), ir.IntType(32), context.get_value_type(types.intp)
-    pointer = ir.PointerType(byte)
-
-    def read(base: Any, offset: int, what: Any) -> Any:
-        at = builder.gep(builder.bitcast(base, pointer), [ir.Constant(intp, offset)])
-        return builder.load(builder.bitcast(at, ir.PointerType(what)))
-
-    wrong = cgutils.alloca_once_value(builder, cgutils.true_bit)
     native = context.make_array(kind)(context, builder)
     result = cgutils.alloca_once_value(builder, cgutils.get_null_value(native._getvalue().type))
-    cls = _external(builder.module)
-    is_array = builder.icmp_unsigned("==", read(obj, POINTER, intp), builder.ptrtoint(cls, intp))
+    good = is_lent(context, builder, kind, obj)
+    with builder.if_then(good, likely=True):
+        data, shape, strides = fields(context, builder, kind, obj)
+        arrayobj.populate_array(
+            native,
+            data=data,
+            shape=shape,
+            strides=strides,
+            itemsize=context.get_abi_sizeof(context.get_data_type(kind.dtype)),
+            meminfo=None,
+        )
+        builder.store(native._getvalue(), result)
+    return NativeValue(builder.load(result), is_error=builder.not_(good))
+
+
+def fields(context: Any, builder: Any, kind: Any, obj: Any) -> tuple[Any, list[Any], list[Any]]:
+    """Data, shape and strides of an array object that is of this kind."""
+    intp, pointer = context.get_value_type(types.intp), ir.IntType(8).as_pointer()
+    dims, steps = _read(builder, obj, DIMENSIONS, pointer), _read(builder, obj, STRIDES, pointer)
+    data = _read(builder, obj, DATA, ir.PointerType(context.get_data_type(kind.dtype)))
+    shape, strides = (
+        [_read(builder, base, POINTER * axis, intp) for axis in range(kind.ndim)]
+        for base in (dims, steps)
+    )
+    return data, shape, strides
+
+
+def _read(builder: Any, base: Any, offset: int, what: Any) -> Any:
+    pointer = ir.IntType(8).as_pointer()
+    at = builder.gep(builder.bitcast(base, pointer), [ir.Constant(ir.IntType(64), offset)])
+    return builder.load(builder.bitcast(at, ir.PointerType(what)))
+
+
+def is_lent(context: Any, builder: Any, kind: Any, obj: Any) -> Any:
+    """Whether an object is an array of this kind; where it is not, TypeError is set."""
+    i32 = ir.IntType(32)
+    numbers = _numbers(kind.dtype)
+    message = f"a kernel argument is not the {kind.ndim}-d {kind.dtype} array it was compiled for"
+    return builder.call(
+        _check(context, builder.module),
+        [
+            builder.bitcast(obj, ir.IntType(8).as_pointer()),
+            ir.Constant(i32, numbers[0]),
+            ir.Constant(i32, numbers[-1]),
+            ir.Constant(i32, kind.ndim),
+            ir.Constant(i32, ALIGNED | CONTIGUOUS[kind.layout]),
+            context.insert_const_string(builder.module, message),
+        ],
+    )
+
+
+def _check(context: Any, module: Any) -> Any:
+    """One function for all arguments of a module: for most kernels, reading the arguments would
+    else be most of what LLVM has to compile."""
+    if CHECK in module.globals:
+        return module.globals[CHECK]
+    byte, i32, intp = ir.IntType(8), ir.IntType(32), context.get_value_type(types.intp)
+    pointer = byte.as_pointer()
+    kind = ir.FunctionType(ir.IntType(1), [pointer, i32, i32, i32, i32, pointer])
+    function = ir.Function(module, kind, CHECK)
+    function.linkage = "internal"
+    function.attributes.add("noinline")
+    obj, number, same, rank, need, message = function.args
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    is_array = builder.icmp_unsigned(
+        "==", _read(builder, obj, POINTER, intp), builder.ptrtoint(_external(module), intp)
+    )
     with builder.if_then(is_array, likely=True):
-        descr = read(obj, DESCR, pointer)
-        number, order, flags = (
-            read(descr, DESCR_NUMBER, i32),
-            read(descr, DESCR_BYTEORDER, byte),
-            read(obj, FLAGS, i32),
+        descr = _read(builder, obj, DESCR, pointer)
+        its, order = (
+            _read(builder, descr, DESCR_NUMBER, i32),
+            _read(builder, descr, DESCR_BYTEORDER, byte),
         )
-        same = cgutils.false_bit
-        for candidate in _numbers(kind.dtype):
-            same = builder.or_(same, builder.icmp_signed("==", number, ir.Constant(i32, candidate)))
-        swapped = builder.icmp_signed(
-            "==", order, ir.Constant(byte, ord(">" if np.little_endian else "<"))
+        swapped = ir.Constant(byte, ord(">" if np.little_endian else "<"))
+        flags = builder.and_(_read(builder, obj, FLAGS, i32), need)
+        dtype = builder.or_(
+            builder.icmp_signed("==", its, number), builder.icmp_signed("==", its, same)
         )
-        need = ALIGNED | CONTIGUOUS[kind.layout]
-        good = builder.icmp_signed(
-            "==", builder.and_(flags, ir.Constant(i32, need)), ir.Constant(i32, need)
-        )
-        good = builder.and_(good, builder.and_(same, builder.not_(swapped)))
-        good = builder.and_(
-            good, builder.icmp_signed("==", read(obj, NDIM, i32), ir.Constant(i32, kind.ndim))
-        )
+        good = builder.and_(dtype, builder.icmp_signed("!=", order, swapped))
+        good = builder.and_(good, builder.icmp_signed("==", flags, need))
+        good = builder.and_(good, builder.icmp_signed("==", _read(builder, obj, NDIM, i32), rank))
         with builder.if_then(good, likely=True):
-            dims, steps = read(obj, DIMENSIONS, pointer), read(obj, STRIDES, pointer)
-            element = context.get_data_type(kind.dtype)
-            arrayobj.populate_array(
-                native,
-                data=read(obj, DATA, ir.PointerType(element)),
-                shape=[read(dims, POINTER * axis, intp) for axis in range(kind.ndim)],
-                strides=[read(steps, POINTER * axis, intp) for axis in range(kind.ndim)],
-                itemsize=context.get_abi_sizeof(element),
-                meminfo=None,
-            )
-            builder.store(native._getvalue(), result)
-            builder.store(cgutils.false_bit, wrong)
-    failed = builder.load(wrong)
-    with builder.if_then(failed, likely=False):
-        c.pyapi.err_set_string(
-            "PyExc_TypeError",
-            f"a kernel argument is not the {kind.ndim}-d {kind.dtype} array it was compiled for",
-        )
-    return NativeValue(builder.load(result), is_error=failed)
+            builder.ret(cgutils.true_bit)
+    context.get_python_api(builder).err_set_string("PyExc_TypeError", message)
+    builder.ret(cgutils.false_bit)
+    return function
 
 
 def _external(module: Any) -> Any:

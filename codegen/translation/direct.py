@@ -23,9 +23,9 @@ from numba.core.lowering import Environment
 
 from ..disk.sources import complete, tree_of
 from ..fallbacks import fell_back
-from ..native.borrowed import BorrowedArray
 from .arithmetic import arithmetic_of
 from .operands import UntranslatableError
+from .python_call import lends, python_call
 from .unit import Unit
 
 
@@ -120,9 +120,13 @@ class Lowering:
         Unit(self.typing, self.context, self.module).entry(
             self.function, llvm, self.descriptor.argtypes
         )
+        if lends(self.descriptor.argtypes):
+            python_call(self.context, self.descriptor, llvm)
         self.library.add_ir_module(self.module)
 
     def create_cpython_wrapper(self, release_gil: bool = False) -> None:
+        if lends(self.descriptor.argtypes):
+            return
         self._wrapping().create_cpython_wrapper(
             self.library, self.descriptor, self.env, self.call_helper, release_gil=release_gil
         )
@@ -134,12 +138,7 @@ class Lowering:
 
     def _wrapping(self) -> Any:
         context = self.outer.subtarget(environment=self.env, fndesc=self.descriptor)
-        # Borrowed arrays have no references to give back, and a kernel that calls Numba's runtime
-        # for them would have to load it.
-        context.enable_nrt = any(
-            isinstance(t, types.Array) and not isinstance(t, BorrowedArray)
-            for t in self.descriptor.argtypes
-        )
+        context.enable_nrt = any(isinstance(t, types.Array) for t in self.descriptor.argtypes)
         return context
 
 
