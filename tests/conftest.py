@@ -13,9 +13,11 @@ from typing import Any
 
 import pytest
 
-# Before anything imports the package, and for the subprocesses that tests start.
-_FOLDER = tempfile.mkdtemp(prefix="tracegrad-tests-")
-os.environ["TRACEGRAD_CACHE_DIR"] = _FOLDER
+# Before anything imports the package, and for the subprocesses that tests start. The workers of one
+# session share it: what needs a folder of its own makes one.
+_SHARED = os.environ.get("TRACEGRAD_TESTS_FOLDER") if "PYTEST_XDIST_WORKER" in os.environ else None
+_FOLDER = _SHARED or tempfile.mkdtemp(prefix="tracegrad-tests-")
+os.environ["TRACEGRAD_CACHE_DIR"] = os.environ["TRACEGRAD_TESTS_FOLDER"] = _FOLDER
 
 
 def settings() -> dict[str, Any]:
@@ -93,7 +95,8 @@ def kernels_in_python(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    shutil.rmtree(_FOLDER, ignore_errors=True)
+    if not _SHARED:
+        shutil.rmtree(_FOLDER, ignore_errors=True)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -91,6 +91,13 @@ class Context(cpu.CPUContext):  # type: ignore[misc]
 
     plain: set[str]
     internal: ClassVar[dict[Any, Any]] = {}
+    sizes: ClassVar[dict[Any, int]] = {}
+
+    def get_abi_sizeof(self, ty: Any) -> int:
+        """Bytes of an LLVM type. LLVM is told them by a module of its own for each question."""
+        if ty not in self.sizes:
+            self.sizes[ty] = super().get_abi_sizeof(ty)
+        return self.sizes[ty]
 
     @property
     def call_conv(self) -> CallConvention:

@@ -41,10 +41,7 @@ def python_call(context: Any, descriptor: Any, kernel: Any) -> None:
     places = [api.alloca_obj() for _ in range(count)]
     unpacked = api.unpack_tuple(function.args[1], descriptor.qualname, count, count, *places)
     only_if(cgutils.is_not_null(builder, unpacked))
-    given = [
-        (k, builder.load(place))
-        for k, place in zip(descriptor.argtypes, places, strict=True)
-    ]
+    given = [(k, builder.load(place)) for k, place in zip(descriptor.argtypes, places, strict=True)]
     good = cgutils.true_bit
     for k, obj in given:
         if isinstance(k, BorrowedArray):

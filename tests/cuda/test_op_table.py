@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 from tracegrad.codegen import scalars
+from tracegrad.codegen.cuda import driver
 
 import tracegrad as tg
-from tests.cases import Case
+from tests.cases import Case, mostly
 from tests.checks import as_tuple, assert_same, floating, like
 from tests.cuda.common import host
 from tests.ops.test_ops import CASES, ids, quiet, rng_for  # noqa: F401  (a fixture)
@@ -24,6 +25,11 @@ ON_DEVICES = [
     c for c in CASES if c.device and not any(scalars.host_only(f"{name}(") for name in c.ops)
 ]
 ROWS = ON_DEVICES[int(PART) :: 2] if PART else ON_DEVICES
+
+
+def derived(rows: list[Case]) -> list[Any]:
+    """Each operation and some more rows: the rules are the CPU's, and the simulator takes long."""
+    return mostly(rows, 12) if driver.simulated() else rows
 
 
 def is_array(x: Any) -> bool:
@@ -57,7 +63,7 @@ def test_values(case: Case) -> None:
         check(case.function(*on("cpu", arrays)), case.function, arrays, 1e-11)
 
 
-@pytest.mark.parametrize("case", [c for c in ROWS if c.order], ids=ids)
+@pytest.mark.parametrize("case", derived([c for c in ROWS if c.order]), ids=ids)
 def test_gradients_by_the_tape(case: Case) -> None:
     arrays = case.inputs(rng_for(case))
     wrt = floating(arrays, case.wrt)
@@ -78,7 +84,7 @@ def test_gradients_by_the_tape(case: Case) -> None:
     check(gradients(*on("cpu", arrays)), gradients, arrays, 1e-9)
 
 
-@pytest.mark.parametrize("case", [c for c in ROWS if c.jit and c.order], ids=ids)
+@pytest.mark.parametrize("case", derived([c for c in ROWS if c.jit and c.order]), ids=ids)
 def test_forward(case: Case) -> None:
     arrays = case.inputs(rng_for(case))
     wrt = floating(arrays, case.wrt)
