@@ -394,8 +394,8 @@ class Emitter:
 
     def start(self, node: Node, run: lowering.Run, axis: int, size: Int) -> Steps[Int | None]:
         """Where a run begins."""
-        key = ("clamped", node, axis, run.position)
-        known = next((s.memo[key] for s in reversed(self.scopes) if key in s.memo), None)
+        key: Any = ("clamped", node, axis, run.position)
+        known = self.noted(key)
         # In the outermost loop where the index is known: loops over what a run covers are free of
         # it.
         with self.at(self.depth_of(run.position)):
@@ -407,6 +407,11 @@ class Emitter:
                     around = start + low, size - start - high
                     if all(nonnegative(n, self.ranges) for n in around):
                         return start
+                # Elements of several arrays at one index: what held of it holds still.
+                again = ("clamped", raw, low, high, from_end, size)
+                if isinstance(raw, kernel.Name):
+                    known = self.noted(again)
+            if known is None:
                 apart = "" if high - low == 1 else f" of a slice with ends {high - low} apart"
                 what = f"index {{value}}{apart}"
                 message = (
@@ -432,10 +437,16 @@ class Emitter:
                 known = self.let(
                     "at_safe", kernel.Apply("index(max(min({w}, {hi}), {lo}))", ends, INTP)
                 )
-                self.scopes[-1].memo[key] = known
+                if isinstance(raw, kernel.Name):
+                    self.scopes[-1].memo[again] = known
+            self.scopes[-1].memo[key] = known
             assert isinstance(known, kernel.Name)
             self.ranges[known.name] = (-run.low, size - run.high + 1)
             return integers.symbol(known.name)
+
+    def noted(self, key: Any) -> Any:
+        """What the scopes that are open know under a key, or None."""
+        return next((s.memo[key] for s in reversed(self.scopes) if key in s.memo), None)
 
     def check(self, condition: kernel.Expression, message: str, value: kernel.Expression) -> None:
         if self.probe is None and self.checked:
