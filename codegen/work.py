@@ -131,12 +131,13 @@ def _expression(e: kernel.Expression) -> int:
                 _expression(i) for i in at if isinstance(i, (kernel.Load, kernel.Apply))
             )
         case kernel.Apply(code, arguments, _):
-            return _called(code) + sum(_expression(a) for _, a in arguments)
+            return of_call(code) + sum(_expression(a) for _, a in arguments)
         case _:
             return 0
 
 
-def _called(code: str) -> int:
+def of_call(code: str) -> int:
+    """That of a code template."""
     cost = cost_of(code)
     return (
         max(FUNCTION, cost)

@@ -154,7 +154,7 @@ class Runner:
                 return np.int64(self.value(value, names))
             case kernel.Apply(code, arguments, dtype):
                 known = {name: self.expression(a, names) for name, a in arguments}
-                return dtype.type(eval(compiled(code), {"index": int}, known))
+                return dtype.type(eval(compiled(code), {"index": int, "sin": np.sin}, known))
         raise AssertionError(f"no such expression here: {e}")
 
     # What runs may ask besides.

@@ -234,6 +234,30 @@ class Making:
             True,
         )
 
+    def chain(self, loops: dict[str, int]) -> kernel.Statement:
+        """Steps that call a function of what the step before has left."""
+        (state, total), i = (self.target(), self.target()), self.fresh("i")
+        inner = {**loops, i: LANES}
+        here = tuple(self.place(s, loops) for s in state.shape)
+        there = tuple(self.place(s, self.random.choice((loops, inner))) for s in total.shape)
+        old, given, made, before = (kernel.Name(self.fresh("v"), F64) for _ in range(4))
+        xy = (("x", old), ("y", given))
+        steps = [
+            kernel.Store(
+                total.name,
+                there,
+                kernel.Apply(self.random.choice(CODES), (("x", before), ("y", made)), F64),
+            ),
+            kernel.Store(state.name, here, kernel.Apply("0.5 * {x} + {y}", xy, F64)),
+        ]
+        first = [
+            kernel.Let(old.name, kernel.Load(state.name, here, F64)),
+            kernel.Let(given.name, self.load(inner, ["x0", "x1"])),
+            kernel.Let(made.name, kernel.Apply("sin({x}) + {y}", xy, F64)),
+            kernel.Let(before.name, kernel.Load(total.name, there, F64)),
+        ]
+        return kernel.Loop(i, 0, LANES, (*first, *self.random.sample(steps, 2)), True)
+
     def call(self) -> kernel.Statement | None:
         b = self.target()
         sources = [
@@ -317,7 +341,7 @@ class Making:
         found: list[kernel.Statement] = []
         for _ in range(self.random.choice((1, 1, 2))):
             what = self.random.choice(
-                ("write", "step", "step", "step", "small", "time", "time", "call", "items")
+                ("write", "step", "step", "step", "small", "time", "time", "call", "items", "chain")
             )
             if what == "time" and depth < 2:
                 t = self.fresh("t")
@@ -328,6 +352,8 @@ class Making:
                 found += self.stepped(loops)
             elif what == "small":
                 found.append(self.small(loops))
+            elif what == "chain":
+                found.append(self.chain(loops))
             elif what == "call" and (made := self.call()) is not None:
                 found.append(made)
             elif what == "items" and depth == 0:

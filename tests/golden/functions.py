@@ -26,6 +26,13 @@ def zeros(*shape: int, dtype: Any = np.float64) -> Any:
     return np.zeros(shape, dtype)
 
 
+def likelihood(r: Any, a: Any) -> Any:
+    def step(total: Any, s: Any, x: Any) -> Any:
+        return total + np.log(s) + x * x / s, a + 0.1 * x * x + 0.8 * s
+
+    return tg.scan(lambda c, x: (step(*c, x), None), (0.0, 1.0), r)[0][0]
+
+
 def logistic(w: Any, X: Any, y: Any) -> Any:
     return np.mean(np.logaddexp(0.0, -y * (X @ w)))
 
@@ -354,5 +361,6 @@ GOLDEN: dict[str, Golden] = {
     "looked_up_grad": Golden(tg.grad(looked_up, (0, 1)), (zeros(90), zeros(90))),
     "swapped": Golden(swapped, (zeros(9),)),
     "rewritten_grad": Golden(tg.grad(rewritten), (zeros(6),)),
+    "likelihood": Golden(likelihood, (zeros(300), 0.1)),
     "summed_steps_grad": Golden(tg.grad(summed_steps), (0.5, zeros(30))),
 }

@@ -22,7 +22,7 @@ from tracegrad.codegen.owners import Owners
 from tests.kernel_runner import Runner
 from tests.random_kernels import F64, FLAG, inputs_of, random_program
 from tracegrad._codegen import inplace, integers, kernel, traversal, verify
-from tracegrad.schedule.passes import batch_blocks, lockstep, pipeline, tiling
+from tracegrad.schedule.passes import batch_blocks, distribute, lockstep, pipeline, tiling
 from tracegrad.schedule.passes.memory import plan
 
 K, J, T = (integers.symbol(name) for name in "ijt")
@@ -34,6 +34,8 @@ def tiny(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Non
     for name, value in (("BLOCK", 4), ("FEWEST", 2), ("ITEMS", 3)):
         monkeypatch.setattr(batch_blocks, name, value)
     monkeypatch.setattr(tiling, "TILE", 3)
+    monkeypatch.setattr(distribute, "BLOCK", 5)
+    monkeypatch.setattr(distribute, "FEWEST", 2)
     if getattr(request, "param", False):
         monkeypatch.setattr(batch_blocks, "LOCKSTEP", 4)
         monkeypatch.setattr(lockstep, "WIDTH", 4)

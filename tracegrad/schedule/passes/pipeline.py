@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from ..._codegen import kernel, owners, verify
 from ...ir.verify import EVERY_PASS
 from .batch_blocks import batch_blocks
+from .distribute import distribute
 from .fixed_places import keep_fixed_places
 from .fuse_copies import fuse_copies
 from .join_loops import join_loops
@@ -73,9 +74,15 @@ PIPELINE: tuple[tuple[str, Callable[[Draft], list[kernel.Phase]]], ...] = (
             d.phases, d.buffers, [name for name, _ in d.program.sizes], d.fresh
         ),
     ),  # when no pass moves elements any more
+    (
+        "distribute",
+        lambda d: distribute(d.phases, d.buffers, d.fresh),
+    ),  # when it is known what steps keep in registers
     ("tile", lambda d: tile(d.phases, d.fresh)),  # last: it cuts loops that other passes read
 )
-HOST_ONLY = frozenset({"fuse copies", "join loops", "batch blocks", "fixed places", "tile"})
+HOST_ONLY = frozenset(
+    {"fuse copies", "join loops", "batch blocks", "fixed places", "distribute", "tile"}
+)
 """What is for few threads with caches of their own."""
 
 
