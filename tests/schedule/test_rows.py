@@ -51,3 +51,20 @@ def test_the_exponentials_of_a_row_are_computed_once(rows: int, columns: int) ->
     assert np.all(np.isnan(slopes[1:3]))
     kept = np.setdiff1d(np.arange(rows), [1, 2])
     np.testing.assert_allclose(slopes[kept], wanted[1][kept], rtol=1e-10, atol=1e-14)
+
+
+def test_short_axes_between_two_are_written_out() -> None:
+    """A total that is stored is one statement in the loop along the row, which then vectorises."""
+
+    def totals(a: Any, b: Any) -> Any:
+        each = a[:, :, None] * b
+        whole, largest = np.sum(each, axis=1), np.max(each, axis=1)
+        return whole, largest, np.min(whole, axis=1), np.sum(each > 0.0, axis=1)
+
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((40, 3)), rng.standard_normal((3, 40))
+    a[3, 1], b[2, 5] = np.nan, np.inf
+    f = tg.jit(totals)
+    assert "range(0, 3)" not in f.source(a, b).split('"""')[2]
+    for found, expected in zip(f(a, b), totals(a, b), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-15)

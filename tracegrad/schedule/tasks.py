@@ -196,9 +196,10 @@ def reduce_task(emitter: Emitter, var: Var, node: Node, dest: Storage, again: bo
     task.axes = (
         [a for a in kept if a.symbol not in inner] + gone + [a for a in kept if a.symbol in inner]
     )
-    if inner and not lanes:
-        # An axis that comes last only now: if it is short, its totals are kept in registers.
-        outer, lanes = split_lanes(task.axes, LANES, again)
+    if not lanes:
+        # An axis that comes last only now: if it is short, its totals are kept in registers, or all
+        # of a total is written out.
+        outer, lanes = split_lanes(task.axes, LANES if inner else REDUCED_LANES, again)
         if statements * integers.product([a.extent for a in lanes]) <= MOST_UNROLLED:
             task.axes, task.lanes = outer, lanes
     return task
