@@ -1,6 +1,5 @@
 """Incomplete gamma and beta functions with their inverses, the tails of the normal distribution,
-exponential integrals. By parameters without a closed derivative (a of gammainc, a and b of betainc)
-it is refused (UnsupportedFunctionError)."""
+exponential integrals. Derivatives by the parameters a and b are integrals (`quantile_slopes`)."""
 
 from __future__ import annotations
 
@@ -9,11 +8,13 @@ from typing import Any
 
 from ...ir.dispatch import bind
 from ...ir.op import Op
-from ..elementwise.arithmetic import div, greater, neg, sub, where
+from ..elementwise.arithmetic import div, greater, less, neg, sub, where
 from ..elementwise.derived import add, mul
 from ..elementwise.elementary import exp
+from ..elementwise.logic import logical_and
 from ..elementwise.special import betaln, lgamma, xlog1py, xlogy
 from .family import scipys
+from .quantile_slopes import beta_slope, beta_slopes, gamma_slope
 
 ROOT_PI = math.sqrt(math.pi)
 
@@ -29,39 +30,75 @@ def _beta_density(a: Any, b: Any, x: Any) -> Any:
     return exp(sub(powers, betaln(a, b)))
 
 
-gammainc_op: Op = scipys("gammainc", ("a", "x"), (None, _gamma_density), "P(a, x).")
+def _by_shape(a: Any, x: Any) -> Any:
+    """The derivative of P(a, x) by a."""
+    return where(
+        greater(x, 0),
+        neg(mul(_gamma_density(a, where(greater(x, 0), x, 1.0)), gamma_slope(a, x))),
+        0.0,
+    )
+
+
+def _by_shapes(which: int, a: Any, b: Any, x: Any) -> Any:
+    """The derivative of I_x(a, b) by a or b."""
+    inside = logical_and(greater(x, 0), less(x, 1))
+    density = _beta_density(a, b, where(inside, x, 0.5))
+    return where(inside, neg(mul(density, beta_slopes(a, b, x)[which])), 0.0)
+
+
+gammainc_op: Op = scipys("gammainc", ("a", "x"), (_by_shape, _gamma_density), "P(a, x).")
 gammaincc_op: Op = scipys(
-    "gammaincc", ("a", "x"), (None, lambda a, x: neg(_gamma_density(a, x))), "1 - P(a, x)."
+    "gammaincc",
+    ("a", "x"),
+    (lambda a, x: neg(_by_shape(a, x)), lambda a, x: neg(_gamma_density(a, x))),
+    "1 - P(a, x).",
 )
 gammaincinv_op: Op = scipys(
     "gammaincinv",
     ("a", "p"),
-    (None, lambda a, out: div(1.0, _gamma_density(a, out))),
+    (lambda a, out: gamma_slope(a, out), lambda a, out: div(1.0, _gamma_density(a, out))),
     "The x with gammainc(a, x) = p.",
 )
 gammainccinv_op: Op = scipys(
     "gammainccinv",
     ("a", "p"),
-    (None, lambda a, out: div(-1.0, _gamma_density(a, out))),
+    (lambda a, out: gamma_slope(a, out), lambda a, out: div(-1.0, _gamma_density(a, out))),
     "The x with gammaincc(a, x) = p.",
 )
-betainc_op: Op = scipys("betainc", ("a", "b", "x"), (None, None, _beta_density), "I_x(a, b).")
+betainc_op: Op = scipys(
+    "betainc",
+    ("a", "b", "x"),
+    (
+        lambda a, b, x: _by_shapes(0, a, b, x),
+        lambda a, b, x: _by_shapes(1, a, b, x),
+        _beta_density,
+    ),
+    "I_x(a, b).",
+)
 betaincc_op: Op = scipys(
     "betaincc",
     ("a", "b", "x"),
-    (None, None, lambda a, b, x: neg(_beta_density(a, b, x))),
+    (
+        lambda a, b, x: neg(_by_shapes(0, a, b, x)),
+        lambda a, b, x: neg(_by_shapes(1, a, b, x)),
+        lambda a, b, x: neg(_beta_density(a, b, x)),
+    ),
     "1 - I_x(a, b).",
 )
 betaincinv_op: Op = scipys(
     "betaincinv",
     ("a", "b", "p"),
-    (None, None, lambda a, b, out: div(1.0, _beta_density(a, b, out))),
+    (
+        lambda a, b, out: beta_slopes(a, b, out)[0],
+        lambda a, b, out: beta_slopes(a, b, out)[1],
+        lambda a, b, out: div(1.0, _beta_density(a, b, out)),
+    ),
     "The x with betainc(a, b, x) = p.",
 )
 
 
 def gammainc(a: Any, x: Any) -> Any:
-    """Lower incomplete gamma function, divided by gamma(a); no derivative by a.
+    """Lower incomplete gamma function, divided by gamma(a).
 
     >>> import tracegrad as tg
     >>> round(float(tg.special.gammainc(1.0, 1.0)), 6)
@@ -71,7 +108,7 @@ def gammainc(a: Any, x: Any) -> Any:
 
 
 def gammaincc(a: Any, x: Any) -> Any:
-    """Upper incomplete gamma function, divided by gamma(a); no derivative by a.
+    """Upper incomplete gamma function, divided by gamma(a).
 
     >>> import tracegrad as tg
     >>> round(float(tg.special.gammaincc(1.0, 1.0)), 6)
@@ -81,7 +118,7 @@ def gammaincc(a: Any, x: Any) -> Any:
 
 
 def gammaincinv(a: Any, p: Any) -> Any:
-    """The x with `gammainc(a, x) == p`; no derivative by a.
+    """The x with `gammainc(a, x) == p`.
 
     >>> import tracegrad as tg
     >>> round(float(tg.special.gammaincinv(1.0, 0.5)), 6)
@@ -91,7 +128,7 @@ def gammaincinv(a: Any, p: Any) -> Any:
 
 
 def gammainccinv(a: Any, p: Any) -> Any:
-    """The x with `gammaincc(a, x) == p`; no derivative by a.
+    """The x with `gammaincc(a, x) == p`.
 
     >>> import tracegrad as tg
     >>> round(float(tg.special.gammainccinv(1.0, 0.5)), 6)
@@ -101,7 +138,7 @@ def gammainccinv(a: Any, p: Any) -> Any:
 
 
 def betainc(a: Any, b: Any, x: Any) -> Any:
-    """Regularized incomplete beta function; no derivative by a and b.
+    """Regularized incomplete beta function.
 
     >>> import tracegrad as tg
     >>> round(float(tg.special.betainc(1.0, 2.0, 0.5)), 6)
@@ -111,7 +148,7 @@ def betainc(a: Any, b: Any, x: Any) -> Any:
 
 
 def betaincc(a: Any, b: Any, x: Any) -> Any:
-    """`1 - betainc(a, b, x)`, accurate near x = 1; no derivative by a and b.
+    """`1 - betainc(a, b, x)`, accurate near x = 1.
 
     >>> import tracegrad as tg
     >>> round(float(tg.special.betaincc(1.0, 2.0, 0.5)), 6)
@@ -121,7 +158,7 @@ def betaincc(a: Any, b: Any, x: Any) -> Any:
 
 
 def betaincinv(a: Any, b: Any, p: Any) -> Any:
-    """The x with `betainc(a, b, x) == p`; no derivative by a and b.
+    """The x with `betainc(a, b, x) == p`.
 
     >>> import tracegrad as tg
     >>> round(float(tg.special.betaincinv(1.0, 1.0, 0.25)), 6)
@@ -197,17 +234,41 @@ def _student_density(df: Any, t: Any) -> Any:
     return div(exp(sub(kernel, betaln(mul(df, 0.5), 0.5))), df**0.5)
 
 
-stdtr_op: Op = scipys("stdtr", ("df", "t"), (None, _student_density), "Student's t distribution.")
+def _student_slope(df: Any, t: Any) -> Any:
+    """The derivative of the quantile t by df. t * t / (df + t * t) is the quantile z of
+    beta(1/2, df/2) whose probability is that of what lies between -t and t."""
+    square = mul(t, t)
+    inside = greater(square, 0)
+    whole = add(where(inside, square, 1.0), df)
+    z, y = div(where(inside, square, 1.0), whole), div(df, whole)
+    by_df = mul(neg(beta_slope(mul(df, 0.5), 0.5, y, z)), 0.5)
+    # t = sqrt(df * z / y), and dz / y**2 is what z / y changes by.
+    slope = add(div(z, y), mul(df, div(by_df, mul(y, y))))
+    return where(inside, div(mul(slope, 0.5), where(inside, t, 1.0)), 0.0)
+
+
+stdtr_op: Op = scipys(
+    "stdtr",
+    ("df", "t"),
+    (
+        lambda df, t: neg(mul(_student_density(df, t), _student_slope(df, t))),
+        _student_density,
+    ),
+    "Student's t distribution.",
+)
 stdtrit_op: Op = scipys(
     "stdtrit",
     ("df", "p"),
-    (None, lambda df, out: div(1.0, _student_density(df, out))),
+    (
+        lambda df, out: _student_slope(df, out),
+        lambda df, out: div(1.0, _student_density(df, out)),
+    ),
     "Quantiles of Student's t distribution.",
 )
 
 
 def stdtr(df: Any, t: Any) -> Any:
-    """Distribution function of Student's t distribution; no derivative by df.
+    """Distribution function of Student's t distribution.
 
     >>> import tracegrad as tg
     >>> float(tg.special.stdtr(3.0, 0.0))
@@ -217,7 +278,7 @@ def stdtr(df: Any, t: Any) -> Any:
 
 
 def stdtrit(df: Any, p: Any) -> Any:
-    """Quantiles of Student's t distribution; no derivative by df.
+    """Quantiles of Student's t distribution.
 
     >>> import tracegrad as tg
     >>> round(float(tg.special.stdtrit(1.0, 0.75)), 6)

@@ -134,7 +134,7 @@ def exprel(x: Any) -> Any:
 
 
 def chdtr(v: Any, x: Any) -> Any:
-    """Distribution function of chi squared with v degrees of freedom; no derivative by v.
+    """Distribution function of chi squared with v degrees of freedom.
 
     >>> import tracegrad as tg
     >>> round(float(tg.special.chdtr(2.0, 2.0)), 6)
@@ -174,7 +174,7 @@ def pdtrc(k: Any, m: Any) -> Any:
 
 
 def gdtr(a: Any, b: Any, x: Any) -> Any:
-    """Distribution function of the gamma distribution of rate a and shape b; no derivative by b.
+    """Distribution function of the gamma distribution of rate a and shape b.
 
     >>> import tracegrad as tg
     >>> round(float(tg.special.gdtr(1.0, 1.0, 1.0)), 6)
@@ -198,7 +198,7 @@ def _share(dfn: Any, dfd: Any, x: Any) -> Any:
 
 
 def fdtr(dfn: Any, dfd: Any, x: Any) -> Any:
-    """Distribution function of the F distribution; no derivative by dfn and dfd.
+    """Distribution function of the F distribution.
 
     >>> import tracegrad as tg
     >>> float(tg.special.fdtr(2.0, 2.0, 1.0))

@@ -1,6 +1,5 @@
-"""Further distributions of one number: densities with torch's parameters, and samples. Samples of
-those with `has_rsample` depend on the parameters differentiably; the others are drawn by the
-inverse of their distribution function."""
+"""Further distributions of one number: densities with torch's parameters, and samples. Those with
+`has_rsample` are quantiles of uniform numbers, and depend on the parameters as these do."""
 
 from __future__ import annotations
 
@@ -91,6 +90,8 @@ class Gamma(_Scalar):
     concentration: Any
     rate: Any
 
+    has_rsample = True
+
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
         super().__init__(validate_args, concentration=concentration, rate=rate)
         positive(self, concentration=self.concentration, rate=self.rate)
@@ -100,10 +101,9 @@ class Gamma(_Scalar):
         lambda self: self.concentration / ops.square(self.rate), doc="The variance."
     )
 
-    def sample(self, sample_shape: Any = ()) -> Any:
-        with no_grad():
-            drawn = special.gammaincinv(self.concentration, self._uniform(sample_shape))
-            return drawn / self.rate
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        drawn = special.gammaincinv(self.concentration, self._uniform(sample_shape))
+        return ops.maximum(drawn, float(np.finfo(self._dtype).tiny)) / self.rate
 
     def log_prob(self, value: Any) -> Any:
         a = self.concentration
@@ -134,6 +134,8 @@ class Beta(_Scalar):
     concentration1: Any
     concentration0: Any
 
+    has_rsample = True
+
     def __init__(
         self, concentration1: Any, concentration0: Any, validate_args: bool | None = None
     ) -> None:
@@ -153,10 +155,9 @@ class Beta(_Scalar):
         a, b = self.concentration1, self.concentration0
         return a * b / (ops.square(a + b) * (a + b + 1))
 
-    def sample(self, sample_shape: Any = ()) -> Any:
-        with no_grad():
-            a, b = self.concentration1, self.concentration0
-            return special.betaincinv(a, b, self._uniform(sample_shape))
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        a, b = self.concentration1, self.concentration0
+        return special.betaincinv(a, b, self._uniform(sample_shape))
 
     def log_prob(self, value: Any) -> Any:
         a, b = self.concentration1, self.concentration0
@@ -175,6 +176,8 @@ class StudentT(_Scalar):
     loc: Any
     scale: Any
 
+    has_rsample = True
+
     def __init__(
         self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None
     ) -> None:
@@ -191,9 +194,8 @@ class StudentT(_Scalar):
         few = ops.where(self.df > 1, math.inf, math.nan)
         return ops.where(many, ops.square(self.scale) * df / (df - 2), few)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
-        with no_grad():
-            return self.loc + self.scale * special.stdtrit(self.df, self._uniform(sample_shape))
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        return self.loc + self.scale * special.stdtrit(self.df, self._uniform(sample_shape))
 
     def log_prob(self, value: Any) -> Any:
         away = (value - self.loc) / self.scale

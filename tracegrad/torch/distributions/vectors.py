@@ -15,7 +15,10 @@ from .scalars import Gamma, positive
 
 
 class Dirichlet(Distribution):
-    """Dirichlet distributions over shares of a whole, by concentrations (..., K)."""
+    """Dirichlet distributions over shares of a whole, by concentrations (..., K): the shares of
+    gamma distributed numbers."""
+
+    has_rsample = True
 
     def __init__(self, concentration: Any, validate_args: bool | None = None) -> None:
         shape = tuple(concentration.shape)
@@ -44,8 +47,8 @@ class Dirichlet(Distribution):
         inner = ops.sum((a - 1) * ops.digamma(a), axis=-1)
         return norm - (k - whole) * ops.digamma(whole) - inner
 
-    def sample(self, sample_shape: Any = ()) -> Any:
-        drawn = Gamma(self.concentration, 1.0).sample(sample_shape)
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        drawn = Gamma(self.concentration, 1.0).rsample(sample_shape)
         return drawn / ops.sum(drawn, axis=-1, keepdims=True)
 
     def log_prob(self, value: Any) -> Any:
