@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..checks import describe
 from .optimizer import Optimizer
-from .schedule import LRScheduler
+from .schedule import ByFunctions, LRScheduler
 
 
-class MultiplicativeLR(LRScheduler):
+class MultiplicativeLR(ByFunctions):
     """The rate times `lr_lambda(epoch)` each epoch; one function, or one for each group.
 
     >>> import tracegrad as tg
@@ -25,26 +25,10 @@ class MultiplicativeLR(LRScheduler):
 
     from_the_first = False
 
-    def __init__(
-        self,
-        optimizer: Optimizer,
-        lr_lambda: Callable[[int], float] | Sequence[Callable[[int], float]],
-        last_epoch: int = -1,
-    ) -> None:
-        groups = len(optimizer.param_groups)
-        self.lr_lambdas = [lr_lambda] * groups if callable(lr_lambda) else list(lr_lambda)
-        if len(self.lr_lambdas) != groups:
-            raise ValueError(f"Expected {groups} lr_lambdas, but got {len(self.lr_lambdas)}")
-        super().__init__(optimizer, last_epoch)
-
     def rates(self) -> list[Any]:
         if "_last_lr" not in vars(self):  # it is just made
             return self._now()
         return [lr * f(self.last_epoch) for f, lr in zip(self.lr_lambdas, self._now(), strict=True)]
-
-    def state_dict(self) -> dict[str, Any]:
-        """All but the optimizer and the functions."""
-        return {key: value for key, value in super().state_dict().items() if key != "lr_lambdas"}
 
 
 class PolynomialLR(LRScheduler):

@@ -10,39 +10,23 @@ from __future__ import annotations
 import math
 import operator
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .joined_schedules import *  # noqa: F403
 from .joined_schedules import __all__ as _joined
 from .optimizer import Optimizer
-from .schedule import LRScheduler
+from .schedule import ByFunctions, LRScheduler
 
 
-class LambdaLR(LRScheduler):
+class LambdaLR(ByFunctions):
     """The first rate times `lr_lambda(epoch)`; one function, or one for each group."""
-
-    def __init__(
-        self,
-        optimizer: Optimizer,
-        lr_lambda: Callable[[int], float] | Sequence[Callable[[int], float]],
-        last_epoch: int = -1,
-    ) -> None:
-        groups = len(optimizer.param_groups)
-        self.lr_lambdas = [lr_lambda] * groups if callable(lr_lambda) else list(lr_lambda)
-        if len(self.lr_lambdas) != groups:
-            raise ValueError(f"Expected {groups} lr_lambdas, but got {len(self.lr_lambdas)}")
-        super().__init__(optimizer, last_epoch)
 
     def rates(self) -> list[Any]:
         return [
             base * f(self.last_epoch)
             for f, base in zip(self.lr_lambdas, self.base_lrs, strict=True)
         ]
-
-    def state_dict(self) -> dict[str, Any]:
-        """All but the optimizer and the functions."""
-        return {key: value for key, value in super().state_dict().items() if key != "lr_lambdas"}
 
 
 class StepLR(LRScheduler):

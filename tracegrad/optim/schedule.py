@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..checks import describe
@@ -87,6 +87,26 @@ class LRScheduler(ScheduleHolder):
         """Take over what `state_dict` gave."""
         check_schedule(self, state_dict)
         self.__dict__.update(state_dict)
+
+
+class ByFunctions(LRScheduler):
+    """A schedule by functions of the epoch: one, or one for each group."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        lr_lambda: Callable[[int], float] | Sequence[Callable[[int], float]],
+        last_epoch: int = -1,
+    ) -> None:
+        groups = len(optimizer.param_groups)
+        self.lr_lambdas = [lr_lambda] * groups if callable(lr_lambda) else list(lr_lambda)
+        if len(self.lr_lambdas) != groups:
+            raise ValueError(f"Expected {groups} lr_lambdas, but got {len(self.lr_lambdas)}")
+        super().__init__(optimizer, last_epoch)
+
+    def state_dict(self) -> dict[str, Any]:
+        """All but the optimizer and the functions."""
+        return {key: value for key, value in super().state_dict().items() if key != "lr_lambdas"}
 
 
 __all__ = ["LRScheduler", "check_schedule"]

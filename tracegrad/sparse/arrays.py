@@ -95,7 +95,7 @@ def solve(A: Any, b: Any) -> Any:
         )
     if is_sparse(b):
         raise TypeError("sparse.solve: b is a sparse array; it must be dense: b.toarray()")
-    matrix, right = as_sparse(A), as_array(of_list(b))
+    matrix, right = as_sparse(A), as_array(b)
     m, n = matrix.shape
     if m != n:
         raise ShapeError(f"sparse.solve: A has shape {matrix.shape}; it must be square")

@@ -47,7 +47,7 @@ def logspace(
     found = _made(
         ops.logspace(start, end, steps, base=base), dtype or default_dtype(), device, requires_grad
     )
-    return found if out is None else written("logspace", out, found)
+    return written("logspace", out, found)
 
 
 def range(
@@ -137,7 +137,7 @@ def rand(
     dtype('complex64')
     """
     found = _random("rand", sizes_of(size), dtype, device, requires_grad, generator)
-    return found if out is None else written("rand", out, found)
+    return written("rand", out, found)
 
 
 def randn(
@@ -151,7 +151,7 @@ def randn(
     """Random numbers of the standard normal distribution; complex ones have variance 1/2 in each
     part."""
     found = _random("randn", sizes_of(size), dtype, device, requires_grad, generator)
-    return found if out is None else written("randn", out, found)
+    return written("randn", out, found)
 
 
 def randint(
@@ -232,7 +232,7 @@ def normal(
     )
     kind = dtype or (given[0].dtype if given else default_dtype())
     found = centre + spread * _random("randn", shape, kind, device, False, generator)
-    return found if out is None else written("normal", out, found)
+    return written("normal", out, found)
 
 
 def poisson(input: Any, generator: Generator | None = None) -> Any:
@@ -282,7 +282,7 @@ def full(
             else np.result_type(default_dtype(), np.complex64)
         )
     found = tensors.full(size, fill_value, dtype=kind, device=device, requires_grad=requires_grad)
-    return found if out is None else written("full", out, found)
+    return written("full", out, found)
 
 
 def _to_out(name: str) -> Any:
@@ -295,7 +295,7 @@ def _to_out(name: str) -> Any:
             args = (kwargs.pop("size"),)
         kwargs.pop("memory_format", None)
         found = function(*args, **kwargs)
-        return found if out is None else written(name, out, found)
+        return written(name, out, found)
 
     made.__name__ = made.__qualname__ = name
     about = str(function.__doc__).partition("\n")[0]
@@ -327,7 +327,7 @@ def _drawn_like(name: str, kind: str) -> Any:
             "requires_grad": bool(options.get("requires_grad"))
         }
         found = _random(kind, tuple(input.shape), wanted, **options)
-        return found if out is None else written(name, out, found)
+        return written(name, out, found)
 
     made.__name__ = made.__qualname__ = name
     made.__doc__ = f"{real.__doc__} Complex numbers are drawn as by `{kind}`."

@@ -14,7 +14,7 @@ def cholesky(input: Any, upper: bool = False, *, out: Any = None) -> Any:
     """L with L @ L^H = input, or U with U^H @ U = input."""
     found = linalg.cholesky(input)
     found = found.mH if upper else found
-    return found if out is None else written("cholesky", out, found)
+    return written("cholesky", out, found)
 
 
 def cholesky_solve(B: Any, L: Any, upper: bool = False, *, out: Any = None) -> Any:
@@ -28,7 +28,7 @@ def cholesky_solve(B: Any, L: Any, upper: bool = False, *, out: Any = None) -> A
     factor = factor.mH if upper else factor
     half = linalg.solve_triangular(factor, b, upper=False)
     found = linalg.solve_triangular(factor.mH, half, upper=True)
-    return found if out is None else written("cholesky_solve", out, found)
+    return written("cholesky_solve", out, found)
 
 
 def cholesky_inverse(L: Any, upper: bool = False, *, out: Any = None) -> Any:
@@ -37,7 +37,7 @@ def cholesky_inverse(L: Any, upper: bool = False, *, out: Any = None) -> Any:
     n = factor.shape[-1]
     one = ops.broadcast_to(ops.eye(n, dtype=factor.dtype), tuple(factor.shape))
     found = cholesky_solve(factor.new_ones(()) * one, factor, upper)
-    return found if out is None else written("cholesky_inverse", out, found)
+    return written("cholesky_inverse", out, found)
 
 
 def matrix_exp(A: Any) -> Any:
@@ -48,26 +48,26 @@ def matrix_exp(A: Any) -> Any:
 def lu_solve(b: Any, LU_data: Any, LU_pivots: Any, *, out: Any = None) -> Any:
     """X with A @ X = b of what `torch.linalg.lu_factor` gave for A."""
     found = linalg.lu_solve(LU_data, LU_pivots, b)
-    return found if out is None else written("lu_solve", out, found)
+    return written("lu_solve", out, found)
 
 
 def polygamma(n: int, input: Any, *, out: Any = None) -> Any:
     """The n-th derivative of digamma."""
     found = special.polygamma(n, input)
-    return found if out is None else written("polygamma", out, found)
+    return written("polygamma", out, found)
 
 
 def mvlgamma(input: Any, p: int, *, out: Any = None) -> Any:
     """Logarithm of the multivariate gamma function of dimension p."""
     found = special.multigammaln(input, p)
-    return found if out is None else written("mvlgamma", out, found)
+    return written("mvlgamma", out, found)
 
 
 def ldexp(input: Any, other: Any, *, out: Any = None) -> Any:
     """`input * 2 ** other`."""
     x = tensor_of("ldexp", input)
     found = x * 2.0**other
-    return found if out is None else written("ldexp", out, found)
+    return written("ldexp", out, found)
 
 
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:

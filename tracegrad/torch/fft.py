@@ -21,7 +21,7 @@ def _one(name: str) -> Callable[..., Any]:
         input: Any, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Any = None
     ) -> Any:
         found = function(_floating(name, input), n, dim, norm)
-        return found if out is None else written(f"fft.{name}", out, found)
+        return written(f"fft.{name}", out, found)
 
     return _named(made, name)
 
@@ -41,7 +41,7 @@ def _several(name: str, dims: Any) -> Callable[..., Any]:
             # torch: -1 is the length that is there.
             s = tuple(x.shape[d] if m == -1 else m for m, d in zip(s, axes, strict=True))
         found = function(x, s, dim, norm)
-        return found if out is None else written(f"fft.{name}", out, found)
+        return written(f"fft.{name}", out, found)
 
     return _named(made, name)
 

@@ -38,7 +38,7 @@ def _joined(name: str, tensors: Any, *axis: int) -> Any:
 
 
 def _to(name: str, out: Any, result: Any) -> Any:
-    return result if out is None else written(name, out, result)
+    return written(name, out, result)
 
 
 def cat(tensors: Sequence[Any], dim: int = 0, *, out: Any = None, axis: int | None = None) -> Any:

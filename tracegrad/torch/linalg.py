@@ -46,7 +46,7 @@ def _same(name: str) -> Callable[..., Any]:
 
     def made(A: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
         found = function(tensor_of(f"linalg.{name}", A), *args, **kwargs)
-        return found if out is None else written(f"linalg.{name}", out, found)
+        return written(f"linalg.{name}", out, found)
 
     made.__name__ = made.__qualname__ = name
     made.__doc__ = f"As `tracegrad.linalg.{name}`, of a Tensor. {function.__doc__}".partition("\n")[
@@ -76,7 +76,7 @@ def solve(A: Any, B: Any, *, left: bool = True, out: Any = None) -> Any:
     """
     a, b = tensor_of("linalg.solve", A), tensor_of("linalg.solve", B)
     found = _linalg.solve(a, b) if left else _linalg.solve(a.mT, b.mT).mT
-    return found if out is None else written("linalg.solve", out, found)
+    return written("linalg.solve", out, found)
 
 
 def solve_triangular(
@@ -205,7 +205,7 @@ def tensorsolve(A: Any, B: Any, dims: Any = None, *, out: Any = None) -> Any:
     """X with `tensordot(A, X, X.ndim) = B`."""
     a, b = tensor_of("linalg.tensorsolve", A), tensor_of("linalg.tensorsolve", B)
     found = _linalg.tensorsolve(a, b, dims)
-    return found if out is None else written("linalg.tensorsolve", out, found)
+    return written("linalg.tensorsolve", out, found)
 
 
 def vander(x: Any, *, N: int | None = None) -> Any:
@@ -249,7 +249,7 @@ def vector_norm(
     if dim is None and keepdim:
         found = ops.reshape(found, (1,) * x.ndim)
     found = titled(found, "LinalgVectorNormBackward0", x)
-    return found if out is None else written("linalg.vector_norm", out, found)
+    return written("linalg.vector_norm", out, found)
 
 
 def matrix_norm(
@@ -280,7 +280,7 @@ def norm(
         (axes is None and a.ndim == 2) or (axes is not None and len(axes) == 2)
     ):
         found = matrix_norm(a, ord, axes or (-2, -1), keepdim, dtype=dtype)
-        return found if out is None else written("linalg.norm", out, found)
+        return written("linalg.norm", out, found)
     if ord is not None and axes is None and a.ndim > 2:
         raise RuntimeError(
             "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D."
@@ -291,7 +291,7 @@ def norm(
 def multi_dot(tensors: Any, *, out: Any = None) -> Any:
     """The product of several matrices in the order that costs least."""
     found = ops.multi_dot([tensor_of("linalg.multi_dot", x) for x in tensors])
-    return found if out is None else written("linalg.multi_dot", out, found)
+    return written("linalg.multi_dot", out, found)
 
 
 def cross(input: Any, other: Any, *, dim: int = -1) -> Any:

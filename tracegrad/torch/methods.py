@@ -123,7 +123,9 @@ def tensor_of(name: str, x: Any) -> Any:
 
 
 def written(name: str, out: Any, result: Any) -> Any:
-    """`result` in the Tensors that were given as `out=`."""
+    """`result`, or the Tensors that were given as `out=` with it in them."""
+    if out is None:
+        return result
     if isinstance(result, tuple):
         if not isinstance(out, (tuple, list)) or len(out) != len(result):
             raise TypeError(
@@ -178,10 +180,10 @@ def of_method(name: str) -> Callable[..., Any]:
                 other = tensor_of(name, other)
                 result = numbers(x, other, *rest[1:]) if not kwargs.keys() - {"other"} else None
                 if result is not None:
-                    return result if out is None else written(name, out, result)
+                    return written(name, out, result)
                 x = ops.full_like(other, x, dtype=np.result_type(other.dtype, type(x)))
         result = method(tensor_of(name, x), *rest, **kwargs)
-        return result if out is None else written(name, out, result)
+        return written(name, out, result)
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = "tracegrad.torch"

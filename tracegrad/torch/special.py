@@ -15,7 +15,7 @@ def _of(name: str, operation: str) -> Callable[..., Any]:
 
     def made(input: Any, *others: Any, out: Any = None) -> Any:
         found = function(tensor_of(f"special.{name}", input), *others)
-        return found if out is None else written(f"special.{name}", out, found)
+        return written(f"special.{name}", out, found)
 
     made.__name__ = made.__qualname__ = name
     made.__doc__ = f"As `tracegrad.{operation}`, of a Tensor. {function.__doc__}".partition("\n")[0]
@@ -35,7 +35,7 @@ gammaln, digamma, psi, xlogy, round = (
 def _scipys(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def made(input: Any, *others: Any, out: Any = None) -> Any:
         found = function(tensor_of(f"special.{name}", input), *others)
-        return found if out is None else written(f"special.{name}", out, found)
+        return written(f"special.{name}", out, found)
 
     made.__name__ = made.__qualname__ = name
     made.__doc__ = f"As `tracegrad.special.{function.__name__}`, of a Tensor."

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import tensors as tg
 from .. import functional as F
-from .. import init
 from ..functional.sequences import MODES
-from .module import Module
-from .parameter import Parameter
+from .tables import NOT_OF_TABLES, EmbeddingTable
 
 
-class EmbeddingBag(Module):
+class EmbeddingBag(EmbeddingTable):
     """`functional.embedding_bag` with a table (num_embeddings, embedding_dim); the row
     `padding_idx` starts at 0 and stays."""
 
@@ -31,37 +28,12 @@ class EmbeddingBag(Module):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__()
         if max_norm is not None or scale_grad_by_freq or sparse:
-            raise NotImplementedError(
-                "EmbeddingBag: max_norm, scale_grad_by_freq and sparse are not supported; leave "
-                "them out"
-            )
+            raise NotImplementedError(NOT_OF_TABLES.format("EmbeddingBag"))
         if mode not in MODES:
             raise ValueError(f"mode has to be one of sum, mean or max, not {mode!r}")
-        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        super().__init__(num_embeddings, embedding_dim, padding_idx, _weight, True, device, dtype)
         self.mode, self.include_last_offset = mode, include_last_offset
-        if padding_idx is not None:
-            if not -num_embeddings <= padding_idx < num_embeddings:
-                raise ValueError("padding_idx must be within num_embeddings")
-            padding_idx %= num_embeddings
-        self.padding_idx = padding_idx
-        if _weight is not None:
-            if tuple(_weight.shape) != (num_embeddings, embedding_dim):
-                raise ValueError(
-                    f"Shape of weight {tuple(_weight.shape)} does not match num_embeddings and "
-                    "embedding_dim"
-                )
-            self.weight = Parameter(_weight)
-            return
-        self.weight = Parameter(tg.empty(num_embeddings, embedding_dim, dtype=dtype, device=device))
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw new starting values."""
-        init.normal_(self.weight)
-        if self.padding_idx is not None:
-            self.weight.detach()[self.padding_idx] = 0.0
 
     def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
         return F.embedding_bag(

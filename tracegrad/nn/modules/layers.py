@@ -12,6 +12,7 @@ from ..functional.convolution import Sizes
 from .affine import Affine, Convolution
 from .module import Module
 from .parameter import Parameter
+from .tables import NOT_OF_TABLES, EmbeddingTable
 
 
 class Identity(Module):
@@ -95,7 +96,7 @@ class Bilinear(Module):
         )
 
 
-class Embedding(Module):
+class Embedding(EmbeddingTable):
     """Rows of a table (num_embeddings, embedding_dim) at integers; the row `padding_idx` starts at
     0 and stays."""
 
@@ -113,30 +114,11 @@ class Embedding(Module):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__()
         if max_norm is not None or scale_grad_by_freq or sparse:
-            raise NotImplementedError(
-                "Embedding: max_norm, scale_grad_by_freq and sparse are not "
-                "supported; leave them out"
-            )
-        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
-        if padding_idx is not None:
-            if not -num_embeddings <= padding_idx < num_embeddings:
-                raise ValueError("Padding_idx must be within num_embeddings")
-            padding_idx %= num_embeddings
-        self.padding_idx = padding_idx
-        if _weight is not None:
-            if tuple(_weight.shape) != (num_embeddings, embedding_dim):
-                raise ValueError(
-                    f"Shape of weight {tuple(_weight.shape)} does not match "
-                    "num_embeddings and embedding_dim"
-                )
-            self.weight = Parameter(_weight, not _freeze)
-            return
-        self.weight = Parameter(
-            tg.empty(num_embeddings, embedding_dim, dtype=dtype, device=device), not _freeze
+            raise NotImplementedError(NOT_OF_TABLES.format("Embedding"))
+        super().__init__(
+            num_embeddings, embedding_dim, padding_idx, _weight, not _freeze, device, dtype
         )
-        self.reset_parameters()
 
     @classmethod
     def from_pretrained(
@@ -172,12 +154,6 @@ class Embedding(Module):
             embeddings,
             freeze,
         )
-
-    def reset_parameters(self) -> None:
-        """Draw new starting values."""
-        init.normal_(self.weight)
-        if self.padding_idx is not None:
-            self.weight.detach()[self.padding_idx] = 0.0
 
     def forward(self, input: Any) -> Any:
         return F.embedding(input, self.weight, self.padding_idx)

@@ -22,7 +22,7 @@ from ..arrays.concatenation import concatenate
 from ..arrays.creation import arange
 from ..arrays.rearrange import roll
 from ..arrays.slices import cut, embed, flip
-from ..define import as_array, ndim_of, of_list, shape_of
+from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import div
 from ..elementwise.derived import conj, convert, mul
 from ..elementwise.elementary import sqrt
@@ -37,7 +37,7 @@ Axes = int | Sequence[int] | None
 
 def _numbers(name: str, x: Any, real: bool = False) -> Any:
     """The array in a dtype that can be transformed."""
-    x = as_array(of_list(x))
+    x = as_array(x)
     if x.dtype.kind not in "biufc":
         raise DTypeError(f"fft.{name}: a is an array of {x.dtype}; it must be of numbers")
     if real and x.dtype.kind == "c":
@@ -388,7 +388,7 @@ def rfftfreq(n: int, d: Any = 1.0) -> Any:
 
 
 def _shift(name: str, x: Any, axes: Axes, back: bool) -> Any:
-    x = as_array(of_list(x))
+    x = as_array(x)
     shape = shape_of(x)
     chosen = range(len(shape)) if axes is None else [axes] if isinstance(axes, OF_SHAPES) else axes
     for axis in chosen:

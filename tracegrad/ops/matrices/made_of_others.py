@@ -12,7 +12,7 @@ from ...types import Int, show
 from ..arrays.concatenation import concatenate
 from ..arrays.creation import eye, zeros
 from ..arrays.shape import broadcast_to, expand_dims, reshape
-from ..define import as_array, ndim_of, of_list, shape_of
+from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import complex_, div, imag, neg, sub
 from ..elementwise.derived import add, conj, mul, real
 from ..elementwise.elementary import absolute
@@ -153,7 +153,7 @@ def solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
 
 
 def _vectors(name: str, x: Any, least: int) -> Any:
-    x = as_array(of_list(x))
+    x = as_array(x)
     n: Int = shape_of(x)[-1] if ndim_of(x) else 0
     if ndim_of(x) < 1 or (isinstance(n, int) and n < least):
         raise ShapeError(
@@ -188,7 +188,7 @@ def fiedler(a: Any) -> Any:
     array([[0., 3.],
            [3., 0.]])
     """
-    a = as_array(of_list(a))
+    a = as_array(a)
     if ndim_of(a) < 1:
         raise ShapeError("fiedler: a vector is needed, not a number")
     return absolute(sub(expand_dims(a, -1), expand_dims(a, -2)))

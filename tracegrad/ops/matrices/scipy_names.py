@@ -20,7 +20,7 @@ from ..arrays.concatenation import concatenate
 from ..arrays.creation import arange, eye, zeros
 from ..arrays.shape import broadcast_to, expand_dims, reshape
 from ..arrays.slices import embed, flip
-from ..define import as_array, ndim_of, of_list, shape_of
+from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import equal, greater_equal, less_equal, sub, where
 from ..elementwise.comparison import clip, maximum
 from ..elementwise.derived import add, conj, convert, mul
@@ -264,7 +264,7 @@ def lu_solve(
     if trans not in (0, 1, 2):
         raise ValueError(f"lu_solve: trans is 0, 1 or 2, not {trans!r}")
     packed, b = in_lapack_dtype(packed, b)
-    pivots = as_array(of_list(pivots))
+    pivots = as_array(pivots)
     if ndim_of(packed) != 2 or ndim_of(b) not in (1, 2):
         raise ShapeError(
             f"lu_solve: needs one matrix and a vector or matrix, not shapes "
@@ -334,7 +334,7 @@ def solve_triangular(
 
 
 def _vector(name: str, word: str, x: Any) -> Any:
-    x = as_array(of_list(x))
+    x = as_array(x)
     if ndim_of(x) != 1:
         raise ShapeError(f"{name}: {word} must be a vector, not of shape {show(shape_of(x))}")
     return x
@@ -402,7 +402,7 @@ def block_diag(*arrs: Any) -> Any:
     array([[1., 2., 0.],
            [0., 0., 3.]])
     """
-    blocks = [as_array(of_list(x)) for x in arrs] or [np.zeros((1, 0))]
+    blocks = [as_array(x) for x in arrs] or [np.zeros((1, 0))]
     for k, x in enumerate(blocks):
         if ndim_of(x) > 2:
             raise ShapeError(
@@ -450,7 +450,7 @@ def solve_banded(
     array([1., 1.])
     """
     below, above = (int(k) for k in l_and_u)
-    ab = as_array(of_list(ab))
+    ab = as_array(ab)
     if ndim_of(ab) != 2 or not same(shape_of(ab)[0], below + above + 1):
         raise ShapeError(
             f"solve_banded: ab has shape {show(shape_of(ab))}; for {below} diagonals below and "

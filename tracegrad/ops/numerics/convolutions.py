@@ -17,7 +17,7 @@ from ..arrays.creation import zeros
 from ..arrays.padding import pad
 from ..arrays.shape import reshape
 from ..arrays.slices import cut, flip, slice_array
-from ..define import as_array, ndim_of, of_list, shape_of
+from ..define import as_array, ndim_of, shape_of
 from ..elementwise.derived import add, conj, convert, mul
 from ..fourier.functions import fftn, ifftn, irfftn, rfftn
 from ..matrices.products import matmul
@@ -35,7 +35,7 @@ def _sizes(x: Any) -> tuple[int, ...]:
 
 def _operands(in1: Any, in2: Any, mode: Any) -> tuple[Any, Any]:
     """The arrays in one dtype with digits; for "valid" the larger one first."""
-    x, y = as_array(of_list(in1)), as_array(of_list(in2))
+    x, y = as_array(in1), as_array(in2)
     if mode not in ("full", "same", "valid"):
         raise ValueError(
             f'convolve: mode is {describe(mode)}; it must be "full", "same" or "valid"'
@@ -153,7 +153,7 @@ def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> A
     >>> tg.signal.correlate([1.0, 2.0], [0.0, 1.0])
     array([1., 2., 0.])
     """
-    x, y = as_array(of_list(in1)), as_array(of_list(in2))
+    x, y = as_array(in1), as_array(in2)
     every = tuple(range(ndim_of(y)))
     smaller = any(m < n for m, n in zip(_sizes(x), _sizes(y), strict=False))
     if mode == "valid" and ndim_of(x) == ndim_of(y) and smaller:

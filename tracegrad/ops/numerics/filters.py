@@ -19,7 +19,7 @@ from ..arrays.concatenation import concatenate, stack
 from ..arrays.creation import zeros
 from ..arrays.shape import broadcast_to, moveaxis, reshape
 from ..arrays.slices import cut, embed, flip
-from ..define import as_array, ndim_of, of_list, shape_of
+from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import div, neg, sub
 from ..elementwise.derived import add, conj, convert, mul
 from ..matrices.linalg import solve
@@ -113,7 +113,7 @@ def recursive_filter(c: Any, x: Any, reverse: bool = False) -> Any:
 
 
 def _coefficients(name: str, word: str, x: Any) -> Any:
-    x = as_array(of_list(x))
+    x = as_array(x)
     if ndim_of(x) > 1:
         raise ShapeError(f"{name}: {word} must be a vector, not of shape {show(shape_of(x))}")
     return reshape(x, (-1,))
@@ -132,10 +132,10 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     (array([3.]), array([1.5]))
     """
     b, a = _coefficients("lfilter", "b", b), _coefficients("lfilter", "a", a)
-    x = as_array(of_list(x))
+    x = as_array(x)
     if ndim_of(x) == 0:
         raise ShapeError("lfilter: x is one number; a filter needs an axis")
-    state = None if zi is None else as_array(of_list(zi))
+    state = None if zi is None else as_array(zi)
     values = (b, a, x) if state is None else (b, a, x, state)
     dtype = promote(*[v.dtype if v.dtype.kind in "fc" else FLOAT64 for v in values])
     b, a, x = (convert(v, dtype) for v in (b, a, x))
@@ -203,7 +203,7 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
         for b, a in sections:
             x = lfilter(b, a, x, axis)
         return x
-    state = as_array(of_list(zi))
+    state = as_array(zi)
     if ndim_of(state) < 1 or not same(shape_of(state)[0], len(sections)):
         raise ShapeError(
             f"sosfilt: zi has the shape {show(shape_of(state))}; its first axis must have one "
@@ -219,7 +219,7 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
 
 def _sections(name: str, sos: Any) -> list[tuple[Any, Any]]:
     """Numerator and denominator of each section."""
-    sos = as_array(of_list(sos))
+    sos = as_array(sos)
     if ndim_of(sos) != 2 or not same(shape_of(sos)[1], 6):
         raise ShapeError(f"{name}: sos has shape {show(shape_of(sos))}; it must be (sections, 6)")
     rows = [reshape(cut(sos, 0, k, 1), (6,)) for k in range(int(shape_of(sos)[0]))]
@@ -296,7 +296,7 @@ def filtfilt(
             f'filtfilt: padtype is {padtype!r}; it must be "odd", "even", "constant" or None'
         )
     b, a = _coefficients("filtfilt", "b", b), _coefficients("filtfilt", "a", a)
-    x = as_array(of_list(x))
+    x = as_array(x)
     if ndim_of(x) == 0:
         raise ShapeError("filtfilt: x is one number; a filter needs an axis")
     x = moveaxis(x, normalize_axis(axis, ndim_of(x)), -1)

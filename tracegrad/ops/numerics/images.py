@@ -20,7 +20,7 @@ from ...types import normalize_axis, show
 from ..arrays.concatenation import concatenate
 from ..arrays.shape import reshape
 from ..arrays.slices import cut, flip
-from ..define import as_array, ndim_of, of_list, shape_of
+from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import div, sub, where
 from ..elementwise.derived import add, convert, mul
 from ..elementwise.elementary import exp
@@ -42,7 +42,7 @@ def as_image(name: str, x: Any, output: Any = None) -> tuple[Any, np.dtype[Any]]
         raise UnsupportedFunctionError(
             f"{user_line()}: ndimage.{name} with output= is not supported; use the returned array"
         )
-    x = as_array(of_list(x))
+    x = as_array(x)
     if x.dtype.kind not in "fc":
         raise DTypeError(
             f"ndimage.{name}: an array of {x.dtype} would be rounded to integers; convert it with "
@@ -90,7 +90,7 @@ def map_coordinates(
         spline_order("map_coordinates", order),
         check_mode("ndimage.map_coordinates", mode),
     )
-    places = convert(as_array(of_list(coordinates)), np.dtype(np.float64))
+    places = convert(as_array(coordinates), np.dtype(np.float64))
     ndim = ndim_of(x)
     if ndim == 0 or ndim_of(places) == 0 or shape_of(places)[0] != ndim:
         raise ShapeError(
@@ -137,7 +137,7 @@ def shift(
     """
     x, dtype = as_image("shift", input, output)
     order, mode = spline_order("shift", order), check_mode("ndimage.shift", mode)
-    moves = per_axis("shift", "shift", as_array(of_list(shift)), ndim_of(x))
+    moves = per_axis("shift", "shift", as_array(shift), ndim_of(x))
     lengths = sizes_of("shift", x)
     places = [
         sub(np.arange(n, dtype=np.float64), move) for n, move in zip(lengths, moves, strict=True)
@@ -201,7 +201,7 @@ def correlated(
     name: str, x: Any, weights: Any, axis: int, mode: str, cval: Any, origin: int = 0
 ) -> Any:
     check_mode(f"ndimage.{name}", mode)
-    w = convert(as_array(of_list(weights)), x.dtype)
+    w = convert(as_array(weights), x.dtype)
     if ndim_of(w) != 1 or shape_of(w)[0] == 0:
         raise ShapeError(
             f"ndimage.{name}: weights have the shape {show(shape_of(w))}; they must be a vector "
@@ -239,7 +239,7 @@ def convolve1d(
     array([1., 1., 2.])
     """
     x, dtype = as_image("convolve1d", input, output)
-    w = as_array(of_list(weights))
+    w = as_array(weights)
     count = int(shape_of(w)[0]) if ndim_of(w) == 1 else 1
     turned = flip(w, 0) if ndim_of(w) == 1 else w
     middle = -operator.index(origin) - (1 if count % 2 == 0 else 0)
@@ -345,7 +345,7 @@ def gaussian_filter(
     along = [normalize_axis(operator.index(a), ndim) for a in given]
     if len(set(along)) != len(along):
         raise ValueError(f"ndimage.gaussian_filter: axes are {describe(axes)}; one occurs twice")
-    sigma = sigma if isinstance(sigma, (int, float)) else as_array(of_list(sigma))
+    sigma = sigma if isinstance(sigma, (int, float)) else as_array(sigma)
     sigmas, orders, modes, reaches = (
         per_axis("gaussian_filter", word, v, len(along))
         for word, v in (("sigma", sigma), ("order", order), ("mode", mode), ("radius", radius))

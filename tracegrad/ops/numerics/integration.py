@@ -25,14 +25,14 @@ from ..totals.scans import cumsum, trapezoid
 
 def _samples(name: str, y: Any, x: Any, axis: int) -> tuple[Any, Any]:
     """The samples with their axis last, and their places likewise."""
-    y = as_array(of_list(y))
+    y = as_array(y)
     y = y if y.dtype.kind in "fc" else convert(y, np.float64)
     axis = normalize_axis(axis, ndim_of(y))
     n = shape_of(y)[axis]
     y = moveaxis(y, axis, -1)
     if x is None:
         return y, None
-    x = as_array(of_list(x))
+    x = as_array(x)
     x = x if x.dtype.kind == "f" else convert(x, np.float64)
     if ndim_of(x) not in (1, ndim_of(y)):
         raise ShapeError(

@@ -18,7 +18,7 @@ from ...types import normalize_axis, show
 from ..arrays.concatenation import concatenate
 from ..arrays.shape import moveaxis, reshape
 from ..arrays.slices import cut
-from ..define import as_array, ndim_of, of_list, shape_of
+from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import div, equal, greater, less, sub, where
 from ..elementwise.comparison import clip, mod
 from ..elementwise.derived import add, convert, mul
@@ -30,7 +30,7 @@ from ..totals.sorting import searchsorted
 
 
 def floats(x: Any) -> Any:
-    x = as_array(of_list(x))
+    x = as_array(x)
     return x if x.dtype.kind == "f" else convert(x, np.float64)
 
 

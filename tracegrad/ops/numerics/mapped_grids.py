@@ -20,7 +20,7 @@ from ...types import normalize_axis, show
 from ..arrays.concatenation import stack
 from ..arrays.shape import moveaxis, reshape
 from ..arrays.slices import cut
-from ..define import as_array, ndim_of, of_list, shape_of
+from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import div, neg, sub
 from ..elementwise.derived import add, convert, mul
 from ..elementwise.trigonometric import cos, sin
@@ -91,8 +91,8 @@ def affine_transform(
     if not ndim:
         raise ShapeError(f"ndimage.{name}: the array is one number; it must have an axis")
     shape = _shape(name, output_shape, sizes)
-    m = convert(as_array(of_list(matrix)), np.dtype(np.float64))
-    moves = convert(as_array(of_list(offset)), np.dtype(np.float64))
+    m = convert(as_array(matrix), np.dtype(np.float64))
+    moves = convert(as_array(offset), np.dtype(np.float64))
     columns = tuple(shape_of(m))
     if columns in ((ndim + 1, ndim + 1), (ndim, ndim + 1)):
         # Homogeneous coordinates.
@@ -246,7 +246,7 @@ def center_of_mass(input: Any, labels: Any = None, index: Any = None) -> Any:
             f"{user_line()}: ndimage.center_of_mass with labels is not supported; take it of "
             "input * (labels == number)"
         )
-    x = as_array(of_list(input))
+    x = as_array(input)
     total = sum_(x)
     places = np.ogrid[tuple(slice(0, int(n)) for n in shape_of(x))]
     return tuple(div(sum_(mul(x, at.astype(float))), total) for at in places)

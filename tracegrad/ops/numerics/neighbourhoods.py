@@ -17,7 +17,7 @@ from ...types import normalize_axis, show
 from ..arrays.concatenation import stack
 from ..arrays.shape import reshape
 from ..arrays.slices import flip, slice_array
-from ..define import as_array, ndim_of, of_list, shape_of
+from ..define import as_array, ndim_of, shape_of
 from ..elementwise.comparison import maximum, minimum
 from ..elementwise.derived import add, convert, mul
 from ..elementwise.elementary import sqrt, square
@@ -101,7 +101,7 @@ def correlate(
            [5., 5.]])
     """
     x, dtype = as_image("correlate", input, output)
-    w = convert(as_array(of_list(weights)), x.dtype)
+    w = convert(as_array(weights), x.dtype)
     modes, origins = (per_axis("correlate", word, v, ndim_of(x))
                       for word, v in (("mode", mode), ("origin", origin)))  # fmt: skip
     return convert(_weighted("correlate", x, w, modes, cval, origins), dtype)
@@ -124,7 +124,7 @@ def convolve(
            [3., 3.]])
     """
     x, dtype = as_image("convolve", input, output)
-    w = convert(as_array(of_list(weights)), x.dtype)
+    w = convert(as_array(weights), x.dtype)
     modes, origins = (per_axis("convolve", word, v, ndim_of(x))
                       for word, v in (("mode", mode), ("origin", origin)))  # fmt: skip
     if ndim_of(w) == len(origins):
@@ -340,7 +340,7 @@ def _window(
     origin: Any, axes: Axes,
 ) -> tuple[Any, list[Any]]:  # fmt: skip
     """The array, and what it is for each neighbour that counts."""
-    x = as_array(of_list(input))
+    x = as_array(input)
     if x.dtype.kind == "c":
         raise DTypeError(f"ndimage.{name}: complex numbers have no order; input must be real")
     if output is not None:

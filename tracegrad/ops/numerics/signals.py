@@ -11,7 +11,7 @@ from ...ir.lines import user_line
 from ...types import normalize_axis, show
 from ..arrays.shape import moveaxis
 from ..arrays.slices import cut, flip
-from ..define import as_array, ndim_of, of_list, shape_of
+from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import sub
 from ..elementwise.derived import convert, mul
 from ..fourier.functions import fft, ifft
@@ -21,7 +21,7 @@ from .convolutions import convolve, correlate
 
 
 def _signal(name: str, x: Any, axis: int) -> tuple[Any, int]:
-    x = as_array(of_list(x))
+    x = as_array(x)
     if ndim_of(x) < 1:
         raise ShapeError(f"{name}: a signal is needed, not a number")
     if x.dtype.kind not in "fc":
@@ -85,7 +85,7 @@ def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0) -> Any
 
 
 def _plane(name: str, in1: Any, in2: Any, boundary: str, fillvalue: Any) -> tuple[Any, Any]:
-    a, b = as_array(of_list(in1)), as_array(of_list(in2))
+    a, b = as_array(in1), as_array(in2)
     for word, x in (("in1", a), ("in2", b)):
         if ndim_of(x) != 2:
             raise ShapeError(f"{name}: {word} must be a matrix, not of shape {show(shape_of(x))}")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...checks import flag
-from ..define import as_array, of_list
+from ..define import as_array
 from ..elementwise.elementary import sign
 from ..totals import statistics
 from ..totals.axes import Axis
@@ -20,7 +20,7 @@ def softmax(x: Any, axis: Axis = None) -> Any:
     array([[0.25, 0.25],
            [0.25, 0.25]])
     """
-    return statistics.softmax(as_array(of_list(x)), axis)
+    return statistics.softmax(as_array(x), axis)
 
 
 def log_softmax(x: Any, axis: Axis = None) -> Any:
@@ -30,7 +30,7 @@ def log_softmax(x: Any, axis: Axis = None) -> Any:
     >>> tg.special.log_softmax([0.0, 1000.0])
     array([-1000.,     0.])
     """
-    return statistics.log_softmax(as_array(of_list(x)), axis)
+    return statistics.log_softmax(as_array(x), axis)
 
 
 def logsumexp(
@@ -45,10 +45,8 @@ def logsumexp(
     >>> round(float(size), 6), float(sign)
     (0.693147, -1.0)
     """
-    over = (axis, flag("keepdims", keepdims), None if b is None else as_array(of_list(b)))
-    found, total = statistics.log_and_sum(
-        as_array(of_list(a)), *over, flag("return_sign", return_sign)
-    )
+    over = (axis, flag("keepdims", keepdims), None if b is None else as_array(b))
+    found, total = statistics.log_and_sum(as_array(a), *over, flag("return_sign", return_sign))
     return (found, sign(total)) if return_sign else found
 
 

@@ -387,7 +387,7 @@ def _is_number(x: Any) -> bool:
 def _dense(x: Any) -> Any:
     """An operand that is no sparse array, None where it is no array at all."""
     if isinstance(x, (Value, np.ndarray, list, tuple)) and not isinstance(x, np.matrix):
-        return as_array(of_list(x))
+        return as_array(x)
     if isinstance(x, NUMBERS) or shape_of(x) == ():
         if isinstance(x, (*NUMBERS, bool, np.bool_, Value)):
             raise ShapeError("matmul: a number has no axis to sum over; use A * x")

@@ -12,7 +12,7 @@ from ...types import show
 from ..arrays.creation import eye
 from ..arrays.diagonals import diagonal
 from ..arrays.shape import broadcast_to, expand_dims, reshape
-from ..define import as_array, ndim_of, of_list, shape_of
+from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import div, sub
 from ..elementwise.derived import add, convert, mul
 from ..elementwise.elementary import exp, log, log1p, square
@@ -27,7 +27,7 @@ from .distribution import Frozen
 
 def _whole(name: str, word: str, matrix: Any) -> Any:
     """The symmetric part of a square matrix."""
-    matrix = as_array(of_list(matrix))
+    matrix = as_array(matrix)
     shape = shape_of(matrix)
     if len(shape) != 2 or not same(*shape):
         raise ShapeError(f"{name}: {word} must be a square matrix, not of shape {show(shape)}")
@@ -85,8 +85,8 @@ class NormalDensity(Multivariate):
 
 def _centred(name: str, x: Any, mean: Any, cov: Any) -> tuple[Any, Any, Any]:
     """x - mean, the Cholesky factor, and how many components there are."""
-    x, cov = as_array(of_list(x)), as_array(of_list(cov))
-    mean = None if mean is None else as_array(of_list(mean))
+    x, cov = as_array(x), as_array(cov)
+    mean = None if mean is None else as_array(mean)
     n: Any = (
         shape_of(cov)[-1] if ndim_of(cov)
         else shape_of(mean)[-1] if mean is not None and ndim_of(mean)
@@ -148,7 +148,7 @@ class DirichletDensity(Multivariate):
         >>> round(float(tg.stats.dirichlet.logpdf([0.5, 0.5], [1.0, 1.0])), 6)
         0.0
         """
-        x, alpha = as_array(of_list(x)), as_array(of_list(alpha))
+        x, alpha = as_array(x), as_array(alpha)
         if ndim_of(alpha) != 1 or not ndim_of(x) or not same(shape_of(x)[0], shape_of(alpha)[0]):
             raise ShapeError(
                 f"dirichlet: shares of shape {show(shape_of(x))} for alpha of shape "
@@ -204,7 +204,7 @@ class Multinomial:
         >>> round(float(tg.stats.multinomial.logpmf([1, 1], 2, [0.5, 0.5])), 6)
         -0.693147
         """
-        x, p = as_array(of_list(x)), as_array(of_list(p))
+        x, p = as_array(x), as_array(p)
         terms = sub(xlogy(x, p), lgamma(add(x, 1.0)))
         return add(lgamma(add(n, 1.0)), sum_(terms, -1))
 

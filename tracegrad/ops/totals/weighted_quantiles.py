@@ -17,7 +17,7 @@ from ...types import show
 from ..arrays.concatenation import stack
 from ..arrays.shape import broadcast_to, expand_dims, reshape, squeeze, transpose
 from ..arrays.slices import cut
-from ..define import as_array, of_list, shape_of
+from ..define import as_array, shape_of
 from ..elementwise.arithmetic import div, equal, less, where
 from ..elementwise.comparison import maximum, minimum
 from ..elementwise.derived import convert
@@ -40,7 +40,7 @@ def weighted_quantiles(
         )
     if np.any((q < 0) | (q > 1) | np.isnan(q)):
         raise ValueError("quantiles must lie between 0 and 1 (percentiles between 0 and 100)")
-    x = as_array(of_list(x))
+    x = as_array(x)
     check_order(x.dtype)
     shape = shape_of(x)
     axes = normalize_axes(axis, len(shape))
@@ -83,7 +83,7 @@ def weighted_quantiles(
 
 def _spread(weights: Any, shape: Any, axis: Any, axes: tuple[int, ...]) -> Any:
     """The weights as an array of the shape of the elements."""
-    w = as_array(of_list(weights))
+    w = as_array(weights)
     if tuple(shape_of(w)) != tuple(shape):
         if axis is None:
             raise ShapeError(
