@@ -19,6 +19,10 @@ _SHARED = os.environ.get("TRACEGRAD_TESTS_FOLDER") if "PYTEST_XDIST_WORKER" in o
 _FOLDER = _SHARED or tempfile.mkdtemp(prefix="tracegrad-tests-")
 os.environ["TRACEGRAD_CACHE_DIR"] = os.environ["TRACEGRAD_TESTS_FOLDER"] = _FOLDER
 
+# The processors are the workers'. OpenBLAS waits for its second thread in `trtrs`, `getrs` and the
+# like, for three rows too: 8 ms of processor time a call where all processors are busy.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 
 def settings() -> dict[str, Any]:
     """What of the process and the thread every test must find and leave as a fresh process has

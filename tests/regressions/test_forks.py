@@ -168,6 +168,8 @@ thread.join()
 
 def run(text: str, cached: bool = False, limit: float = 300) -> None:
     environment = {**os.environ, "PYTHONPATH": str(Path(tg.__file__).parent.parent)}
+    # BLAS has its threads too, as in a user's process.
+    environment.pop("OPENBLAS_NUM_THREADS", None)
     if not cached:
         environment["TRACEGRAD_CACHE_DIR"] = ""
     command = [sys.executable, "-c", PRELUDE + text]

@@ -35,26 +35,24 @@ from .stacks import (
 
 
 def _triangular_evaluate(a: Any, b: Any, *, lower: bool, trans: int, unit: bool) -> Any:
-    lapack = loading.imported(
-        "scipy.linalg.lapack"
-    )  # loading it costs more than the rest of the package
-    trtrs: Any = lapack.get_lapack_funcs("trtrs", (a, b))
+    # BLAS and not LAPACK's `trtrs`, which is the same behind a look at the diagonal: OpenBLAS wakes
+    # its threads for that however few rows there are. (Loading it costs more than the rest of the
+    # package.)
+    blas = loading.imported("scipy.linalg.blas")
+    trsm: Any = blas.get_blas_funcs("trsm", (a, b))
     out = np.empty(np.shape(b), np.result_type(a, b))
     if out.size == 0:
         return out
     for k in range(len(b)):
-        # LAPACK reads columns: the transposed view of a C-ordered matrix is its other triangle, so
+        if not unit and not (diagonal := np.diagonal(a[k])).all():
+            at = int(np.argmin(diagonal != 0))
+            raise np.linalg.LinAlgError(f"Singular matrix: element {at} of the diagonal is zero")
+        # BLAS reads columns: the transposed view of a C-ordered matrix is its other triangle, so
         # nothing is copied.
         if trans == 2 and a.dtype.kind == "c":
-            out[k], info = trtrs(a[k], b[k], lower=lower, trans=2, unitdiag=unit)
+            out[k] = trsm(1, a[k], b[k], lower=lower, trans_a=2, diag=unit)
         else:
-            out[k], info = trtrs(
-                a[k].T, b[k], lower=not lower, trans=0 if trans else 1, unitdiag=unit
-            )
-        if info > 0:
-            raise np.linalg.LinAlgError(
-                f"Singular matrix: element {info - 1} of the diagonal is zero"
-            )
+            out[k] = trsm(1, a[k].T, b[k], lower=not lower, trans_a=0 if trans else 1, diag=unit)
     return out
 
 
