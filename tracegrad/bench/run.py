@@ -11,13 +11,13 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, Self
 
 import numpy as np
 
 from .contestant import CONTESTANTS, OURS
-from .peers.with_numba import compiled
 from .worker import MARK
 from .workload import Workload, disagreement
 
@@ -124,6 +124,7 @@ class Case:
         except ImportError as error:
             self.problem = str(error)
             return
+        compiled = import_module(".peers.with_numba", __package__).compiled  # loads Numba
         self.expected = self.workload.expected(arguments, compiled)
         np.savez(self.arguments, *arguments)
 

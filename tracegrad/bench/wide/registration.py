@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..workload import Floats, Function, Workload, with_modules
-from .torch_text import Names
+from .torch_text import TorchNames
 
 
 def loss(affine: Floats, moving: Floats, fixed: Floats, line: Floats) -> Any:
@@ -66,7 +66,7 @@ def loops(affine: Floats, moving: Floats, fixed: Floats, line: Floats) -> tuple[
 
 
 def in_torch(torch: Any) -> Function:
-    same = with_modules(loss, Names(torch), torch.special)
+    same = with_modules(loss, TorchNames(torch), torch.special)
     same.__globals__["integers"] = lambda whole: whole.to(torch.int64)
     return same
 

@@ -10,7 +10,7 @@ from ..workload import Function, with_modules
 from ..workloads import control
 
 
-class Names:
+class TorchNames:
     """`np` in a workload's text: torch's functions, a few of which have another name there."""
 
     def __init__(self, torch: Any) -> None:
@@ -37,6 +37,6 @@ def same_text(function: Function) -> Any:
             return carry, torch.stack(ys) if torch.is_tensor(ys[0]) else ys
 
         loops = SimpleNamespace(scan=scan)
-        return with_modules(function, Names(torch), torch.special, loops)
+        return with_modules(function, TorchNames(torch), torch.special, loops)
 
     return in_torch
