@@ -229,7 +229,7 @@ class Printer:
                 self.body(depth, phase.local) if phase.local else None
                 self.line(depth, f"first = {self.integer(loop.lo)} if phase < 0 else index(lo)")
                 self.line(depth, f"last = {self.integer(loop.hi)} if phase < 0 else index(hi)")
-                self.counted(depth, loop, "first, last")
+                self.counted(depth, loop, "first", "last")
             else:
                 self.body(depth, phase.body)
         if not program.phases:
@@ -281,7 +281,7 @@ class Printer:
                 place = f"{buffer}[{self.position(at)}]"
                 self.line(depth, f"{place} = {self.combined(place, value, combine, True)}")
             case kernel.Loop(_, lo, hi, _, _):
-                self.counted(depth, s, f"{self.integer(lo)}, {self.integer(hi)}")
+                self.counted(depth, s, self.integer(lo), self.integer(hi))
             case kernel.While(condition, body):
                 self.line(depth, f"while {self.expression(condition)}:")
                 self.body(depth + 1, body)
@@ -310,7 +310,7 @@ class Printer:
                     depth, f"not ({self.expression(condition)})", code, self.expression(value)
                 )
 
-    def counted(self, depth: int, loop: kernel.Loop, ends: str) -> None:
+    def counted(self, depth: int, loop: kernel.Loop, lo: str, hi: str) -> None:
         """A loop; what it checks of indices is the largest of them, asked behind the loop: so the
         loop vectorises."""
         body: list[kernel.Statement] = []
@@ -337,12 +337,14 @@ class Printer:
                 checks.append((name, s.code, self.expression(dict(s.condition.arguments)["n"])))
             else:
                 body.append(s)
-        self.line(depth, f"for {loop.index} in range({ends}):")
+        self.line(depth, f"for {loop.index} in range({lo}, {hi}):")
         self.body(depth + 1, body)
         for name, code, size in checks:
             limit = size if size.isdigit() and self.word == "{}" else f"index({size})"
             value = f"signed({name}) - {size} if signed({name}) < 0 else signed({name})"
-            self.failed(depth, f"{name} >= {limit}", code, value)
+            # Where there is nothing to index, a loop without passes is fine.
+            passed = "" if size.isdigit() else f" and {lo} < {hi}"
+            self.failed(depth, f"{name} >= {limit}{passed}", code, value)
 
     def failed(self, depth: int, condition: str, code: int, value: str) -> None:
         """Record the first failure: its code, and the value that was wrong."""

@@ -11,7 +11,7 @@ import pytest
 
 import tracegrad as tg
 from tests.checks import counted_traces
-from tests.staging.ways import differences
+from tests.staging.ways import by_source, differences
 
 X = np.array([0.7, -0.4, 1.1, 0.25, -2.0, 0.9])
 PROGRAMS: dict[str, Callable[[Any], Any]] = {}
@@ -36,6 +36,14 @@ def relaxed(x: Any) -> Any:
         y[m] = 0.5 * (x[m] + y[m])
         y[~m] *= 0.9
     return y.sum()
+
+
+@program
+def orders(x: Any) -> Any:
+    a = x[x > 0]
+    middle = np.median(a) + np.percentile(a, [20, 70])[1] * np.quantile(a, 0.3, method="hazen")
+    place = np.argmax(a) - a.argmin() + 2 * np.nanmedian(x[x > 0.3])
+    return middle * place + np.var(a, ddof=1) * a.std(ddof=1.5) + np.ptp(np.roll(a, 2) * a)
 
 
 @program
@@ -215,3 +223,34 @@ def test_extremes_with_nans(extreme: Callable[[Any], Any]) -> None:
             np.testing.assert_array_equal(tg.jit(f)(np.array(x)), f(np.array(x)))
         with pytest.raises(ValueError, match=r"empty|zero-size"):
             tg.jit(f)(-np.ones(3))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("kind", ["f4", "f8", "i8"])
+def test_orders_of_few_elements(kind: str) -> None:
+    """One element, ties, infinite and large ones, NaN: NumPy's numbers and dtypes."""
+
+    def f(x: Any) -> Any:
+        a = x[x != 7]
+        places = np.argmax(a), a.argmin(), np.roll(a, -3)[0], np.ptp(a)
+        return np.median(a), np.percentile(a, 20), np.var(a, ddof=1), *places
+
+    given = [[7, 3, 7], [2, 2, 7, 2], [7, 5, 1, 9]]
+    if kind[0] == "f":
+        given += [[np.inf, 1, 7, 2], [np.nan, 7, 1, -1]]
+    run = by_source(f)
+    for x in (np.array(v, kind) for v in given):
+        for got, want in zip(run(x), f(x), strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-6)
+            assert got.dtype == want.dtype
+
+
+def test_of_nothing() -> None:
+    """Sums over nothing are 0, whatever lies behind them; elements of nothing are asked for in
+    vain."""
+    x = np.array([-1.0, -2.0, -3.0])
+    assert tg.jit(lambda x: np.sum(np.roll(x[x > 0], 2) * x[x > 0]))(x) == 0
+    with pytest.raises(IndexError, match="axis 0 of computed size"):
+        tg.jit(lambda x: np.median(x[x > 0]))(x)
+    with pytest.raises(ValueError, match="attempt to get argmax of an empty sequence"):
+        tg.jit(lambda x: np.argmax(x[x > 0]))(x)

@@ -414,9 +414,9 @@ class Emitter:
             if known is None:
                 apart = "" if high - low == 1 else f" of a slice with ends {high - low} apart"
                 what = f"index {{value}}{apart}"
-                message = (
-                    f"{what} is out of bounds for axis {axis} with size {size}{place_of(node)}"
-                )
+                late = not isinstance(size, int) and integers.symbols(size) & self.sizes
+                whose = "of computed size" if late else f"with size {size}"
+                message = f"{what} is out of bounds for axis {axis} {whose}{place_of(node)}"
                 if isinstance(size, int) and size == 0:
                     self.emit(kernel.Check(kernel.Literal(False, BOOL), self.error(message), raw))
                     return None

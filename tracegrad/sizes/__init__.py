@@ -15,6 +15,7 @@ from .owners import Sizes as Sizes
 from .owners import pinned as pinned
 from .shapes import at_most_of as at_most_of
 from .shapes import larger_of as larger_of
+from .shapes import number_of as number_of
 from .shapes import numel as numel
 from .shapes import quotient_of as quotient_of
 from .shapes import root_of as root_of

@@ -45,6 +45,12 @@ def at_most_of(size: Any, number: int) -> Any:
     return seen(integers.minimum(form(size), number))
 
 
+def number_of(size: Any) -> Any:
+    """A size as a number in arithmetic: itself, or a number of the graph where only a run knows
+    it."""
+    return SIZES.open[-1].box(late) if is_late(late := form(size)) else size
+
+
 def quotient_of(a: Any, b: Any) -> Any:
     """The floor of a quotient of sizes, of which the divisor is positive."""
     return a // b if type(a) is Size or type(b) is Size else integers.floordiv(a, b)

@@ -1,4 +1,4 @@
-"""The largest and the least element of what only a run knows the length of."""
+"""The largest and the least element of what only a run knows the length of, and where they are."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from .._codegen import lowering
+from ..schedule.values import identity
 from ..sizes import form as size_form
 from ..sizes.owners import is_late
 from ..tensor import Boxed
@@ -21,9 +23,10 @@ EXTREMES: dict[Any, bool] = {
     np.amin: False,
 }  # fmt: skip
 """Functions that give the largest, or the least, of a list."""
+POSITIONS = {np.argmax: True, np.argmin: False}
 BUILTINS = (builtins.max, builtins.min)
 EMPTY = ("min() iterable argument is empty", "max() iterable argument is empty")
-METHODS = {"max": True, "min": False}
+METHODS = {"max": True, "min": False, "argmax": True, "argmin": False}
 Check = Callable[[Any, Callable[[], BaseException]], None]
 Found = Callable[[Any, bool], Any]
 
@@ -33,13 +36,23 @@ def extreme_of(function: Any, args: Any, kwargs: Any, check: Check) -> Any:
     else, or of what the trace knows the length."""
     if kwargs:
         return None
+    found: Found = _found
     if isinstance(owner := getattr(function, "__self__", None), Boxed):
         largest, args = METHODS.get(function.__name__), (owner, *args)
+        if function.__name__ in ("argmax", "argmin"):
+            found = _place
+    elif not _hashable(function):
+        return None
+    elif function is np.ptp:
+        largest, found = True, _range
+    elif function in POSITIONS:
+        largest, found = POSITIONS[function], _place
     else:
-        largest = EXTREMES.get(function) if _hashable(function) else None
+        largest = EXTREMES.get(function)
+        if function in BUILTINS:
+            found = _by_python
     if largest is None or len(args) != 1:
         return None
-    found = _by_python if function in BUILTINS else _found
     if type(args[0]) is Grown:
         return _of_list(args[0], largest, found, check)
     return _of_array(args[0], largest, found, check) if isinstance(args[0], Boxed) else None
@@ -66,10 +79,13 @@ def _of_array(x: Boxed, largest: bool, found: Found, check: Check) -> Any:
     if x.dtype.kind not in "iuf" or not any(is_late(size_form(n)) for n in x.shape):
         return None
     flat = ops.reshape(x, -1)
+    errors: dict[Found, str] = {
+        _by_python: EMPTY[largest],
+        _place: f"attempt to get arg{'max' if largest else 'min'} of an empty sequence",
+    }
     what = "maximum" if largest else "minimum"
-    error = f"zero-size array to reduction operation {what} which has no identity"
-    if found is _by_python:
-        error = EMPTY[largest]
+    no_identity = f"zero-size array to reduction operation {what} which has no identity"
+    error = errors.get(found, no_identity)
     check(ops.greater(length_of(flat), 0), partial(ValueError, error))
     return found(flat, largest)
 
@@ -85,16 +101,24 @@ def _by_python(x: Any, largest: bool) -> Any:
     return ops.where(ops.isnan(first), first, _found(others, largest))
 
 
+def _place(x: Any, largest: bool) -> Any:
+    """Of the first one; behind the last element stands one more, so that there is one."""
+    more = ops.concatenate([x, ops.reshape(_start(x.dtype, largest), 1)], 0)
+    return (ops.argmax if largest else ops.argmin)(more)
+
+
+def _range(x: Any, _largest: bool) -> Any:
+    return ops.sub(_found(x, True), _found(x, False))
+
+
 def _found(x: Any, largest: bool) -> Any:
     return (ops.max if largest else ops.min)(x, initial=_start(x.dtype, largest))
 
 
 def _start(dtype: np.dtype[Any], largest: bool) -> Any:
     """What no element lies behind."""
-    if dtype.kind == "f":
-        return np.array(-np.inf if largest else np.inf, dtype)
-    limits = np.iinfo(dtype)
-    return np.array(limits.min if largest else limits.max, dtype)
+    rule = lowering.Reduce("max", "lowest") if largest else lowering.Reduce("min", "highest")
+    return np.array(identity(rule, dtype), dtype)
 
 
 def _hashable(x: Any) -> bool:

@@ -12,9 +12,7 @@ from .._codegen import integers
 from ..ir.forms import ENDLESS, UNKNOWN, bounded, form_of, largest, smallest, unknown
 from ..ir.trace import user_line
 from ..ops.places.spans import ComputedLength
-from ..sizes import SIZES, seen
-from ..sizes import form as size_form
-from ..sizes.owners import is_late
+from ..sizes import number_of, seen
 from ..tensor import Boxed
 from ..types import COUNT
 from .places import any_in
@@ -53,8 +51,7 @@ def size_of(count: Any, instead: str = "Name the number in a statement before (n
 
 def length_of(x: Any) -> Any:
     """`len(x)` of an array: a number of the graph where only a run knows it."""
-    n = x.shape[0]
-    return SIZES.open[-1].box(size) if is_late(size := size_form(n)) else n
+    return number_of(x.shape[0])
 
 
 def is_count(x: Any) -> bool:

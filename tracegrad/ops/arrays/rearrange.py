@@ -12,10 +12,12 @@ import numpy as np
 
 from ...checks import REFUSED, describe, explained_here
 from ...errors import ShapeError
-from ...sizes import INTEGRAL, SYMBOLIC, numel, same
+from ...ir.dispatch import Value
+from ...sizes import INTEGRAL, SYMBOLIC, number_of, numel, same
 from ...types import Int, axes_of, normalize_axis, show
 from ..define import as_array, in_order, ndim_of, shape_of
-from ..elementwise.arithmetic import equal, where
+from ..elementwise.arithmetic import equal, sub, where
+from ..elementwise.comparison import mod
 from ..elementwise.derived import convert
 from ..places.along import take
 from ..places.keys import concrete
@@ -359,6 +361,9 @@ def roll(x: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = 
         where_ = normalize_axis(a, ndim_of(x))
         n = shape_of(x)[where_]
         if isinstance(n, int) and n == 0:
+            continue
+        if isinstance(length := number_of(n), Value):
+            x = take(x, mod(sub(iota(n), s), length), where_)
             continue
         if isinstance(n, int):
             by = s % n

@@ -3,7 +3,7 @@ NaN.
 
 The elements are sorted, which puts NaN last. A quantile lies at a place among them that is no
 whole number, between the elements below and above it. How many elements count is known, or, where
-NaN are passed over, an array: the rules for places are written for both.
+NaN are passed over or only a run knows it, an array: the rules for places are written for both.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from ...checks import describe, explained_here
 from ...dtypes import inexact
 from ...errors import ShapeError
 from ...ir.dispatch import Value
+from ...sizes import number_of
 from ...types import show
 from ..arrays.concatenation import stack
-from ..arrays.shape import expand_dims, reshape, squeeze, transpose
+from ..arrays.shape import broadcast_to, expand_dims, reshape, squeeze, transpose
 from ..arrays.slices import slice_array
 from ..define import as_array, shape_of
 from ..elementwise.arithmetic import div, sub, where
@@ -295,14 +296,14 @@ class _Sorted:
         lead = tuple(s for k, s in enumerate(shape) if k not in axes)
         self.shape = kept(shape, axes) if keepdims else lead
         flat = reshape(transpose(self.x, moved_axes(axes, len(shape))), (*lead, count(shape, axes)))
-        n = int(shape_of(flat)[-1])
-        if not n:
+        size = number_of(shape_of(flat)[-1])
+        n: Any = size if isinstance(size, Value) else int(size)
+        if isinstance(n, int) and not n:
             raise ShapeError(
                 f"a quantile of no elements: axes {axes} of an array of shape {show(shape)} "
                 "are empty"
             )
         self.ordered = sort(flat, -1)
-        self.last = n - 1
         skip = skip and self.x.dtype.kind == "f"
         self.count: Any = maximum(total(logical_not(isnan(flat)), -1), 1) if skip else n
         """How many elements count, at least one."""
@@ -313,7 +314,9 @@ class _Sorted:
         """The element at a place, of which there is one for all or one for each."""
         if isinstance(self.count, int):
             return pick(self.ordered, int(index))
-        found = take_along_axis(self.ordered, expand_dims(convert(index, np.int64), -1), -1)
+        lead = shape_of(self.ordered)[:-1]
+        index = broadcast_to(convert(index, np.int64), lead)
+        found = take_along_axis(self.ordered, expand_dims(index, -1), -1)
         return squeeze(found, -1)
 
     def result(self, value: Any) -> Any:

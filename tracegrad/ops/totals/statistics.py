@@ -11,14 +11,15 @@ from ..._codegen import lowering as lower
 from ...checks import describe, explained_here
 from ...dtypes import check, promote
 from ...errors import ShapeError
-from ...ir.dispatch import bind
+from ...ir.dispatch import Value, bind
 from ...ir.op import Op, odd, op
-from ...sizes import larger_of, numel, same
+from ...sizes import larger_of, number_of, numel, same
 from ...types import ArrayType, Int, broadcast_shapes, normalize_axis, show
 from ..arrays.shape import broadcast_to, front, reshape
 from ..define import as_array, linear, ndim_of, shape_of
 from ..elementwise.arithmetic import div, equal, imag, not_equal, sub
 from ..elementwise.arithmetic import where as where_
+from ..elementwise.comparison import maximum
 from ..elementwise.derived import add, convert, elementwise, mul, real
 from ..elementwise.elementary import abs as abs_
 from ..elementwise.elementary import exp, log, sqrt, square
@@ -195,7 +196,9 @@ def average(x: Any, axis: Axis = None, weights: Any = None, keepdims: bool = Fal
     return div(sum_(mul(x, weights), axes, keepdims), sum_(weights, axes, keepdims))
 
 
-def _degrees(total: Int, ddof: Any) -> Any:
+def _degrees(total: Int, ddof: Any, dtype: Any) -> Any:
+    if isinstance(known := number_of(total), Value):
+        return convert(maximum(sub(known, ddof), 0), dtype)
     if isinstance(ddof, int):
         return larger_of(total - ddof, 0)
     if (
@@ -231,7 +234,7 @@ def var(
     )
     return div(
         sum_(squares, axes, keepdims),
-        _degrees(count(shape, axes), ddof if correction is None else correction),
+        _degrees(count(shape, axes), ddof if correction is None else correction, _real_dtype(x)),
     )
 
 
