@@ -13,6 +13,7 @@ import pytest
 
 import tracegrad as tg
 from tests.staging.ways import differences
+from tracegrad.staging import numba_objects
 
 
 @numba.njit
@@ -96,6 +97,49 @@ def of_vectorized(a: Any) -> Any:
     return np.sum(soft_step(a, 0.3) * bump(a[0]) + soft_step(a[:, :1], a))
 
 
+@numba.guvectorize([(numba.float64[:], numba.float64, numba.float64[:])], "(n),()->(n)")
+def scaled(x: Any, y: Any, result: Any) -> None:
+    for i in range(x.shape[0]):
+        result[i] = x[i] * y + x[i] if x[i] > 0 else x[i] ** 2
+
+
+@numba.guvectorize(
+    [(numba.float64[:, :], numba.float64[:, :], numba.float64[:, :])], "(m,n),(n,p)->(m,p)"
+)
+def matrix_product(a: Any, b: Any, c: Any) -> None:
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            c[i, j] = 0
+            for k in range(a.shape[1]):
+                c[i, j] += a[i, k] * b[k, j]
+
+
+@numba.guvectorize([(numba.float64[:], numba.float64[:], numba.float64[:])], "(n),()->()")
+def last_scaled(x: Any, weight: Any, result: Any) -> None:
+    result[0] = x[-1] * weight[0]
+
+
+@numba.njit
+def of_generalized(a: Any) -> Any:
+    out = np.empty_like(a)
+    scaled(a, 3.0, out)
+    product = np.empty((a.shape[0], a.shape[0]))
+    matrix_product(out, a.T, product)
+    last = np.empty(a.shape[0])
+    last_scaled(product, a[:, 0], last)
+    return product.sum() + (last**2).sum()
+
+
+@numba.njit
+def bubbles(a: Any) -> Any:
+    x = a.copy().ravel()
+    for end in range(x.size, 1, -1):
+        for i in range(end - 1):
+            if x[i] > x[i + 1]:
+                x[i], x[i + 1] = x[i + 1], x[i]
+    return np.sum(x * np.arange(x.size))
+
+
 @numba.stencil
 def four_neighbours(a: Any) -> Any:
     return 0.25 * (a[0, 1] + a[1, 0] + a[0, -1] + a[-1, 0])
@@ -144,6 +188,8 @@ def at_all_places(a: Any) -> Any:
 
 
 FUNCTIONS: list[Callable[..., Any]] = [
+    of_generalized,
+    bubbles,
     trace_of_tanh,
     sum_of_elements,
     identity_of_angles,
@@ -198,3 +244,21 @@ def test_stencil_at_computed_places_is_refused() -> None:
 
     with pytest.raises(tg.ConcretizationError, match="integers that are known"):
         tg.jit(lambda a, k: jumping(a, k))(np.ones(5), np.int64(1))
+
+
+@numba.experimental.jitclass([("value", numba.float64)])
+class Account:
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def test_compiled_classes_are_refused_by_name() -> None:
+    with pytest.raises(tg.ConcretizationError, match="Account is a class that numba"):
+        tg.grad(lambda x: Account(x[0]).value)(A[0])
+
+
+def test_containers_of_numba_are_pythons() -> None:
+    """Numba's own take seconds to compile, and hold no traced values."""
+    of = numba.typed.Dict
+    assert type(numba_objects.by_python(None, of.empty, (1, 2), {})) is dict  # type: ignore[arg-type]
+    assert numba_objects.is_of_numba(numba.typed.List.empty_list)

@@ -29,6 +29,7 @@ from .iterables import COUNTED, Backwards, by_number, counted, everywhere, numbe
 from .lengths import length_of, sized_call
 from .lists import Grown
 from .masks import by_mask
+from .numba_objects import is_generalized
 from .numpy_objects import is_mapping, mapped
 from .places import any_in, followed, unknown
 from .regions import Refused, born, is_born
@@ -190,7 +191,7 @@ def written(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tup
     out = kwargs.get("out")
     if out is not None:
         return list(out) if isinstance(out, tuple) else [out], f"{called(function)}, out="
-    if isinstance(function, np.ufunc):
+    if isinstance(function, np.ufunc) or is_generalized(function):
         return list(args[function.nin :]), f"{called(function)}, out="
     name, owner = getattr(function, "__name__", ""), getattr(function, "__self__", None)
     ufunc = owner if name == "at" and isinstance(owner, np.ufunc) else None

@@ -169,8 +169,13 @@ def boxed(found: np.ndarray[Any, Any]) -> Any:
     return inside(found)
 
 
+def new_array(shape: Any, dtype: Any) -> Any:
+    """Zeros that traced values can be written into."""
+    return _own(ops.zeros(shape, dtype)) if STATE.traces else Array(np.zeros(shape, dtype))
+
+
 def _own(x: Any) -> Any:
     return x if isinstance(x, Boxed) else inside(x)
 
 
-__all__ = ["boxed", "made", "stacked", "with_lists", "with_rows"]
+__all__ = ["boxed", "made", "new_array", "stacked", "with_lists", "with_rows"]

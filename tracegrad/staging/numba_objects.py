@@ -1,5 +1,5 @@
 """What Numba makes of functions besides compiled ones, where traced values are given:
-`numba.vectorize`, `numba.stencil`, `numba.typed.List`."""
+`numba.vectorize`, `numba.guvectorize`, `numba.stencil`, `numba.typed.List` and `Dict`."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from ..faces.operators import array_of, operand
 from ..ir.trace import user_line
 from ..sizes import at_most
 from ..types import show
+from .constructors import new_array
 from .lists import Grown
 from .places import any_in, followed
 from .session import Session
@@ -32,20 +33,42 @@ def is_vectorized(function: Any) -> bool:
     return _is(function, "numba.np.ufunc", "DUFunc")
 
 
+def is_generalized(function: Any) -> bool:
+    """Whether `numba.guvectorize` made it."""
+    return _is(function, "numba.np.ufunc", "GUFunc")
+
+
 def is_of_numba(function: Any) -> bool:
     """Whether it is one of the things that this file knows."""
-    return _is(function, "numba.stencils", "StencilFunc") or (
-        isinstance(function, type)
-        and function.__module__ == "numba.typed.typedlist"
-        and function.__name__ == "List"
+    return (
+        _is(function, "numba.stencils", "StencilFunc")
+        or _is(function, "numba.experimental.jitclass", "JitClassType")
+        or _container(function) is not None
     )
+
+
+def _container(function: Any) -> Any:
+    """What stands for a call that makes one of Numba's containers; None of other calls."""
+    empty = getattr(function, "__name__", "") in ("empty", "empty_list")
+    made = getattr(function, "__self__", None) if empty else function
+    if not isinstance(made, type) or not made.__module__.startswith("numba.typed."):
+        return None
+    kind = {"List": Grown, "Dict": dict}.get(made.__name__)
+    return (lambda *types: kind()) if kind is not None and empty else kind
 
 
 def by_python(session: Session, function: Any, args: Any, kwargs: Any) -> Any:
     """A call of one with traced values, or in a branch or loop on them; None of others."""
+    if (container := _container(function)) is not None:
+        return container(*args)
+    if not any_in(args, followed):
+        return None
     if isinstance(function, type):
-        return Grown(*args)
-    return _stencil(session, function, args, kwargs) if any_in(args, followed) else None
+        raise ConcretizationError(
+            f"{user_line()}: {function.__name__} is a class that numba.experimental.jitclass "
+            "compiles, whose fields hold plain numbers; take the class without that decorator"
+        )
+    return _stencil(session, function, args, kwargs)
 
 
 class Vectorized:
@@ -61,6 +84,49 @@ class Vectorized:
             found = function.ufunc.resolve_dtypes((*given, *[None] * function.nout))
             self.itypes, out = found[: len(given)], found[len(given) :]
             self.otypes = "".join(d.char for d in out)
+
+
+class Generalized:
+    """A `numba.guvectorize` as an `np.vectorize` with a signature is: its function writes into the
+    last of its arguments, of which each call makes some."""
+
+    excluded = frozenset[Any]()
+
+    def __init__(self, session: Session, function: Any, args: Sequence[Any]) -> None:
+        self.signature = function.signature
+        made = function.gufunc_builder
+        self.otypes = ""
+        ufunc, given = function.ufunc, [array_of(operand(x)).dtype for x in args]
+        declared = made._sigs[0] if function.types else None
+        found = [np.result_type(*given)] * function.nout
+        if declared is not None:
+            found = list(ufunc.resolve_dtypes((*given, *[None] * ufunc.nout))[len(given) :])
+        f = session.version(made.py_func)
+
+        def core(*values: Any) -> Any:
+            sizes: dict[str, Any] = {}
+            for names, x in zip(made.sin, values, strict=True):
+                sizes.update(zip(names, x.shape, strict=True))
+            inner = [
+                ops.reshape(x, 1) if not names and _is_array(declared, k) else x
+                for k, (names, x) in enumerate(zip(made.sin, values, strict=True))
+            ]
+            outs = [
+                new_array(tuple([sizes[n] for n in names]) or (1,), dtype)
+                for names, dtype in zip(made.sout, found, strict=True)
+            ]
+            f(*inner, *outs)
+            results = [
+                x if names else ops.reshape(x, ()) for names, x in zip(made.sout, outs, strict=True)
+            ]
+            return tuple(results) if len(results) > 1 else results[0]
+
+        self.pyfunc = core
+
+
+def _is_array(declared: Any, k: int) -> bool:
+    """Whether the declared types say that this argument is an array."""
+    return declared is not None and hasattr(declared.args[k], "ndim")
 
 
 # --- stencils -------------------------------------------------------------------------------------
@@ -162,4 +228,11 @@ def _applied(run: Any, arrays: Any, met: list[Any], options: Any, dtype: Any) ->
     )
 
 
-__all__ = ["Vectorized", "by_python", "is_of_numba", "is_vectorized"]
+__all__ = [
+    "Generalized",
+    "Vectorized",
+    "by_python",
+    "is_generalized",
+    "is_of_numba",
+    "is_vectorized",
+]

@@ -12,14 +12,22 @@ import numpy as np
 
 from .. import ops
 from ..control import mapping
-from ..errors import ShapeError
+from ..errors import ConcretizationError, ShapeError
 from ..faces.numpy.along import check_lines, from_lines, lines_of
 from ..faces.numpy.lookup import result_type
 from ..faces.operators import array_of, operand
 from ..ir.trace import user_line
 from ..ops.define import ndim_of, shape_of
+from ..tensor import Boxed
 from ..types import broadcast_shapes, show
-from .numba_objects import Vectorized, by_python, is_of_numba, is_vectorized
+from .numba_objects import (
+    Generalized,
+    Vectorized,
+    by_python,
+    is_generalized,
+    is_of_numba,
+    is_vectorized,
+)
 from .places import any_in, followed
 from .session import Session
 
@@ -33,6 +41,7 @@ def is_mapping(function: Any) -> bool:
         function is np.apply_along_axis
         or type(function) is np.vectorize
         or is_vectorized(function)
+        or is_generalized(function)
         or is_of_numba(function)
     )
 
@@ -54,7 +63,25 @@ def mapped(session: Session, function: Any, args: Any, kwargs: Any) -> Any:
                 ops.convert(array_of(operand(x)), d) for x, d in zip(args, made.itypes, strict=True)
             ]
         return _elements(session, made, args, kwargs)
+    if is_generalized(function):
+        return _generalized(session, function, args, kwargs)
     return _elements(session, function, args, kwargs)
+
+
+def _generalized(session: Session, function: Any, args: Any, kwargs: Any) -> Any:
+    """A call of a `numba.guvectorize`; where it is given arrays for its results, they are written
+    there."""
+    count = len(function.gufunc_builder.sin)
+    given, outs = args[:count], args[count:]
+    if kwargs or not all(isinstance(x, Boxed) for x in outs):
+        raise ConcretizationError(
+            f"{user_line()}: {function.__name__} writes traced values into a plain array; use its "
+            "result"
+        )
+    found = _elements(session, Generalized(session, function, given), given, {})
+    for out, value in zip(outs, found if isinstance(found, tuple) else (found,), strict=False):
+        out[...] = value
+    return found
 
 
 def called(session: Session, function: Any, *args: Any, **kwargs: Any) -> Any:
