@@ -6,7 +6,8 @@ With F the distribution function and f its density, dz/da = -(dF/da) / f at the 
 an integral of the logarithm of t times the density, up to z or (with the other sign) from z on; on
 the side that is the shorter tail, t = z exp(-v) or the like, nothing cancels. The rule for it is
 the double exponential one (Takahasi and Mori 1974) with 128 points: against 40 digits, relative
-errors are 1e-12 and, for gamma distributions of a shape of 0.001, 3e-9.
+errors are at most 1e-12 for beta distributions, 1.2e-11 for gamma distributions of shapes from 0.02
+on, and 3e-9 for a shape of 0.001.
 """
 
 from __future__ import annotations
