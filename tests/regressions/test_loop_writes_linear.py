@@ -358,6 +358,7 @@ def cost(function: Function, n: int) -> tuple[int, int]:
     return done, jitted.memory(x).temporaries
 
 
+@pytest.mark.usefixtures("kernels_in_python")
 @pytest.mark.parametrize("function", LINEAR, ids=lambda f: f.__name__)
 def test_the_cost_is_linear(function: Function) -> None:
     f = loss(function)
