@@ -93,7 +93,7 @@ def pad(
     mode: str = "constant",
     constant_values: Any = 0,
     *,
-    stat_length: Any = None,
+    stat_length: Any = ...,
     end_values: Any = None,
     reflect_type: str = "even",
 ) -> Any:
@@ -128,7 +128,7 @@ def pad(
     if mode not in _MODES:
         raise ValueError(f"mode must be one of {', '.join(_MODES)}, not {mode!r}")
     given = {
-        "stat_length": stat_length is not None,
+        "stat_length": stat_length is not ...,
         "end_values": end_values is not None,
         "reflect_type": reflect_type != "even",
     }
@@ -137,7 +137,7 @@ def pad(
         raise ValueError(f"mode {mode!r} has no {foreign[0]}")
     if mode in ("constant", "empty"):
         return _constant(x, widths, constant_values if mode == "constant" else 0)
-    lengths = None if stat_length is None else _widths(stat_length, ndim)
+    lengths = None if stat_length is None or stat_length is ... else _widths(stat_length, ndim)
     least = 1 if mode in ("maximum", "minimum") else 0
     if lengths is not None and any(length < least for pair in lengths for length in pair):
         raise ValueError(f"stat_length is {stat_length!r}; it yields no value for padding")
