@@ -71,14 +71,23 @@ as much as finding it."""
 
 def broadcast_shapes(*shapes: Shape) -> Shape:
     """NumPy's broadcasting rule; sizes are compared with `same`."""
-    ndim = max((len(s) for s in shapes), default=0)
+    if len(shapes) == 2:
+        a, b = shapes
+        if not b or a is b:
+            return tuple(a)
+        if not a:
+            return tuple(b)
+    ndim = max(map(len, shapes), default=0)
     result: list[Int] = []
     for axis in range(-ndim, 0):
         size: Int = 1
         for shape in shapes:
-            if len(shape) < -axis or same(d := shape[axis], 1):
+            if len(shape) < -axis:
                 continue
-            if same(size, 1):
+            d = shape[axis]
+            if d == 1 if type(d) is int else same(d, 1):
+                continue
+            if size == 1 if type(size) is int else same(size, 1):
                 size = d
             elif not same(size, d):
                 raise ShapeError(

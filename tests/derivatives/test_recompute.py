@@ -346,8 +346,8 @@ class TestLoops:
         for n in (5, 25, 36, 37, 40, 49, 50, 53):
             xs = np.cos(np.arange(3.0 * n)).reshape(n, 3)
             close(f(xs), tg.grad(make(None))(xs))
-        # Whether there is a rest, and whether it is one step, are different programs.
-        assert len({id(e.graph) for e in f._signatures.entries.values()}) == 4
+        # Whether there is a rest makes different programs, of few steps other ones.
+        assert len({id(e.graph) for e in f._signatures.entries.values()}) == 3
         text = str(f.graphs(xs)[1])
         assert "int((n) ** 0.5)" in text
         assert str(parse_graph(text, OPS_BY_NAME)) == text

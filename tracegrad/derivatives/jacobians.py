@@ -110,7 +110,7 @@ def jacobian(
 
             def of_leaves(*leaves: Any) -> Any:
                 full = list(args)
-                for n, value in zip(inputs.numbers, unflatten(inputs.spec, leaves), strict=True):
+                for n, value in zip(inputs.numbers, inputs.parts(leaves), strict=True):
                     full[n] = value
                 return f(*full, **kwargs)
 

@@ -31,7 +31,7 @@ from ..tape.hooks import boxed
 from ..tape.leaves import end
 from ..tape.rule_reads import ASK_THE_USER, asking
 from ..tape.tape import AccumulateGrad, End, Node
-from ..tensor import Boxed, Tensor, fresh_leaf
+from ..tensor import Array, Boxed, Tensor, fresh_leaf
 from ..transforms.tracing import check_leaf, plain, result_of
 from ..tree import flatten, map_leaves, unflatten
 from .forward import apart, jvp
@@ -70,8 +70,19 @@ class Inputs:
                     f"{len(args)} positional arguments"
                 )
         self.numbers = [n % len(args) for n in numbers]
-        chosen = tuple(args[n] for n in self.numbers)
-        self.originals, self.spec = flatten(chosen)
+        chosen = tuple([args[n] for n in self.numbers])
+        if self.single and _is_ordinary(chosen[0]):
+            self.originals, self.spec = list(chosen), None
+        else:
+            self.originals, self.spec = flatten(chosen)
+            self._check(what)
+        self.leaves: list[Any] = [fresh_leaf(x) for x in self.originals]
+        self.args = list(args)
+        # The function gets aliases: writing to an argument must not change what is differentiated
+        # with respect to.
+        self.fill([x._alias() for x in self.leaves])
+
+    def _check(self, what: str) -> None:
         for x in self.originals:
             check_leaf(x, f"{what}: an argument is")
             dtype = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
@@ -81,14 +92,14 @@ class Inputs:
                     f"argument {self.numbers[0] if self.single else self.numbers} holds {dtype}. "
                     "Convert it with .astype(float) (or write 1.0 for 1)."
                 )
-        self.leaves: list[Any] = [fresh_leaf(x) for x in self.originals]
-        self.args = list(args)
-        # The function gets aliases: writing to an argument must not change what is differentiated
-        # with respect to.
-        self.fill([x._alias() for x in self.leaves])
+
+    def parts(self, leaves: Sequence[Any]) -> Sequence[Any]:
+        """The differentiated arguments, made of these leaves."""
+        found: Sequence[Any] = leaves if self.spec is None else unflatten(self.spec, leaves)
+        return found
 
     def fill(self, leaves: Sequence[Any]) -> None:
-        for n, value in zip(self.numbers, unflatten(self.spec, leaves), strict=True):
+        for n, value in zip(self.numbers, self.parts(leaves), strict=True):
             self.args[n] = value
 
     def done(self) -> None:
@@ -98,8 +109,13 @@ class Inputs:
 
     def tree(self, values: Sequence[Any]) -> Any:
         """One entry per leaf, in the structure of the differentiated arguments."""
-        found = unflatten(self.spec, values)
+        found = self.parts(values)
         return found[0] if self.single else found
+
+
+def _is_ordinary(x: Any) -> bool:
+    """Whether it is one array of a differentiable dtype: nothing to take apart or to refuse."""
+    return type(x) is np.ndarray and x.dtype.char in "dfDF" and x.dtype.isnative
 
 
 class _Reach(NamedTuple):
@@ -156,6 +172,8 @@ def _of_tangents(x: Any) -> list[Boxed]:
 def _release(x: Any, keep: bool) -> Any:
     """A value handed back to the caller: without the history of the finished derivative unless an
     enclosing one needs it."""
+    if type(x) is Array and not keep and x._tangents is None and type(x._data) is np.ndarray:
+        return x._data if x._data.ndim else x._data[()]
     return plain(x if keep or not isinstance(x, Boxed) else x._untracked())
 
 
@@ -227,6 +245,8 @@ def _swept(
 def own_array(g: Any, leaf: Boxed) -> Any:
     """A gradient as the caller's own array: contiguous, writable, not shared, with the face of the
     argument."""
+    if type(g) is np.ndarray and g.ndim and not isinstance(leaf, Tensor):
+        return g if g.flags.writeable and g.flags.owndata else np.array(g)
     g = plain(_pruned(g) if leaf._grad_fn is None else g)
     if isinstance(g, Tensor) and not (isinstance(leaf, Tensor) or g._requires_grad or g._tangents):
         g = result_of(g, False)
@@ -410,7 +430,7 @@ def vjp(function: Function, *primals: Any, has_aux: bool = False) -> Any:
             own_array(zeros(x.array_type) if g is None else g, x)
             for g, x in zip(found, inputs.leaves, strict=True)
         ]
-        return unflatten(inputs.spec, leaves)
+        return tuple(inputs.parts(leaves))
 
     value = unflatten(out_spec, [apart(_release(o, keep), tracked=False) for o in outs])
     if not has_aux:

@@ -14,10 +14,9 @@ from ..autograd.functions import backward
 from ..checks import explained_here
 from ..devices import IN_USE, DeviceArray
 from ..dtypes import is_differentiable, native
-from ..ir.dispatch import SPECIAL, STATE, Value, bind
+from ..ir.dispatch import SPECIAL, STATE, Value
 from ..ir.graph import Var
 from ..ops.arrays.transfer import place_of, transfer
-from ..ops.totals.statistics import stop_gradient_op
 from ..sizes import same_shape
 from ..tape.eager_text import fresh
 from ..tape.hooks import (
@@ -29,9 +28,11 @@ from ..tape.hooks import (
     register_tensor_hook,
 )
 from ..tape.mode import MODE
+from ..tape.reshaped import note_shape
 from ..tape.saved import before_write
 from ..tape.versions import Aside, Uncounted
 from .interchange import Interchange
+from .twins import detached, leave
 
 NOT_A_LEAF = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. "
@@ -131,12 +132,10 @@ class Differentiable(Interchange):
     def detach(self: Any) -> Any:
         """The same memory and version counter without history."""
         self._refresh()
-        if STATE.traces and is_differentiable(self.dtype):
-            # A variable of its own, so that the graph knows that nothing flows through it.
-            return bind(stop_gradient_op, [self])
+        if STATE.traces or self._borrowed or isinstance(self._data, Var):
+            return detached(self, self._version_counter)
         value = self.face(self._data)
-        if not isinstance(self._data, Var):
-            value._versions, value._borrowed = self._version_counter, self._borrowed
+        value._versions, value._borrowed = self._version_counter, self._borrowed
         return value
 
     def detach_(self: Any) -> Any:
@@ -160,11 +159,12 @@ class Differentiable(Interchange):
         self._refresh()
         if STATE.traces:
             return self.detach()
+        counter = self._version_counter
+        versions = counter if type(counter) is Uncounted else Aside(counter)
+        if self._borrowed or isinstance(self._data, Var):
+            return detached(self, versions)
         value = self.face(self._data)
-        if not isinstance(self._data, Var):
-            counter = self._version_counter
-            value._versions = counter if type(counter) is Uncounted else Aside(counter)
-            value._borrowed = self._borrowed
+        value._versions = versions
         return value
 
     @data.setter
@@ -179,6 +179,9 @@ class Differentiable(Interchange):
         if self._past is not None:
             self._keep_past()
         self._touch()
+        if not STATE.traces and new._data.shape != self._data.shape:
+            note_shape(self)
+        leave(self)
         self._data = new._data
 
     @property

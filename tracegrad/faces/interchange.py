@@ -14,6 +14,7 @@ from ..ir.dispatch import Value
 from ..ir.graph import Var
 from ..tape.mode import MODE
 from ..types import normalize_axis
+from .strides import contiguous
 
 
 class Interchange(Value):
@@ -111,13 +112,17 @@ class Interchange(Value):
 
     def is_contiguous(self: Any) -> bool:
         """Whether the elements lie in C order without gaps."""
-        return isinstance(self._data, Var) or bool(self._data.flags.c_contiguous)
+        if not isinstance(self._data, Var):
+            return bool(self._data.flags.c_contiguous)
+        return self._base is None or contiguous(self._base.shape, self._view)
 
     def contiguous(self: Any) -> Any:
         """This tensor, or a copy of it in C order."""
         if self.is_contiguous():
             return self
         value = self.clone()
+        if isinstance(value._data, Var):
+            return value
         value._data = (
             value._data.copy()
             if type(value._data) is DeviceArray

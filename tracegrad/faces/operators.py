@@ -218,7 +218,7 @@ def _is_number(x: Any) -> bool:
 def as_number(result: Any, *operands: Any) -> Any:
     """What Python's operator gives of these: of Python's numbers alone such a number, where NumPy's
     function, which is the same operation, gives an array's."""
-    if isinstance(result, Value) and not _is_number(result) and all(map(_is_number, operands)):
+    if isinstance(result, Value) and all(map(_is_number, operands)) and not _is_number(result):
         return number(result)
     return result
 

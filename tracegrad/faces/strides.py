@@ -32,6 +32,27 @@ def copies(shape: Sequence[Any], view: Sequence[tuple[Any, dict[str, Any]]]) -> 
     return reshaped(memory, view[-1][1]["shape"]) is None
 
 
+def contiguous(shape: Sequence[Any], view: Sequence[tuple[Any, dict[str, Any]]]) -> bool:
+    """Whether a view of a base in C order lies in C order itself; so do those whose places are not
+    known by strides."""
+    memory: Memory = tuple(shape), in_order(shape)
+    for op, params in view:
+        shown = after(op, params, memory)
+        if shown is None:
+            return True
+        memory = shown
+    if any(same(n, 0) for n in memory[0]):
+        return True
+    wanted: Int = 1
+    for n, stride in zip(reversed(memory[0]), reversed(memory[1]), strict=True):
+        if same(n, 1):
+            continue
+        if not same(stride, wanted):
+            return False
+        wanted = wanted * n
+    return True
+
+
 def in_order(shape: Sequence[Int]) -> Shape:
     """The strides of an array in C order."""
     return tuple(numel(shape[k + 1 :]) for k in range(len(shape)))

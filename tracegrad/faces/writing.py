@@ -27,10 +27,12 @@ from ..ops.places.gathering import Placed
 from ..ops.totals.statistics import overwritten_op
 from ..sizes import same_shape
 from ..tape.mode import MODE
+from ..tape.reshaped import note_shape
 from ..tape.saved import before_write
 from ..tape.versions import Uncounted
 from ..types import show
 from .strides import copies
+from .twins import TWINS, spread
 from .views import insert, note_write, shown
 from .write_checks import MADE_IN, OF_FUNCTION, Untracked, WriteChecks, untracked
 
@@ -265,6 +267,8 @@ class Writes(WriteChecks):
             root._take(new if self is root else self._through(root, new))
             counter.written()
             counter[1] += 1
+        if TWINS:
+            spread(root)
         if self is not root and kept:
             self._refresh()
 
@@ -375,6 +379,8 @@ class Writes(WriteChecks):
             if self._past is not None:
                 self._keep_past()
             self._touch()
+            if not STATE.traces and not MODE.enabled:
+                note_shape(self)
             self._data, self._base, self._view, self._seen = (
                 view._data,
                 view._base,

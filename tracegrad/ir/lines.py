@@ -30,13 +30,25 @@ def _installed() -> Iterator[str]:
 INSTALLED = (*FOREIGN, *_installed())
 
 
+class _Files(dict[str, bool]):
+    """Whether a file is the library's, NumPy's or another installed package's, as far as its name
+    tells: asked for every frame between an operation and the user's line."""
+
+    def __missing__(self, name: str) -> bool:
+        found = self[name] = name.startswith(INSTALLED)
+        return found
+
+
+_FILES = _Files()
+
+
 def _user_frame(frame: FrameType | None) -> FrameType | None:
     """The innermost frame of the user's own code; of a library's where all of the program is
     installed."""
     inner: FrameType | None = None
     while frame is not None:
         name = frame.f_code.co_filename
-        if not name.startswith(INSTALLED):
+        if not _FILES[name]:
             return frame
         if inner is None and not name.startswith(FOREIGN):
             inner = frame
@@ -98,7 +110,7 @@ def asked_by_user() -> bool:
 
 def is_installed(code: CodeType) -> bool:
     """Whether it is the library's, NumPy's or another installed package's."""
-    return code.co_filename.startswith(INSTALLED)
+    return _FILES[code.co_filename]
 
 
 def user_line() -> str:
@@ -115,7 +127,7 @@ def user_place(opened: FrameType | None) -> tuple[str, object, tuple[str, ...]]:
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame is not opened:
-        if not frame.f_code.co_filename.startswith(INSTALLED):
+        if not _FILES[frame.f_code.co_filename]:
             break
         frame = frame.f_back
     if frame is None or frame is opened:
@@ -125,7 +137,7 @@ def user_place(opened: FrameType | None) -> tuple[str, object, tuple[str, ...]]:
     names = assigned(code, at)
     while names is RETURNED:
         frame = frame.f_back
-        if frame is None or frame.f_code.co_filename.startswith(INSTALLED):
+        if frame is None or _FILES[frame.f_code.co_filename]:
             return line, None, ()
         names = assigned(frame.f_code, frame.f_lasti)
     return line, (id(code), at, caller and caller.f_lasti), names

@@ -240,7 +240,8 @@ class Trace:
     def emit(self, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> tuple[Var, ...]:
         """Append an application of `op`; the new variables."""
         # Sizes that are known late, which no argument has, are seen as such, too.
-        params = {key: forms(value) for key, value in params.items()}
+        if params:
+            params = {key: forms(value) for key, value in params.items()}
         try:
             atoms = tuple([self.lift(x) for x in inputs])
             types = op.infer(*atoms, **params)

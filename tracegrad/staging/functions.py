@@ -155,6 +155,8 @@ def function_of(callable_: Any) -> types.FunctionType | None:
             f = getattr(f, "__wrapped__", None)
         else:
             return None
+        if f is None:
+            return None
     return None
 
 
@@ -186,10 +188,11 @@ def _content(cell: types.CellType) -> Any:
         return None
 
 
-def _names(code: CodeType) -> set[str]:
+@functools.lru_cache(1024)
+def _names(code: CodeType) -> frozenset[str]:
     """The names of globals and attributes in a function, and in those inside of it."""
     inner = [_names(c) for c in code.co_consts if isinstance(c, CodeType)]
-    return set(code.co_names).union(*inner)
+    return frozenset(code.co_names).union(*inner)
 
 
 def is_dispatcher(f: Any) -> bool:

@@ -22,6 +22,7 @@ from .deep import IN_ONE_THREAD, elsewhere
 from .hooks import run_posthooks, run_prehooks, run_tensor_hooks
 from .mode import MODE, RECORDING, RECORDS
 from .pieces import as_saved
+from .reshaped import RESHAPED, check_shapes
 from .rule_reads import READS
 from .rule_text import pull_of
 from .saved import FREED, unpack, unpack_result
@@ -107,6 +108,8 @@ def sweep(
             ),
             outer.depth,
         )
+    if RESHAPED:
+        check_shapes(_behind(roots, 0))
     needed = None if whole or targets is None else _needed(roots, targets)
     # What has received cotangents by its number, and a heap whose first entry is minus the latest
     # of them.

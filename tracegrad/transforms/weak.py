@@ -53,9 +53,29 @@ def agreed(a: ArrayType, b: ArrayType) -> ArrayType | None:
 def _explicit(graph: Graph) -> tuple[Graph, bool]:
     """The graph without weak variables, and whether that took conversions."""
     if "explicit" not in graph.derived:
-        graph.derived["explicit"] = _made_explicit(graph)
-    found: tuple[Graph, bool] = graph.derived["explicit"]
-    return found
+        made, converted = _made_explicit(graph) if _may_have_numbers(graph) else (graph, False)
+        # None stands for the graph itself, which would be garbage of the collector's otherwise.
+        graph.derived["explicit"] = None if made is graph else made, converted
+    found, converted = graph.derived["explicit"]
+    return graph if found is None else found, converted
+
+
+def _may_have_numbers(graph: Graph) -> bool:
+    """Whether a variable is weak, or could be in a graph inside: a quick look, since every function
+    that is read for arrays is asked."""
+    for v in graph.inputs:
+        if v.type.weak:
+            return True
+    for node in graph.nodes:
+        for v in node.outputs:
+            if v.type.weak:
+                return True
+        for p in node.params.values():
+            if isinstance(p, Graph) or (
+                isinstance(p, tuple) and any(isinstance(part, Graph) for part in p)
+            ):
+                return True
+    return False
 
 
 def _made_explicit(graph: Graph) -> tuple[Graph, bool]:

@@ -20,6 +20,7 @@ from ...sizes import SYMBOLIC
 from ...types import broadcast_shapes, normalize_axis
 from ..operators import assigned, operand
 from .casts import titled
+from .numbers import numbers_too
 
 
 class TensorIndexing(Value):
@@ -44,22 +45,27 @@ class TensorIndexing(Value):
                 )
         return self[(slice(None),) * axis + (slice(start, start + length),)]
 
+    @numbers_too
     def index_select(self: Any, dim: int, index: Any) -> Any:
         """The elements at these positions along a dimension."""
         return ops.take(self, index, dim)
 
+    @numbers_too
     def gather(self: Any, dim: int, index: Any) -> Any:
         """Elements picked along a dimension, one for each position of `index`."""
         return ops.gather(self, dim, index)
 
+    @numbers_too
     def scatter(self: Any, dim: int, index: Any, src: Any) -> Any:
         """This tensor with the elements of `src` at the positions of `index` along a dimension."""
         return ops.scatter(self, dim, index, src)
 
+    @numbers_too
     def scatter_add(self: Any, dim: int, index: Any, src: Any) -> Any:
         """This tensor with `src` added at the positions of `index` along a dimension."""
         return ops.scatter_add(self, dim, index, src)
 
+    @numbers_too
     def index_add(self: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
         """This tensor with slices of `source` added at these positions along a dimension."""
         return ops.index_add(self, dim, index, source, alpha)
@@ -72,22 +78,25 @@ class TensorIndexing(Value):
     def nonzero(self: Any, *, as_tuple: bool = False) -> Any:
         """The positions of elements other than 0: a matrix with one row for each, or a tuple of
         index vectors."""
-        found = np.nonzero(
-            self._concrete(
-                "nonzero()", "Its size depends on the values; use a mask with tg.where instead."
-            )
+        values = self._concrete(
+            "nonzero()", "Its size depends on the values; use a mask with tg.where instead."
         )
+        if not self.ndim and not as_tuple:
+            return transfer(self.face(np.zeros((int(bool(self)), 0), np.int64)), place_of(self))
+        found = np.nonzero(np.atleast_1d(values))
         if as_tuple:
             return tuple(transfer(self.face(i), place_of(self)) for i in found)
-        places = np.stack(found, 1) if found else np.zeros((1 if bool(self) else 0, 0), np.int64)
-        return transfer(self.face(places), place_of(self))
+        return transfer(self.face(np.stack(found, 1)), place_of(self))
 
+    @numbers_too
     def index_copy(self: Any, dim: int, index: Any, source: Any) -> Any:
         """This tensor with slices of `source` at these positions along a dimension."""
         return titled(ops.index_copy(self, dim, index, source), "IndexCopyBackward0", self)
 
     def index_fill(self: Any, dim: int, index: Any, value: Any) -> Any:
         """This tensor with `value` at these positions along a dimension."""
+        if not self.shape:
+            return self.reshape(1).index_fill(dim, index, value).reshape(())
         key = (slice(None),) * normalize_axis(dim, self.ndim) + (index,)
         return titled(ops.index_update(self, key, value), "IndexFillBackward0", self)
 
@@ -161,10 +170,8 @@ class TensorIndexing(Value):
                     view._put(new, "Copy")
                 else:
                     # What lies in the memory that is about to change is copied first.
-                    view._write(
-                        new.clone() if getattr(new, "_versions", None) is view._versions else new,
-                        kept=False,
-                    )
+                    shared = isinstance(new, Value) and new._versions is view._versions
+                    view._write(ops.positive(new) if shared else new, kept=False)
                 self._refresh()
                 return
             self._update(

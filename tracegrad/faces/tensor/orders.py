@@ -16,6 +16,7 @@ from ...ops.totals.statistics import stop_gradient
 from ...sizes import same
 from ...types import normalize_axis, show
 from .casts import titled
+from .numbers import dim_of, numbers_too
 
 
 class Extremes(NamedTuple):
@@ -105,14 +106,17 @@ class TensorOrders(Value):
         title = "MaxBackward0" if reduce is ops.max else "MinBackward0"
         return _picked(self, position(self, axis=dim, keepdims=True), dim, keepdim, title)
 
+    @numbers_too
     def cummax(self: Any, dim: int) -> Extremes:
         """Running maxima along a dimension, and their positions."""
         return Extremes(*ops.cummax(self, axis=dim))
 
+    @numbers_too
     def cummin(self: Any, dim: int) -> Extremes:
         """Running minima along a dimension, and their positions."""
         return Extremes(*ops.cummin(self, axis=dim))
 
+    @numbers_too
     def topk(
         self: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
     ) -> Extremes:
@@ -138,6 +142,7 @@ class TensorOrders(Value):
         """Sorted along the first dimension."""
         return self.sort(0).values
 
+    @numbers_too
     def kthvalue(self: Any, k: int, dim: int = -1, keepdim: bool = False) -> Extremes:
         """(value, index) of the k-th smallest element along a dimension, counted from 1.
 
@@ -154,6 +159,7 @@ class TensorOrders(Value):
         order = ops.argsort(self, axis)
         return _picked(self, order.narrow(axis, k - 1, 1), axis, keepdim, "KthvalueBackward0")
 
+    @numbers_too
     def median(
         self: Any,
         dim: int | None = None,
@@ -173,6 +179,7 @@ class TensorOrders(Value):
             dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
         return self._middle(dim, keepdim, "MedianBackward", skip_nan=False)
 
+    @numbers_too
     def nanmedian(
         self: Any,
         dim: int | None = None,
@@ -247,6 +254,7 @@ class TensorOrders(Value):
         """The values below which the fractions `q` of the elements lie."""
         # At a whole place torch takes the element there alone, NumPy adds 0 times the next one.
         weak = type(q) in (int, float)
+        dim = dim_of(self, dim)
         return quantiles(self, known(q), weak, dim, keepdim, interpolation, above=np.ceil)
 
     def nanquantile(
@@ -262,6 +270,7 @@ class TensorOrders(Value):
             raise NotImplementedError(
                 f"nanquantile: interpolation is 'linear', not {interpolation!r}"
             )
+        dim = dim_of(self, dim)
         x, axis = (
             (self, normalize_axis(dim, self.ndim))
             if dim is not None

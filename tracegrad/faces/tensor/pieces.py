@@ -14,6 +14,7 @@ from ...types import normalize_axis, show
 from ..construction import elements_for
 from ..operators import operand
 from .casts import own, titled
+from .numbers import numbers_too
 
 
 class TensorPieces(Value):
@@ -54,6 +55,7 @@ class TensorPieces(Value):
         """Pieces along the third dimension."""
         return self.tensor_split(sections, 2)  # type: ignore[no-any-return]
 
+    @numbers_too
     def unfold(self: Any, dimension: int, size: int, step: int) -> Any:
         """All windows of `size` elements along a dimension, every `step`-th; the windows are the
         last dimension. A copy, where torch has a view.
@@ -94,6 +96,7 @@ class TensorPieces(Value):
         key = (slice(None),) * normalize_axis(dim, self.ndim) + (slice(start, end, step),)
         return titled(ops.index_update(self, key, operand(src)), "SliceScatterBackward0", self)
 
+    @numbers_too
     def scatter_reduce(
         self: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True
     ) -> Any:

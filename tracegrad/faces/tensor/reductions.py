@@ -10,6 +10,7 @@ from ...ir.dispatch import Value
 from ...ops.arrays.shape import sum_op
 from ...ops.totals.axes import over
 from .casts import titled
+from .numbers import dim_of
 from .orders import _numpys
 
 
@@ -59,7 +60,7 @@ class TensorReductions(Value):
         try:
             x = self if dtype is None else ops.convert(self, dtype)
             return titled(
-                ops.mean(x, axis=dim, keepdims=keepdim),
+                ops.mean(x, axis=dim_of(x, dim), keepdims=keepdim),
                 "MeanBackward0" if dim is None else "MeanBackward1",
                 x,
             )
@@ -113,6 +114,7 @@ class TensorReductions(Value):
         if isinstance(dim, bool):
             dim, unbiased = None, dim  # `x.std(False)` means `unbiased`
         ddof = int(unbiased) if correction is None else correction
+        dim = dim_of(self, dim)
         return titled(function(self, axis=dim, ddof=ddof, keepdims=keepdim), title, self)
 
     def prod(
@@ -192,6 +194,7 @@ class TensorReductions(Value):
     def norm(self: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False) -> Any:
         """The p-norm of all elements taken as a vector (2 by default), or along dimensions."""
         kind = 2 if p in ("fro", None) else p
+        dim = dim_of(self, dim)
         x = ops.reshape(self, (-1,)) if dim is None else self
         result = ops.vector_norm(x, kind, dim, keepdims=keepdim and dim is not None)
         if keepdim and dim is None:
@@ -220,7 +223,7 @@ class TensorReductions(Value):
         """Mean of what is not NaN."""
         if axis is not None or keepdims is not None:
             dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
-        return ops.nanmean(self, axis=dim, keepdims=keepdim)
+        return ops.nanmean(self, axis=dim_of(self, dim), keepdims=keepdim)
 
     def count_nonzero(self: Any, dim: Any = None) -> Any:
         """How many elements are not 0."""

@@ -23,6 +23,7 @@ from ...types import axes_of, normalize_axis, show
 from ..numpy import results
 from ..write_checks import ONE_OF_MANY, untracked
 from .casts import sizes_of, titled
+from .numbers import numbers_too
 
 
 class Size(tuple[Any, ...]):
@@ -275,6 +276,7 @@ class TensorShapes(Value):
         """Each element repeated (torch's repeat_interleave is NumPy's repeat)."""
         return results.repeat(self, repeats, dim)
 
+    @numbers_too
     def flip(self: Any, *dims: Any) -> Any:
         """A copy, reversed along dimensions."""
         return titled(ops.flip(self, sizes_of(dims)).clone(), "FlipBackward0", self)
