@@ -128,7 +128,18 @@ def _above_least(value: Int, names: tuple[str, ...]) -> Int:
 
 def _adds_up(above: Int) -> bool:
     """Whether an expression in what is not negative is a sum of what is not negative."""
-    return above >= 0 if isinstance(above, int) else all(c >= 0 for _, c in above.terms)
+    if isinstance(above, int):
+        return above >= 0
+    return all(c >= 0 and all(map(_is_not_negative, atoms)) for atoms, c in above.terms)
+
+
+def _is_not_negative(atom: integers.Atom) -> bool:
+    """Whether a factor is what is not negative, or made of that. Divisors are positive."""
+    if not isinstance(atom, integers.Binary) or atom.op in ("%", "root"):
+        return True
+    if atom.op == "max":
+        return _adds_up(atom.left) or _adds_up(atom.right)
+    return _adds_up(atom.left) and _adds_up(atom.right)
 
 
 def _depth(name: str, ranges: Ranges) -> int:
