@@ -186,3 +186,89 @@ def test_what_nothing_recorded_in_a_batch(batch: int) -> None:
     np.testing.assert_allclose(tg.vmap(cleared)(x), np.full(batch, X @ [1.0, 2.0, 3.0]))
     wanted = np.tile(2 * X + [1.0, 2.0, 3.0], (batch, 1))
     np.testing.assert_allclose(tg.vmap(tg.grad(cleared))(x), wanted)
+
+
+OTHERS: dict[str, Callable[[Any], Any]] = {
+    "itself": lambda x: x,
+    "detach": lambda x: x.detach(),
+    "data": lambda x: x.data,
+    "view": lambda x: x[0],
+    "transposed": lambda x: x.t(),
+    "detached view": lambda x: x[1].detach(),
+    "view of detached": lambda x: x.detach()[1],
+    "from_numpy": lambda x: tg.from_numpy(x.numpy()),
+    "integers": lambda x: x.to(tg.int64),
+}
+
+
+@pytest.mark.usefixtures("kernels_in_python")
+@pytest.mark.parametrize("given", ["neither", "both", "the tensor", "the other"])
+@pytest.mark.parametrize("written", ["tensor", "other", "both"])
+@pytest.mark.parametrize("other", OTHERS)
+def test_memory_from_outside(other: str, written: str, given: str) -> None:
+    """Of two Tensors on one memory, both from outside, one or both are written: as in running code,
+    or refused."""
+
+    def body(x: Any, d: Any) -> Any:
+        if written != "other":
+            x.mul_(2)
+        if written != "tensor":
+            d.add_(1)
+        return d.sum() * 1, x.sum() * 1
+
+    def run(jit: Callable[[Any], Any]) -> list[Any]:
+        x = tg.tensor([[1.0, 2.0], [3.0, 4.0]])
+        d = OTHERS[other](x)
+        ways: dict[str, Callable[[], Any]] = {
+            "neither": lambda: jit(lambda: body(x, d))(),
+            "both": lambda: jit(body)(x, d),
+            "the tensor": lambda: jit(lambda x: body(x, d))(x),
+            "the other": lambda: jit(lambda d: body(x, d))(d),
+        }
+        return [float(v) for v in ways[given]()] + [x.tolist(), d.tolist()]
+
+    refused, found = "", []
+    try:
+        found = run(tg.jit)
+    except (ValueError, tg.TracegradError) as error:
+        refused = str(error)
+    if refused:
+        assert "memory" in refused or "neither an argument nor found" in refused
+        assert other != "integers"
+    else:
+        assert found == run(lambda f: f)
+
+
+@pytest.mark.usefixtures("kernels_in_python")
+def test_integers_from_outside() -> None:
+    n = tg.tensor([1, 2])
+
+    @tg.jit
+    def counted() -> Any:
+        d = n.detach()
+        n.add_(2)
+        return d.sum() * 1
+
+    assert int(counted()) == 7
+    assert int(counted()) == 11
+    assert n.tolist() == [5, 6]
+
+
+@pytest.mark.usefixtures("kernels_in_python")
+def test_training_reads_detached_weights() -> None:
+    def trained(jit: Callable[[Any], Any]) -> Any:
+        w = tg.tensor([1.0, 2.0], requires_grad=True)
+
+        @jit
+        def step() -> Any:
+            before = w.detach().clone()
+            now = w.detach()
+            ((w * now) ** 2).sum().backward()
+            with tg.no_grad():
+                w.sub_(0.01 * w.grad)
+            w.grad = None
+            return (now - before).sum()
+
+        return [float(step()) for _ in range(3)], w.tolist()
+
+    assert trained(tg.jit) == trained(lambda f: f)

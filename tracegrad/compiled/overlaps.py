@@ -7,14 +7,19 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 from .._codegen import integers
 from ..devices import DeviceArray
+from ..errors import TracegradError
+from ..ir.contents import share
 from ..ir.graph import Var
+from ..ir.trace import WRITTEN_APART
 from ..ops.arrays.shape import broadcast_to_op
 from ..runtime.memory import POOL
 from ..tensor import Boxed
 from ..tree import flatten
+from ..types import show
 
 Memory = np.ndarray[Any, Any]
 
@@ -58,15 +63,30 @@ def check_overlap(values: Sequence[Any], k: int, name: str) -> None:
     for j, other in enumerate(memory):
         if j == k or written is None or other is None or not np.may_share_memory(written, other):
             continue
-        try:
-            shared = np.shares_memory(written, other, max_work=10_000)  # type: ignore[arg-type]
-        except np.exceptions.TooHardError:
-            shared = True
-        if shared:
+        if share(written, other):
             raise ValueError(
                 f"jit: the argument {name} is written to and shares memory with another argument "
                 "or captured array. Pass a copy of one of them."
             )
+
+
+def check_changed(name: str, arguments: Sequence[Any], changed: Sequence[Any]) -> None:
+    """A TracegradError where a Tensor from outside that function `name` writes shares memory with
+    an argument or with another one, which do not follow it."""
+    boxes = list({id(x): x for x in changed}.values())
+    spans = []
+    for k, x in enumerate((*arguments, *boxes)):
+        data = x._data if isinstance(x, Boxed) else x
+        if isinstance(data, np.ndarray) and data.size:
+            spans.append((*byte_bounds(data), k, data))
+    spans.sort(key=lambda span: span[:3])
+    for at, (_, end, k, data) in enumerate(spans):
+        for start, _, j, other in spans[at + 1 :]:
+            if start >= end:
+                break
+            if max(k, j) >= len(arguments) and share(data, other):
+                shape = show(boxes[max(k, j) - len(arguments)].shape)
+                raise TracegradError(WRITTEN_APART.format(name=name, shape=shape))
 
 
 def _memory(values: Sequence[Any]) -> list[Memory | None]:

@@ -26,7 +26,7 @@ from .effects import carry_out, set_flags, store, write_back
 from .entry import Entry
 from .guards import Unfit
 from .on_device import operands
-from .overlaps import check_donated, check_overlap, owned
+from .overlaps import check_changed, check_donated, check_overlap, owned
 
 if TYPE_CHECKING:
     from .callers import CallerText
@@ -112,11 +112,17 @@ class GivenUp(Step):
 
 
 class ChangedBoxes(Step):
-    """Find the boxes that the call changes; a flag is set before the results, which depend on
-    it."""
+    """Find the boxes that the call changes; a flag is set before the results, which depend on it.
+    The first call sees that their memory is their own."""
+
+    seen = False
 
     def do(self, call: PlainCall) -> None:
         call.changes = self.entry.changed(call.leaves)
+        if not self.seen:
+            written = [box for change, box in call.changes if change.what == "data"]
+            check_changed(self.entry.graph.name, call.leaves, written)
+            self.seen = True
         set_flags(call.changes)
 
     def write(self, to: CallerText) -> None:

@@ -42,6 +42,8 @@ def _twin(root: Any, versions: Any) -> Any:
     if STATE.traces and is_differentiable(root.dtype):
         # A variable of its own, so that the graph knows that nothing flows through it.
         data = bind(stop_gradient_op, [root])._data
+    elif STATE.traces:
+        data = STATE.traces[-1].lift(root)
     value = root.face(data)
     value._versions, value._borrowed = versions, root._borrowed
     group = TWINS.get(id(root))

@@ -141,6 +141,8 @@ class Writes(WriteChecks):
                     self,
                     ([getattr(self, name) for name in CHANGING], list(self._version_counter)),
                 )
+                if type(self._data) is not Var:
+                    trace.former.append((self, self._data))
 
     def _restore(self: Any, before: Any) -> None:
         """Be again what the box was when it was touched."""

@@ -44,6 +44,17 @@ def copied(x: Array) -> Array:
     return x.copy(order="K") if core is x else np.broadcast_to(core.copy(), x.shape)
 
 
+def share(x: Any, y: Any) -> bool:
+    """Whether two arrays of the host show an element both; where that takes long to tell, they
+    do."""
+    if not isinstance(x, np.ndarray) or not isinstance(y, np.ndarray):
+        return False
+    try:
+        return bool(np.shares_memory(x, y, max_work=10_000))  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return True
+
+
 def same_bits(x: Array, y: Array) -> bool:
     """Whether an earlier copy of an array and the array are alike in type, layout and every bit."""
     if x.dtype != y.dtype or x.shape != y.shape:

@@ -18,10 +18,10 @@ from ..dtypes import check
 from ..errors import ConcretizationError, EscapedValueError, TracegradError
 from ..sizes import SIZES, SYMBOLIC, Owner, Size, Sizes, forms, pinned, within_64_bits
 from ..sizes.owners import is_late
-from ..types import ArrayType, type_of
+from ..types import ArrayType, show, type_of
 from ..weak import as_python
 from . import upward
-from .contents import SMALL, digest
+from .contents import SMALL, digest, share
 from .dispatch import STATE, Value, no_operand
 from .forms import Forms, never_negative, proven
 from .graph import Atom, Graph, Literal, Node, Var
@@ -44,6 +44,13 @@ class Stager(Protocol):
 
     def pinned(self, trace: Trace) -> None:
         """The program needs a size as a number."""
+
+
+WRITTEN_APART = (
+    "{name} writes into a Tensor of shape {shape} from outside, whose memory something else that "
+    "it reads shows, too: an argument, or what its detach() or data gave. Take that inside of the "
+    "function, where it follows the write, or take a copy."
+)
 
 
 class Trace:
@@ -92,6 +99,10 @@ class Trace:
         """Who looks at the Python state that the function changes (surroundings/state.py)."""
         self.swept = False
         """Whether a backward pass ran while it was open."""
+        self.former: list[tuple[Any, Any]] = []
+        """Boxes from outside that were changed, and the memory that they had before."""
+        self.apart: dict[int, int] = {}
+        """With how many of those captured memory, by its identity, shares nothing."""
         self.text = ""
         """Where the program made a text of a value whose elements are not known, and of which type
         it is."""
@@ -203,6 +214,8 @@ class Trace:
                 x = data = np.array(data.tolist())
         key: Any = id(data)
         if isinstance(x, Value):
+            if self.former and not isinstance(data, Var):
+                self.check_current(x, data)
             key = (key, id(x._grad_fn), x._output_nr, id(x._tangents))
         found = self.captures.get(key)
         if found is None:
@@ -222,6 +235,21 @@ class Trace:
             # Large ones at their first use and at the end only: to look through them takes a while.
             self.unchanged(key, x)
         return found[0]
+
+    def check_current(self, x: Any, data: Any) -> None:
+        """A TracegradError where a box from outside shows memory of another one that was written:
+        it does not follow that here."""
+        for k in range(self.apart.get(id(data), 0), len(self.former)):
+            box, memory = self.former[k]
+            if data is not memory and not share(data, memory):
+                if k == self.apart.get(id(data), 0):
+                    self.apart[id(data)] = k + 1
+                continue
+            own = box is x or box is x._base or (box._base is not None and box._base is x._base)
+            if not own and box._data is not memory:
+                raise TracegradError(
+                    f"{user_line()}: " + WRITTEN_APART.format(name=self.name, shape=show(box.shape))
+                )
 
     def unchanged(self, key: Any, x: np.ndarray[Any, Any]) -> None:
         """A TracegradError where a captured array does not hold what it held at its first use: the
