@@ -238,14 +238,14 @@ def test_map(wrap: str) -> None:
     assert f(np.zeros(0))["s"].shape == (0, 2)
 
 
-def test_a_million_steps_compile_like_ten() -> None:
-    """The printed code is the same but for the count."""
+def test_a_million_steps_compile_like_a_hundred() -> None:
+    """The printed code is the same but for the count (a loop of few steps stays in one piece)."""
 
     def source(n: int) -> str:
         f = tg.jit(tg.grad(lambda x: tg.fori_loop(0, n, lambda i, s: np.sin(s) * x, 0.5)))
         return re.sub(r"\b\d+\b", "N", f.source(1.1).split('"""')[-1])
 
-    assert source(1_000_003) == source(17)
+    assert source(1_000_003) == source(100)
 
 
 def whiles(f: Any, *args: Any) -> int:

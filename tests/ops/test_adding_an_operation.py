@@ -152,15 +152,15 @@ def test_its_cost_is_that_of_the_function_it_calls() -> None:
     assert (
         log_expit_op.lowering.cost
         == SCALAR.cost
-        == work._called("log_expit({x})")
+        == work.of_call("log_expit({x})")
         == cost_of("1 + log_expit({x})")
     )
     assert cost_of("sin({x}) * exp({x})") == SCALARS["sin"].cost + SCALARS["exp"].cost
     assert (
-        work._called("{x} + {y}"),
-        work._called("{x} / {y}"),
-        work._called("sqrt({x})"),
-        work._called("exp({x})"),
+        work.of_call("{x} + {y}"),
+        work.of_call("{x} / {y}"),
+        work.of_call("sqrt({x})"),
+        work.of_call("exp({x})"),
     ) == (1, 4, 4, 20)
 
 

@@ -145,7 +145,7 @@ MATRIX = np.random.default_rng(0).normal(size=(40, 40)) * 0.1 + 4 * np.eye(40)
 
 @pytest.mark.parametrize(
     ("function", "x"),
-    [(lu, MATRIX), (cholesky, MATRIX @ MATRIX.T), (recurrence, np.linspace(0, 1, 200))],
+    [(lu, MATRIX), (cholesky, MATRIX @ MATRIX.T), (recurrence, np.linspace(0, 1, 300))],
     ids=["lu", "cholesky", "recurrence"],
 )
 def test_nothing_is_kept_of_what_is_final(function: Any, x: Any) -> None:

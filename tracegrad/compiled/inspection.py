@@ -157,8 +157,8 @@ class Shown:
         >>> import numpy as np
         >>> import tracegrad as tg
         >>> f = tg.jit(tg.grad(lambda x: tg.scan(lambda c, x: (np.sin(c) * x, None), 0.5, x)[0]))
-        >>> f.memory(np.ones(1000)).temporaries // 1000, f.memory(np.ones(2000)).temporaries // 2000
-        (8, 8)
+        >>> [f.memory(np.ones(n)).temporaries // n for n in (10_000, 20_000)]
+        [8, 8]
         """
         made, values = self._executable(args, kwargs)
         return made.memory(values)

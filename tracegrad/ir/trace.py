@@ -214,8 +214,8 @@ class Trace:
                 x = data = np.array(data.tolist())
         key: Any = id(data)
         if isinstance(x, Value):
-            if self.former and not isinstance(data, Var):
-                self.check_current(x, data)
+            if self.former and self.keep_lines and not isinstance(data, Var):
+                self.check_current(x, data)  # of the program: a sweep reads what was saved
             key = (key, id(x._grad_fn), x._output_nr, id(x._tangents))
         found = self.captures.get(key)
         if found is None:
