@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from codegen import records as records
     from codegen import scalars as scalars
     from codegen import sparse_lu as sparse_lu
+    from codegen import substitution as substitution
     from codegen import syntax as syntax
     from codegen import text as text
     from codegen import traversal as traversal
@@ -49,6 +50,7 @@ else:
     kernel = loading.Late("tracegrad.codegen.kernel")
     owners = loading.Late("tracegrad.codegen.owners")
     sparse_lu = loading.Late("tracegrad.codegen.sparse_lu")
+    substitution = loading.Late("tracegrad.codegen.substitution")
     text = loading.Late("tracegrad.codegen.text")
     traversal = loading.Late("tracegrad.codegen.traversal")
     verify = loading.Late("tracegrad.codegen.verify")
@@ -70,6 +72,7 @@ __all__ = [
     "records",
     "scalars",
     "sparse_lu",
+    "substitution",
     "syntax",
     "text",
     "traversal",

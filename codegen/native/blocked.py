@@ -6,19 +6,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy
 from numba.np import numpy_support
 
-from . import dense, elimination, factorizations, lapack
+from ..substitution import triangular
+from . import dense, elimination, factorizations, lapack, orthogonal
 from .bridge import implements
 from .factored import eliminated, of_diagonal
 from .foreign import copied, fill, routine
 from .lapack import record
+from .support import index, signed
 from .symbols import OWN
 
 __all__ = [
-    "blocked_cholesky", "blocked_det", "blocked_inv", "blocked_slogdet", "blocked_solve",
-    "blocked_triangular_solve", "cholesky_adjoint",
+    "blocked_cholesky", "blocked_det", "blocked_inv", "blocked_qr", "blocked_slogdet",
+    "blocked_solve", "blocked_triangular_solve", "cholesky_adjoint",
 ]  # fmt: skip
 
 LEAST = 48
@@ -58,6 +59,10 @@ def blocked_slogdet(a: Any, sign: Any, logabsdet: Any) -> None:
     factorizations.slogdet(a, sign, logabsdet)
 
 
+def blocked_qr(a: Any, q: Any, r: Any) -> None:
+    factorizations.qr(a, q, r)
+
+
 def cholesky_adjoint(l: Any, c: Any, out: Any) -> None:  # noqa: E741
     """The cotangent of symmetric matrices, spread evenly over both triangles, from that of their
     lower factors l."""
@@ -65,9 +70,7 @@ def cholesky_adjoint(l: Any, c: Any, out: Any) -> None:  # noqa: E741
         inside = np.tril(np.tril(m).T @ np.tril(given))
         inside[np.diag_indices(len(m))] /= 2
         for _ in range(2):
-            inside = scipy.linalg.solve_triangular(
-                m, inside, lower=True, trans=1, check_finite=False
-            ).T
+            inside = triangular(m, inside, True, 1).T
         o[...] = (inside + inside.T) / 2
 
 
@@ -229,5 +232,25 @@ def _type_slogdet(a: Any, sign: Any, logabsdet: Any) -> Any:
         for q in range(count):
             factorised(a[q], work, exchanges)
             of_diagonal(work, exchanges, sign, logabsdet, q)
+
+    return body
+
+
+@implements(blocked_qr, inline=False)
+def _type_qr(a: Any, q: Any, r: Any) -> Any:
+    own, least = routine(OWN, f"qr_{a.dtype}", orthogonal.QR_KINDS), LEAST
+    t, room = numpy_support.as_dtype(a.dtype).type, orthogonal.qr_space
+
+    def body(a: Any, q: Any, r: Any) -> None:
+        count, m, n = a.shape
+        if n < least:
+            lapack.qr(a, q, r)
+            return
+        space = np.empty(signed(room(index(m), index(n))), t)
+        for k in range(count):
+            at = k * m * n
+            if own(m, n, a, at, q, at, r, k * n * n, space, 0) != 0:
+                # NaN and infinities stay in the columns in which LAPACK has them.
+                lapack.qr(a[k], q[k], r[k])
 
     return body

@@ -75,7 +75,7 @@ def _own(name: str, count: int) -> Callable[..., None]:
     return function
 
 
-_gemm, _substitute = _own("gemm", 18), _own("substitute", 10)
+gemm, _substitute = _own("gemm", 18), _own("substitute", 10)
 
 
 def apart() -> None:
@@ -149,7 +149,7 @@ def parts(dtype: str) -> BlockParts:
     def product(m, n, k, a, row_a, step_a, b, step_b, c, row_c):  # type: ignore[no-untyped-def]
         apart()
         o, unit = index(0), index(1)
-        _gemm(
+        gemm(
             m, n, k, a, row_a, step_a, b, step_b, unit, a, c, row_c, index(ADD | NEGATE), unit, o,
             o, o, o,
         )  # fmt: skip

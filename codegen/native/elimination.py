@@ -20,6 +20,8 @@ __all__ = [
 ]  # fmt: skip
 
 LU_KINDS, FACTORED_KINDS, INVERSE_KINDS = "laaao", "llaaala", "laaaa"
+STRIP = 32
+"""Columns that are eliminated before those right of them change."""
 
 
 def lu_signature(dtype: str) -> Any:
@@ -69,45 +71,65 @@ def lu(dtype: str) -> Callable[..., None]:
         return at
 
     @compiled
+    def exchanged(first, end, p, step, exchanges, low, high):  # type: ignore[no-untyped-def]
+        """Of some rows of p, the exchanges with the numbers low to high."""
+        apart()
+        for q in range(first, end):
+            row = shifted(p, q * step)
+            for c in range(low, high):
+                which = index(get(exchanges, c))
+                kept = get(row, c)
+                put(row, c, get(row, which))
+                put(row, which, kept)
+
+    @compiled
+    def reduced(first, end, n, p, step, low, high):  # type: ignore[no-untyped-def]
+        """What the eliminated columns low to high leave of others, which are some rows of p."""
+        apart()
+        unit = index(1)
+        for d in range(first, end):
+            for c in range(low, high):
+                factor = get(p, d * step + c)
+                for q in range(c + unit, high):
+                    put(p, d * step + q, less(get(p, d * step + q), factor, get(p, c * step + q)))
+        product(
+            end - first, n - high, high - low, shifted(p, first * step + low), step, unit,
+            shifted(p, low * step + high), step, shifted(p, first * step + high), step,
+        )  # fmt: skip
+
+    @compiled
     def panel(columns, n, p, step, exchanges):  # type: ignore[no-untyped-def]
         """Eliminate the first columns, which are the rows of p; the number of the first pivot that
-        is 0."""
+        is 0. A few columns at a time, the others of their strip behind them, then what is right of
+        the strip: what is larger than the nearest cache is read once a strip."""
         apart()
         o, unit, narrow, bad = index(0), index(1), index(NARROW), index(0)
-        for top in range(o, columns, narrow):
-            end = min(columns, top + narrow)
-            for c in range(top, end):
-                here = shifted(p, c * step + c)
-                which = c + largest(n - c, here)  # type: ignore[no-untyped-call]
-                put(exchanges, c, which)
-                if which != c:
-                    for q in range(o, columns):
-                        kept = get(p, q * step + c)
-                        put(p, q * step + c, get(p, q * step + which))
-                        put(p, q * step + which, kept)
-                pivot = get(here, o)
-                if pivot != zero:
-                    divide(n - c - unit, shifted(here, unit), pivot)
-                elif bad == o:
-                    bad = c + unit
-                for d in range(c + unit, end):
-                    subtract(
-                        n - c - unit, get(p, d * step + c), shifted(here, unit),
-                        shifted(p, d * step + c + unit),
-                    )  # fmt: skip
-            for d in range(end, columns):
+        for left in range(o, columns, index(STRIP)):
+            right = min(columns, left + index(STRIP))
+            for top in range(left, right, narrow):
+                end = min(right, top + narrow)
                 for c in range(top, end):
-                    factor = get(p, d * step + c)
-                    for q in range(c + unit, end):
-                        put(
-                            p,
-                            d * step + q,
-                            less(get(p, d * step + q), factor, get(p, c * step + q)),
-                        )
-            product(
-                columns - end, n - end, end - top, shifted(p, end * step + top), step, unit,
-                shifted(p, top * step + end), step, shifted(p, end * step + end), step,
-            )  # fmt: skip
+                    here = shifted(p, c * step + c)
+                    which = c + largest(n - c, here)  # type: ignore[no-untyped-call]
+                    put(exchanges, c, which)
+                    if which != c:
+                        exchanged(top, end, p, step, exchanges, c, c + unit)  # type: ignore[no-untyped-call]
+                    pivot = get(here, o)
+                    if pivot != zero:
+                        divide(n - c - unit, shifted(here, unit), pivot)
+                    elif bad == o:
+                        bad = c + unit
+                    for d in range(c + unit, end):
+                        subtract(
+                            n - c - unit, get(p, d * step + c), shifted(here, unit),
+                            shifted(p, d * step + c + unit),
+                        )  # fmt: skip
+                exchanged(left, top, p, step, exchanges, top, end)  # type: ignore[no-untyped-call]
+                exchanged(end, right, p, step, exchanges, top, end)  # type: ignore[no-untyped-call]
+                reduced(end, right, n, p, step, top, end)  # type: ignore[no-untyped-call]
+            exchanged(o, left, p, step, exchanges, left, right)  # type: ignore[no-untyped-call]
+            exchanged(right, columns, p, step, exchanges, left, right)  # type: ignore[no-untyped-call]
+            reduced(right, columns, n, p, step, left, right)  # type: ignore[no-untyped-call]
         return bad
 
     def function(of_n, a, exchanges, space, info):  # type: ignore[no-untyped-def]

@@ -9,6 +9,7 @@ import numpy as np
 import scipy
 from numba.np import numpy_support
 
+from ..substitution import by_factors
 from . import elimination
 from .bridge import compiled, implements
 from .dense import LARGE_BLOCK
@@ -22,7 +23,7 @@ __all__ = ["factored_inv", "factored_slogdet", "factored_solve", "lu_factors"]
 def lu_factors(a: Any, factors: Any, exchanges: Any) -> None:
     """Both factors in one, and with which row each row was exchanged."""
     getrf: Any = scipy.linalg.lapack.get_lapack_funcs("getrf", (a,))
-    for k, m in enumerate(a):
+    for k, m in enumerate(a if a.size else ()):
         factors[k], exchanges[k], _ = getrf(m)
 
 
@@ -30,14 +31,13 @@ def factored_solve(
     factors: Any, exchanges: Any, b: Any, x: Any, turned: bool, status: Any = None, code: int = 0
 ) -> None:
     """`a @ x = b`, or `a.T @ x = b`."""
-    getrs: Any = scipy.linalg.lapack.get_lapack_funcs("getrs", (factors,))
     for m, moved, rhs, out in zip(factors, exchanges, b, x, strict=True):
         zeros = np.flatnonzero(np.diagonal(m) == 0)
         if len(zeros):
             out[...] = np.nan
             record(status, code, int(zeros[0]) + 1)
         else:
-            out[...] = getrs(m, moved, rhs, int(turned))[0]
+            out[...] = by_factors(m, moved, rhs, turned)
 
 
 def factored_inv(factors: Any, exchanges: Any, out: Any, status: Any = None, code: int = 0) -> None:

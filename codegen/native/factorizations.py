@@ -7,13 +7,12 @@ holds an earlier failure, and the results become NaN.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy
 from numba.core import types
 
+from ..substitution import triangular
 from .bridge import implements
 
 
@@ -140,10 +139,7 @@ def triangular_solve(
             out[...] = np.nan
             record(status, code, int(np.argmin(np.diagonal(m) != 0)) + 1)
         elif out.size:
-            substitute: Callable[..., Any] = scipy.linalg.solve_triangular
-            out[...] = substitute(
-                m, rhs, trans=trans, lower=lower, unit_diagonal=unit, check_finite=False
-            )
+            out[...] = triangular(m, rhs, lower, trans, unit)
 
 
 def pinv(a: Any, out: Any, rcond: float, status: Any = None, code: int = 0) -> None:

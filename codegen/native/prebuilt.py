@@ -13,7 +13,7 @@ from ..disk import cache
 from ..disk.entry import DiskEntry
 from ..disk.stored import CODE, called_by, introduce, library_of, object_code
 from ..translation.direct import DirectCompiler
-from . import dense, elimination, gemm, positive, small
+from . import dense, elimination, gemm, orthogonal, positive, small
 from .fourier import transform
 
 FAMILIES: dict[str, tuple[Callable[[str], Callable[..., None]], Callable[[str], Any]]] = {
@@ -27,6 +27,7 @@ FAMILIES: dict[str, tuple[Callable[[str], Callable[..., None]], Callable[[str], 
     "inverse": (elimination.inverse, elimination.inverse_signature),
     "factor": (positive.factor, positive.factor_signature),
     "adjoint": (positive.adjoint, positive.adjoint_signature),
+    "qr": (orthogonal.qr, orthogonal.qr_signature),
     "fourier": (transform.entry, transform.entry_signature),
 }
 

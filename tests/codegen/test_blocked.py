@@ -5,18 +5,20 @@ from __future__ import annotations
 
 import ctypes
 import warnings
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.linalg
 from tracegrad.codegen import fallbacks
-from tracegrad.codegen.native import library, prebuilt
+from tracegrad.codegen.native import library, orthogonal, prebuilt
 
 import tracegrad as tg
 
 SIZES = (1, 7, 63, 64, 65, 130)
 RNG = np.random.default_rng(5)
+SUBNORMAL, LARGEST = attrgetter("smallest_subnormal"), attrgetter("max")
 
 
 class Own:
@@ -58,6 +60,15 @@ class Own:
         out = np.full_like(factor, np.nan)
         self.call("adjoint", len(out), factor, ct.astype(self.dtype), out, self.room(len(out)))
         return out
+
+    def qr(self, a: Any) -> tuple[Any, Any, int]:
+        (m, n), size = a.shape, int(orthogonal.qr_space(*a.shape))
+        room = np.full(size + 8, np.nan, self.dtype)
+        room[size:] = 7
+        q, r = np.full((m, n), np.nan, self.dtype), np.full((n, n), np.nan, self.dtype)
+        failed = self.call("qr", m, n, np.ascontiguousarray(a, self.dtype), q, r, room)
+        assert (room[size:] == 7).all()
+        return q, r, failed
 
     def substitute(self, a: Any, b: Any, lower: bool, turned: bool, unit: bool) -> Any:
         (n, k), x = b.shape, b.astype(self.dtype)
@@ -180,6 +191,63 @@ def test_triangular_systems(own: Own) -> None:
                     # The bound for each entry, which inverted blocks on the diagonal would break.
                     size = np.abs(m) @ np.abs(x) + np.abs(b)
                     assert np.max(np.abs(m @ x - b) / size) < 2 * n * own.eps, (n, lower, turned)
+
+
+def test_qr_is_backward_stable_and_has_the_signs_of_lapack(own: Own) -> None:
+    least, most = (float(f(np.finfo(own.dtype))) for f in (SUBNORMAL, LARGEST))
+    for m, n in ((1, 1), (8, 7), (33, 33), (130, 65)):
+        square = general(m)
+        given = {name: a[:, :n] for name, a in square.items()} | {
+            "zero": np.zeros((m, n)),
+            "identity": np.eye(m, n),
+            "triangular": np.triu(square["random"])[:, :n],
+            "zero columns": square["random"][:, :n] * (np.arange(n) % 3 != 1),
+            "subnormal": np.rint(9 * square["random"][:, :n]) * least,
+            "huge": square["random"][:, :n] * (most / m / 9),
+        }
+        for name, matrix in given.items():
+            a = matrix.astype(own.dtype)
+            q, r, failed = own.qr(a)
+            assert failed == 0
+            assert not np.tril(r, -1).any()
+            bound, of_q = 10 * np.sqrt(m) * own.eps, q.astype(float)
+            assert np.abs(of_q.T @ of_q - np.eye(n)).max() < bound, (name, m, n)
+            # Nothing overflows here, and what is next to nothing has few digits.
+            unit = max(float(np.abs(a).max()), least / own.eps)
+            wide, of_r = a.astype(float) / unit, r.astype(float) / unit
+            size = np.linalg.norm(wide, axis=0) + n * least / own.eps / unit
+            assert (np.abs(of_q @ of_r - wide) / size).max() < bound, (name, m, n)
+            if name not in (
+                "Hilbert",
+                "Kahan",
+                "graded",
+                "near-singular",
+                "subnormal",
+                "zero columns",
+            ):
+                signs = np.signbit(np.diagonal(np.linalg.qr(a)[1]))
+                np.testing.assert_array_equal(np.signbit(np.diagonal(r)), signs, f"{name} {m} {n}")
+
+
+@pytest.mark.parametrize("shape", [(520, 510), (210, 205), (700, 1)])
+def test_qr_in_blocks_of_other_sizes(shape: tuple[int, int]) -> None:
+    a = RNG.normal(size=shape)
+    q, r, failed = Own(np.float64).qr(a)
+    assert failed == 0
+    np.testing.assert_allclose(q @ r, a, atol=1e-12)
+    np.testing.assert_allclose(q.T @ q, np.eye(shape[1]), atol=1e-13)
+
+
+def test_qr_leaves_what_is_not_finite_to_lapack() -> None:
+    a = RNG.normal(size=(3, 60, 50))
+    a[0, 3, 20], a[1, 5, 0] = np.nan, np.inf
+    compiled = tg.jit(lambda a: np.linalg.qr(a))
+    with np.errstate(invalid="ignore"):
+        expected = np.linalg.qr(a)
+    for ours, theirs in zip(compiled(a), expected, strict=True):
+        np.testing.assert_array_equal(np.isnan(ours), np.isnan(theirs))
+        np.testing.assert_allclose(ours[2], theirs[2], atol=1e-13)
+    assert "blocked_qr" in str(compiled.programs(a))
 
 
 def test_what_fails_has_the_number_of_lapack(own: Own) -> None:

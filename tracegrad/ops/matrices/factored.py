@@ -10,21 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from ..._codegen import loading
+from ..._codegen import loading, substitution
 from ...dtypes import INT64
 from ...ir.op import Op, Types, op
 from ...types import ArrayType
 from .stacks import SINGULAR, batch_stacks, routine, square_stack
 
 
-def _lapack(name: str, like: Any) -> Any:
-    """A routine of LAPACK's in the dtype of an array."""
-    return loading.imported("scipy.linalg.lapack").get_lapack_funcs((name,), (like,))[0]
-
-
 def _factors_evaluate(a: Any) -> tuple[Any, Any]:
     factors, exchanges = np.empty_like(a), np.empty(a.shape[:2], np.int64)
-    getrf = _lapack("getrf", a)
+    if not a.size:
+        return factors, exchanges
+    getrf: Any = loading.imported("scipy.linalg.lapack").get_lapack_funcs("getrf", (a,))
     for k, m in enumerate(a):
         factors[k], exchanges[k], _ = getrf(m)
     return factors, exchanges
@@ -51,11 +48,11 @@ lu_factors_op: Op = op(
 
 
 def _solve_evaluate(factors: Any, exchanges: Any, b: Any, *, turned: bool) -> Any:
-    out, getrs = np.empty_like(b), _lapack("getrs", factors)
+    out = np.empty_like(b)
     for k, m in enumerate(factors):
         if not np.diagonal(m).all():
             raise np.linalg.LinAlgError(SINGULAR)
-        out[k], _ = getrs(m, exchanges[k], b[k], int(turned))
+        out[k] = substitution.by_factors(m, exchanges[k], b[k], turned)
     return out
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._codegen import loading
+from ..._codegen import substitution
 from ...errors import ShapeError
 from ...ir.dispatch import bind
 from ...ir.op import Op, Types, op
@@ -35,24 +35,12 @@ from .stacks import (
 
 
 def _triangular_evaluate(a: Any, b: Any, *, lower: bool, trans: int, unit: bool) -> Any:
-    # BLAS and not LAPACK's `trtrs`, which is the same behind a look at the diagonal: OpenBLAS wakes
-    # its threads for that however few rows there are. (Loading it costs more than the rest of the
-    # package.)
-    blas = loading.imported("scipy.linalg.blas")
-    trsm: Any = blas.get_blas_funcs("trsm", (a, b))
     out = np.empty(np.shape(b), np.result_type(a, b))
-    if out.size == 0:
-        return out
     for k in range(len(b)):
-        if not unit and not (diagonal := np.diagonal(a[k])).all():
+        if not unit and out.size and not (diagonal := np.diagonal(a[k])).all():
             at = int(np.argmin(diagonal != 0))
             raise np.linalg.LinAlgError(f"Singular matrix: element {at} of the diagonal is zero")
-        # BLAS reads columns: the transposed view of a C-ordered matrix is its other triangle, so
-        # nothing is copied.
-        if trans == 2 and a.dtype.kind == "c":
-            out[k] = trsm(1, a[k], b[k], lower=lower, trans_a=2, diag=unit)
-        else:
-            out[k] = trsm(1, a[k].T, b[k], lower=not lower, trans_a=0 if trans else 1, diag=unit)
+        out[k] = substitution.triangular(a[k], b[k], lower, trans, unit)
     return out
 
 
