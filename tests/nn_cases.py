@@ -40,6 +40,10 @@ def exactly(*values: Any) -> Callable[[np.random.Generator], Any]:
     return lambda rng: np.array(values)
 
 
+def times(values: Any, indices: Any) -> Any:
+    return values * (indices + 1)
+
+
 POINTS = exactly(-40.0, -3.0, -1.0, -0.5, 0.0, 0.25, 1.0, 2.5, 3.0, 6.0, 25.0)
 SMOOTH = exactly(-40.0, -3.0, -1.0, -0.5, 0.25, 1.0, 2.5, 3.0, 6.0, 25.0)
 """Without 0, where second derivatives of some functions jump: torch gives 0 for them, here they are
@@ -302,6 +306,49 @@ CASES: dict[str, Case] = {
     "adaptive_avg_pool1d": (lambda F, x: F.adaptive_avg_pool1d(x, 3), (real(2, 2, 7),)),
     "adaptive_avg_pool2d": (lambda F, x: F.adaptive_avg_pool2d(x, (2, None)), (real(1, 2, 5, 4),)),
     "adaptive_max_pool2d": (lambda F, x: F.adaptive_max_pool2d(x, 2), (real(1, 2, 5, 4),)),
+    "adaptive_max_pool2d ties": (
+        lambda F, x: times(*F.adaptive_max_pool2d(x, (2, None), True)),
+        (lambda rng: np.round(rng.standard_normal((2, 5, 4))),),
+    ),
+    "adaptive_max_pool1d": (
+        lambda F, x: times(*F.adaptive_max_pool1d(x, 3, True)),
+        (real(2, 1, 7),),
+    ),
+    "adaptive_max_pool3d": (lambda F, x: F.adaptive_max_pool3d(x, 2), (real(1, 3, 4, 3),)),
+    "adaptive_avg_pool3d": (
+        lambda F, x: F.adaptive_avg_pool3d(x, (2, None, 1)),
+        (real(1, 4, 2, 3),),
+    ),
+    "max_pool1d padded infinities": (
+        lambda F, x: F.max_pool1d(x, 2, 2, 1),
+        (exactly([[-np.inf, -np.inf, 1.0, -np.inf, 2.0]]),),
+    ),
+    "max_pool3d": (
+        lambda F, x: times(*F.max_pool3d(x, (2, 3, 2), 2, (1, 1, 0), 1, True, True)),
+        (lambda rng: np.round(rng.standard_normal((1, 4, 5, 3))),),
+    ),
+    "max_pool2d window longer": (
+        lambda F, x: F.max_pool2d(x, (3, 2), ceil_mode=True),
+        (real(1, 2, 3),),
+    ),
+    "avg_pool3d": (
+        lambda F, x: F.avg_pool3d(x, (2, 3, 2), 2, (1, 1, 0), True, False),
+        (real(1, 4, 5, 3),),
+    ),
+    "lp_pool2d": (
+        lambda F, x: F.lp_pool2d(F.softplus(x), 3, (2, 3), 2, True),
+        (real(1, 2, 5, 4),),
+    ),
+    "max_unpool2d": (
+        lambda F, x: F.max_unpool2d(
+            *F.max_pool2d(x, 2, return_indices=True), 2, output_size=(5, 4)
+        ),
+        (real(1, 2, 5, 4),),
+    ),
+    "max_unpool3d": (
+        lambda F, x: F.max_unpool3d(*F.max_pool3d(x, 2, return_indices=True), 2),
+        (real(1, 2, 2, 4),),
+    ),
 }
 
 

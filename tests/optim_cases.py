@@ -72,6 +72,20 @@ SCHEDULES: dict[str, Callable[[Any, Any], Any]] = {
         pct_start=0.4,
         cycle_momentum=False,
     ),
+    "CyclicLR": lambda s, o: s.CyclicLR(o, 0.02, 0.3, 5, 8),
+    "CyclicLR triangular2": lambda s, o: s.CyclicLR(o, 0.02, 0.3, 4, mode="triangular2"),
+    "CyclicLR exp_range": lambda s, o: s.CyclicLR(
+        o, 0.02, 0.3, 4, mode="exp_range", gamma=0.9, cycle_momentum=False
+    ),
+    "CyclicLR scale_fn": lambda s, o: s.CyclicLR(
+        o,
+        0.02,
+        0.3,
+        4,
+        scale_fn=lambda n: 1 / (1 + n),
+        scale_mode="iterations",
+        cycle_momentum=False,
+    ),
     "MultiplicativeLR": lambda s, o: s.MultiplicativeLR(o, lambda epoch: 1 - 0.5 / epoch),
     "PolynomialLR": lambda s, o: s.PolynomialLR(o, 12, 1.5),
     "CosineAnnealingWarmRestarts": lambda s, o: s.CosineAnnealingWarmRestarts(o, 3, 2, 0.01),

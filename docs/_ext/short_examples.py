@@ -218,7 +218,22 @@ each(
     "AdaptiveAvgPool2d AdaptiveMaxPool2d AvgPool2d MaxPool2d",
     f"tg.nn.{{}}(2)({IMAGE}).shape",
 )
-each("tracegrad.nn", "AdaptiveAvgPool1d AvgPool1d MaxPool1d", f"tg.nn.{{}}(2)({LINE})")
+each(
+    "tracegrad.nn",
+    "AdaptiveAvgPool3d AdaptiveMaxPool3d AvgPool3d MaxPool3d",
+    f"tg.nn.{{}}(2)({BLOCK}).shape",
+)
+each(
+    "tracegrad.nn",
+    "AdaptiveAvgPool1d AdaptiveMaxPool1d AvgPool1d MaxPool1d",
+    f"tg.nn.{{}}(2)({LINE})",
+)
+each("tracegrad.nn", "LPPool1d", f"tg.nn.{{}}(2, 2)({LINE}).shape")
+each("tracegrad.nn", "LPPool2d", f"tg.nn.{{}}(2, 2)({IMAGE}).shape")
+each("tracegrad.nn", "LPPool3d", f"tg.nn.{{}}(2, 2)({BLOCK}).shape")
+UNPOOLED = "tg.nn.MaxUnpool{0}d(2)(*tg.nn.MaxPool{0}d(2, return_indices=True)({1})).shape"
+for dim, what in enumerate((LINE, IMAGE, BLOCK), 1):
+    each("tracegrad.nn", f"MaxUnpool{dim}d", UNPOOLED.format(dim, what))
 each("tracegrad.nn", "BatchNorm1d InstanceNorm1d", f"tg.nn.{{}}(2)({LINE}).shape")
 each("tracegrad.nn", "BatchNorm3d InstanceNorm3d", f"tg.nn.{{}}(1)({BLOCK}).shape")
 each(
@@ -312,7 +327,13 @@ each(
     "multilabel_margin_loss",
     f"tg.nn.functional.{{}}({ROWS}, tg.tensor([[1, -1], [0, 1]]))",
 )
-each(F, "adaptive_avg_pool1d avg_pool1d", f"tg.nn.functional.{{}}({LINE}, 2)")
+each(F, "avg_pool1d", f"tg.nn.functional.{{}}({LINE}, 2)")
+each(F, "lp_pool2d", f"tg.nn.functional.{{}}({IMAGE}, 2, 2).shape")
+each(F, "lp_pool3d", f"tg.nn.functional.{{}}({BLOCK}, 2, 2).shape")
+POOLED = "tg.nn.functional.max_pool{0}d({1}, 2, return_indices=True)"
+for dim, what in ((2, IMAGE), (3, BLOCK)):
+    unpooled = f"tg.nn.functional.{{}}(*{POOLED.format(dim, what)}, 2).shape"
+    each(F, f"max_unpool{dim}d", unpooled)
 each(F, "conv3d conv_transpose3d", f"tg.nn.functional.{{}}({BLOCK}, tg.ones(1, 1, 2, 2, 2)).shape")
 of(
     F,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
 from tracegrad.codegen.native import library
+from tracegrad.codegen.native.fourier.plans import SLOTS
 
 import tracegrad as tg
 from tests.codegen.test_native import native
@@ -47,7 +49,9 @@ def test_every_kind_of_length(single: bool, lines: tuple[int, int]) -> None:
 
 def test_a_length_above_what_lies_side_by_side() -> None:
     rng = np.random.default_rng(0)
-    for shape, axis in (((3, 2**15), 1), ((3, 3 * 2**12), 1), ((17000, 3), 0)):
+    # The last two are convolutions: of lines in lanes, and of one line alone.
+    shapes = ((3, 2**15), (3, 3 * 2**12), (17000, 3), (3, 16411), (3, 40009))
+    for shape, axis in zip(shapes, (1, 1, 0, 1, 1), strict=True):
         z = rng.normal(size=shape) + 1j
         out = np.empty_like(z)
         native(library.fft, 4)(z, out, axis, False)
@@ -68,3 +72,19 @@ def test_one_graph_for_all_lengths() -> None:
         np.testing.assert_allclose(
             g(x), tg.grad(lambda x: np.sum(np.abs(np.fft.rfft(x)) ** 4))(x), rtol=1e-10
         )
+
+
+def test_more_chirps_than_are_kept_in_several_threads_at_once() -> None:
+    primes = [n for n in range(263, 460) if all(n % p for p in range(2, 22))][: SLOTS + 4]
+    rng = np.random.default_rng(0)
+    lines = [rng.normal(size=n) + 1j for n in primes]
+    expected = [np.fft.fft(z) for z in lines]
+    f = tg.jit(np.fft.fft)
+    f(lines[0]), f(lines[1])
+
+    def same(_: int) -> None:
+        for z, spectrum in zip(lines, expected, strict=True):
+            close(f(z), spectrum, False)
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(same, range(8)))

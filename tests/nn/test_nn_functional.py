@@ -62,6 +62,10 @@ COMPILED = (
     "max_pool2d ties",
     "max_pool2d everything",
     "avg_pool2d ceil",
+    "max_pool3d",
+    "adaptive_max_pool2d ties",
+    "lp_pool2d",
+    "max_unpool2d",
     "adaptive_avg_pool2d",
     "pad reflect",
 )

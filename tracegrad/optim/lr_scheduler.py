@@ -13,10 +13,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from .cyclic import CyclicLR
 from .joined_schedules import *  # noqa: F403
 from .joined_schedules import __all__ as _joined
 from .optimizer import Optimizer
-from .schedule import ByFunctions, LRScheduler
+from .schedule import ByFunctions, LRScheduler, for_each, set_momentum, uses_betas
 
 
 class LambdaLR(ByFunctions):
@@ -221,31 +222,19 @@ class OneCycleLR(LRScheduler):
         else:
             self._phases.append((total - 1, "max_lr", "min_lr", "base_momentum", "max_momentum"))
         groups = optimizer.param_groups
-        rates = self._for_each(groups, "max_lr", max_lr)
+        rates = for_each(groups, "max_lr", max_lr)
         if last_epoch == -1:
             for group, rate in zip(groups, rates, strict=True):
                 group["initial_lr"], group["max_lr"] = rate / div_factor, rate
                 group["min_lr"] = group["initial_lr"] / final_div_factor
         if cycle_momentum:
-            if not any(name in groups[0] for name in ("momentum", "betas")):
-                raise ValueError(
-                    "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"
-                )
-            self.use_beta1 = "betas" in groups[0]
-            lows = self._for_each(groups, "base_momentum", base_momentum)
-            highs = self._for_each(groups, "max_momentum", max_momentum)
+            self.use_beta1 = uses_betas(groups)
+            lows = for_each(groups, "base_momentum", base_momentum)
+            highs = for_each(groups, "max_momentum", max_momentum)
             if last_epoch == -1:
                 for group, low, high in zip(groups, lows, highs, strict=True):
                     group["max_momentum"], group["base_momentum"] = high, low
         super().__init__(optimizer, last_epoch)
-
-    @staticmethod
-    def _for_each(groups: Sequence[Any], name: str, value: float | Sequence[float]) -> list[float]:
-        if not isinstance(value, (list, tuple)):
-            return [float(value)] * len(groups)  # type: ignore[arg-type]
-        if len(value) != len(groups):
-            raise ValueError(f"expected {len(groups)} values for {name}, got {len(value)}")
-        return [float(v) for v in value]
 
     def _between(self, start: float, end: float, part: float) -> float:
         if self._anneal_func_type == "cos":
@@ -270,10 +259,7 @@ class OneCycleLR(LRScheduler):
             found.append(self._between(group[names[0]], group[names[1]], part))
             if self.cycle_momentum:
                 momentum = self._between(group[names[2]], group[names[3]], part)
-                if self.use_beta1:
-                    group["betas"] = (momentum, *group["betas"][1:])
-                else:
-                    group["momentum"] = momentum
+                set_momentum(group, momentum, self.use_beta1)
         return found
 
 
@@ -350,6 +336,7 @@ class ReduceLROnPlateau(LRScheduler):
 __all__ = [
     "ConstantLR",
     "CosineAnnealingLR",
+    "CyclicLR",
     "ExponentialLR",
     "LRScheduler",
     "LambdaLR",

@@ -9,7 +9,7 @@ from ..checks import describe
 from ..holders import ScheduleHolder
 from .optimizer import Optimizer, check_like
 
-BY_GROUP = ("base_lrs", "_last_lr", "min_lrs")
+BY_GROUP = ("base_lrs", "_last_lr", "min_lrs", "max_lrs", "base_momentums", "max_momentums")
 """What of a schedule's state has a number for each group."""
 
 
@@ -27,6 +27,32 @@ def check_schedule(schedule: Any, state_dict: Any) -> None:
             raise ValueError(
                 f"{who}: {key} has {len(value)} numbers, and the optimizer {len(present)} groups"
             )
+
+
+def for_each(groups: Sequence[Any], name: str, value: float | Sequence[float]) -> list[float]:
+    """One number for each group, where one may stand for all."""
+    if not isinstance(value, (list, tuple)):
+        return [float(value)] * len(groups)  # type: ignore[arg-type]
+    if len(value) != len(groups):
+        raise ValueError(f"expected {len(groups)} values for {name}, got {len(value)}")
+    return [float(v) for v in value]
+
+
+def uses_betas(groups: Sequence[Any]) -> bool:
+    """Whether the momentum is the first of two betas; an error where there is none."""
+    if not any(name in groups[0] for name in ("momentum", "betas")):
+        raise ValueError(
+            "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"
+        )
+    return "betas" in groups[0]
+
+
+def set_momentum(group: Any, momentum: float, of_betas: bool) -> None:
+    """Give a group a momentum."""
+    if of_betas:
+        group["betas"] = (momentum, *group["betas"][1:])
+    else:
+        group["momentum"] = momentum
 
 
 class LRScheduler(ScheduleHolder):
@@ -109,4 +135,4 @@ class ByFunctions(LRScheduler):
         return {key: value for key, value in super().state_dict().items() if key != "lr_lambdas"}
 
 
-__all__ = ["LRScheduler", "check_schedule"]
+__all__ = ["LRScheduler", "check_schedule", "for_each", "set_momentum", "uses_betas"]

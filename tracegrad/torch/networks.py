@@ -9,6 +9,7 @@ from .methods import tensor_of
 
 adaptive_avg_pool1d = F.adaptive_avg_pool1d
 avg_pool1d, max_pool1d, max_pool2d = F.avg_pool1d, F.max_pool1d, F.max_pool2d
+max_pool3d = F.max_pool3d
 bilinear, cosine_similarity, pairwise_distance = (
     F.bilinear, F.cosine_similarity, F.pairwise_distance,
 )  # fmt: skip
@@ -42,15 +43,22 @@ def group_norm(
     return F.group_norm(input, num_groups, weight, bias, eps)
 
 
+def adaptive_max_pool1d(input: Any, output_size: Any) -> Any:
+    """As `nn.functional.adaptive_max_pool1d` with `return_indices`."""
+    return F.adaptive_max_pool1d(input, output_size, True)
+
+
 def embedding(weight: Any, indices: Any) -> Any:
     """The rows of `weight` at these places; as `nn.functional.embedding`, the table first."""
     return F.embedding(indices, weight)
 
 
 __all__ = [
-    "adaptive_avg_pool1d", "avg_pool1d", "bilinear", "celu", "channel_shuffle", "conv1d", "conv2d",
+    "adaptive_avg_pool1d", "adaptive_max_pool1d", "avg_pool1d", "bilinear", "celu",
+    "channel_shuffle", "conv1d", "conv2d",
     "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cosine_similarity",
     "dropout", "embedding", "group_norm", "hardshrink", "layer_norm", "max_pool1d", "max_pool2d",
+    "max_pool3d",
     "pairwise_distance", "pdist", "pixel_shuffle", "pixel_unshuffle", "prelu", "rms_norm", "selu",
     "threshold",
 ]  # fmt: skip

@@ -15,10 +15,18 @@ from .roots import root_imag, root_real
 from .stages import RADICES, make_stage, of_prime
 from .tiles import from_lanes, rotate, to_lanes, turn
 
-__all__ = ["Passes", "passes"]
+__all__ = ["Passes", "passes", "plane_of", "stages"]
 
+APART = 4
 _STAGE = {r: make_stage(r) for r in RADICES}
 _2, _3, _4, _5, _7, _8, _11, _13 = (_STAGE[r] for r in sorted(RADICES))
+
+
+@compiled
+def plane_of(n: Any, side: Any) -> Any:
+    """How far the imaginary parts of n vectors lie behind the real ones where lines lie in lanes:
+    more than all of those, or both would fall to the same places of the first cache."""
+    return (n + index(APART)) * side
 
 
 class Passes(NamedTuple):
@@ -26,13 +34,15 @@ class Passes(NamedTuple):
 
     line: Callable[..., None]
     lines: Callable[..., None]
+    enter: Callable[..., None]
+    leave: Callable[..., None]
     fill_roots: Callable[..., None]
     fill_turns: Callable[..., None]
     lanes: int
 
 
 @compiled
-def stages(x: Any, y: Any, roots: Any, n: Any, s: Any) -> Any:
+def stages(x: Any, y: Any, roots: Any, n: Any, s: Any, plane: Any) -> Any:
     """All stages of s transforms of length n, from x and with room in y; 1 where the result is in
     y, else 0."""
     o, unit = index(0), index(1)
@@ -42,42 +52,42 @@ def stages(x: Any, y: Any, roots: Any, n: Any, s: Any) -> Any:
         skip = n // left
         if left % index(8) == o and left != index(16):
             left = left // index(8)
-            _8(a, b, roots, left, side, skip)
+            _8(a, b, roots, left, side, skip, plane)
             side = side * index(8)
         elif left % index(4) == o:
             left = left // index(4)
-            _4(a, b, roots, left, side, skip)
+            _4(a, b, roots, left, side, skip, plane)
             side = side * index(4)
         elif left % index(2) == o:
             left = left // index(2)
-            _2(a, b, roots, left, side, skip)
+            _2(a, b, roots, left, side, skip, plane)
             side = side * index(2)
         elif left % index(3) == o:
             left = left // index(3)
-            _3(a, b, roots, left, side, skip)
+            _3(a, b, roots, left, side, skip, plane)
             side = side * index(3)
         elif left % index(5) == o:
             left = left // index(5)
-            _5(a, b, roots, left, side, skip)
+            _5(a, b, roots, left, side, skip, plane)
             side = side * index(5)
         elif left % index(7) == o:
             left = left // index(7)
-            _7(a, b, roots, left, side, skip)
+            _7(a, b, roots, left, side, skip, plane)
             side = side * index(7)
         elif left % index(11) == o:
             left = left // index(11)
-            _11(a, b, roots, left, side, skip)
+            _11(a, b, roots, left, side, skip, plane)
             side = side * index(11)
         elif left % index(13) == o:
             left = left // index(13)
-            _13(a, b, roots, left, side, skip)
+            _13(a, b, roots, left, side, skip, plane)
             side = side * index(13)
         else:
             prime = index(17)
             while left % prime != o:
                 prime = prime + index(2)
             left = left // prime
-            of_prime(a, b, roots, left, side, skip, prime)
+            of_prime(a, b, roots, left, side, skip, plane, prime)
             side = side * prime
         other = unit - other
     return other
@@ -137,7 +147,7 @@ def passes(dtype: str) -> Passes:
                 for lane in range(used, side):
                     put(first, i * side + lane, zero)
                     put(first, plane1 + i * side + lane, zero)
-            moved = stages(first, second, roots1, n1, side)
+            moved = stages(first, second, roots1, n1, side, plane1)
             done = either(moved == unit, second, first)
             whole = n1 - n1 % side if used == side else o
             for i in range(unit, n1):
@@ -162,7 +172,7 @@ def passes(dtype: str) -> Passes:
                 for j in range(o, n2):
                     put(block, j * side + i, zero)
                     put(block, plane2 + j * side + i, zero)
-            moved = stages(block, second, roots2, n2, side)
+            moved = stages(block, second, roots2, n2, side, plane2)
             done = either(moved == unit, second, block)
             for j in range(o, n2):
                 if j * n1 + start >= keep:
@@ -177,21 +187,19 @@ def passes(dtype: str) -> Passes:
                             get(done, plane2 + j * side + lane))  # fmt: skip
 
     @compiled
-    def lines(  # type: ignore[no-untyped-def]
-        x, bases, step, apart, real, out, bases_out, step_out, apart_out, real_out, keep,
-        used, along, n, roots, first, second,
-    ):  # fmt: skip
-        """The lines that begin at the first `used` of `bases`; they lie side by side in memory
-        where `along` is not the direction in which it runs."""
+    def enter(  # type: ignore[no-untyped-def]
+        x, bases, step, apart, real, bases_out, used, along, n, plane, first
+    ):
+        """n elements of the lines that begin at the first `used` of `bases`, one line in each lane;
+        the lines lie side by side in memory where `along` is not the direction in which it
+        runs. Lanes without a line of their own repeat the last one."""
         o, side = index(0), index(lanes)
-        plane = n * side
-        # Lanes without a line of their own repeat the last one.
-        fast = along and not real and step == index(2)
-        even, odd = index(0) if apart == index(1) else plane, plane if apart == index(1) else o
-        pair = o if apart == index(1) else index(1)
         for lane in range(used, side):
             put(bases, lane, word(shifted(bases, used - index(1))))
             put(bases_out, lane, word(shifted(bases_out, used - index(1))))
+        fast = along and not real and step == index(2)
+        even, odd = index(0) if apart == index(1) else plane, plane if apart == index(1) else o
+        pair = o if apart == index(1) else index(1)
         done_in = n - n % index(half) if fast else o
         for i in range(o, done_in, index(half)):
             to_lanes(x, bases, first, i * step - pair, i * side, even, odd)
@@ -213,13 +221,18 @@ def passes(dtype: str) -> Passes:
                         put(first, plane + i * side + lane, zero)
                     else:
                         put(first, plane + i * side + lane, get(x, here + apart))
-        moved = stages(first, second, roots, n, side)
-        done = either(moved == index(1), second, first)
+
+    @compiled
+    def leave(  # type: ignore[no-untyped-def]
+        done, out, bases_out, step_out, apart_out, real_out, keep, used, along, plane
+    ):
+        """The first `keep` elements out of the lanes."""
+        o, side = index(0), index(lanes)
         fast = along and not real_out and step_out == index(2)
         even = index(0) if apart_out == index(1) else plane
         odd = plane if apart_out == index(1) else o
         pair = o if apart_out == index(1) else index(1)
-        done_out = min(done_in, keep - keep % index(half)) if fast else o
+        done_out = keep - keep % index(half) if fast else o
         for i in range(o, done_out, index(half)):
             from_lanes(out, bases_out, done, i * step_out - pair, i * side, even, odd)
         if along:
@@ -238,4 +251,20 @@ def passes(dtype: str) -> Passes:
                     if not real_out:
                         put(out, there + apart_out, get(done, plane + i * side + lane))
 
-    return Passes(line, lines, fill_roots, fill_turns, lanes)
+    @compiled
+    def lines(  # type: ignore[no-untyped-def]
+        x, bases, step, apart, real, out, bases_out, step_out, apart_out, real_out, keep,
+        used, along, n, roots, first, second,
+    ):  # fmt: skip
+        side = index(lanes)
+        plane = plane_of(n, side)
+        enter(  # type: ignore[no-untyped-call]
+            x, bases, step, apart, real, bases_out, used, along, n, plane, first
+        )
+        moved = stages(first, second, roots, n, side, plane)
+        done = either(moved == index(1), second, first)
+        leave(  # type: ignore[no-untyped-call]
+            done, out, bases_out, step_out, apart_out, real_out, keep, used, along, plane
+        )
+
+    return Passes(line, lines, enter, leave, fill_roots, fill_turns, lanes)

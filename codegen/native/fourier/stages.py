@@ -157,28 +157,28 @@ class _Lanes:
 
 
 def make_stage(r: int) -> Callable[..., None]:
-    """`stage(x, y, roots, m, s, skip)`: of the m * r elements along the first axis of x (each of s
-    lanes), sums of r; y is ordered as the next stage wants it.
+    """`stage(x, y, roots, m, s, skip, plane)`: of the m * r elements along the first axis of x
+    (each of s lanes), sums of r; y is ordered as the next stage wants it.
 
     `roots` are pairs of the real and the imaginary part; the first root of order m * r is `skip`
-    of them away from the beginning. s is a multiple of the lanes of a vector.
+    of them away from the beginning. s is a multiple of the lanes of a vector. Imaginary parts lie
+    `plane` elements behind the real ones.
     """
 
-    def stage(x: Any, y: Any, roots: Any, m: Any, s: Any, skip: Any) -> None:
+    def stage(x: Any, y: Any, roots: Any, m: Any, s: Any, skip: Any, plane: Any) -> None:
         raise TypeError("compiled code only")
 
-    def typer(x: Any, y: Any, roots: Any, m: Any, s: Any, skip: Any) -> Any:
+    def typer(x: Any, y: Any, roots: Any, m: Any, s: Any, skip: Any, plane: Any) -> Any:
         u = types.uintp
-        return signature(types.none, x, x, x, u, u, u)
+        return signature(types.none, x, x, x, u, u, u, u)
 
     def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        x, y, roots, m, s, skip = args
+        x, y, roots, m, s, skip, plane = args
         word = m.type
         lanes = _Lanes(context, builder, sig.args[0], word)
         number = lanes.number
         do = _Arithmetic(builder, lanes.vector)
         step = builder.mul(m, s)
-        plane = builder.mul(step, number(r))
 
         def row(p: Any, twiddles: list[Number] | None) -> None:
             first_in, first_out = builder.mul(p, s), builder.mul(p, builder.mul(s, number(r)))
@@ -206,27 +206,28 @@ def make_stage(r: int) -> Callable[..., None]:
     return stage
 
 
-def of_prime(x: Any, y: Any, roots: Any, m: Any, s: Any, skip: Any, r: Any) -> None:
+def of_prime(x: Any, y: Any, roots: Any, m: Any, s: Any, skip: Any, plane: Any, r: Any) -> None:
     """A stage of `make_stage` for an odd r of at most `LARGEST`, known when it runs: sums over the
     pairs of elements k and r - k, two results and their mirror images at a time."""
     raise TypeError("compiled code only")
 
 
-def _type_of_prime(x: Any, y: Any, roots: Any, m: Any, s: Any, skip: Any, r: Any) -> Any:
+def _type_of_prime(
+    x: Any, y: Any, roots: Any, m: Any, s: Any, skip: Any, plane: Any, r: Any
+) -> Any:
     u = types.uintp
-    return signature(types.none, x, x, x, u, u, u, u)
+    return signature(types.none, x, x, x, u, u, u, u, u)
 
 
 @primitive(of_prime, _type_of_prime)
 def _lower_of_prime(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    x, y, roots, m, s, skip, r = args
+    x, y, roots, m, s, skip, plane, r = args
     word = m.type
     lanes = _Lanes(context, builder, sig.args[0], word)
     number = lanes.number
     do = _Arithmetic(builder, lanes.vector)
     zero, one = number(0), number(1)
     step = builder.mul(m, s)
-    plane = builder.mul(step, r)
     half = builder.udiv(r, number(2))
     past_half = builder.add(half, one)
     of_r = builder.mul(m, skip)  # so many roots lie between two that are of order r

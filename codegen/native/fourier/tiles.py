@@ -13,7 +13,7 @@ from numba.core.typing import signature
 from ..bridge import primitive
 from ..by_address import REGISTER
 
-__all__ = ["from_lanes", "rotate", "to_lanes", "turn"]
+__all__ = ["by_root", "from_lanes", "rotate", "to_lanes", "turn"]
 
 FUSED = ("contract",)
 
@@ -64,6 +64,26 @@ class _Tile:
                     rows[i | d] = self.builder.shuffle_vector(a, b, below)
             d //= 2
         return rows
+
+    def spread(self, base: Any, at: Any, vector: Any) -> Any:
+        """One element in all lanes."""
+        b, word = self.builder, ir.IntType(32)
+        undefined = ir.Constant(vector, ir.Undefined)
+        first = b.insert_element(undefined, b.load(b.gep(base, [at])), ir.Constant(word, 0))
+        zeros = ir.Constant(ir.VectorType(word, self.lanes), [0] * self.lanes)
+        return b.shuffle_vector(first, undefined, zeros)
+
+    def times(self, a: Any, c: Any, u: Any, v: Any) -> tuple[Any, Any]:
+        """Real and imaginary part of (a + c i) (u + v i)."""
+        b = self.builder
+
+        def product(p: Any, q: Any) -> Any:
+            return b.fmul(p, q, flags=FUSED)
+
+        return (
+            b.fsub(product(a, u), product(c, v), flags=FUSED),
+            b.fadd(product(a, v), product(c, u), flags=FUSED),
+        )
 
     def offsets(self, bases: Any, more: Any) -> list[Any]:
         b = self.builder
@@ -124,38 +144,30 @@ def _rotate(t: _Tile, args: Any) -> None:
     x, roots, root, at, plane, at_roots, at_root = args
     b = t.builder
     wide = ir.VectorType(ir.DoubleType(), t.lanes)
-    zeros = ir.Constant(ir.VectorType(ir.IntType(32), t.lanes), [0] * t.lanes)
-    undefined = ir.Constant(wide, ir.Undefined)
 
     def doubles(at: Any) -> Any:
         value = b.load(b.bitcast(b.gep(roots, [at]), wide.as_pointer()))
         value.align = 8
         return value
 
-    def spread(at: Any) -> Any:
-        value = b.load(b.gep(root, [at]))
-        first = b.insert_element(undefined, value, ir.Constant(ir.IntType(32), 0))
-        return b.shuffle_vector(first, undefined, zeros)
-
-    def times(a: Any, c: Any, u: Any, v: Any) -> tuple[Any, Any]:
-        def product(p: Any, q: Any) -> Any:
-            return b.fmul(p, q, flags=FUSED)
-
-        return (
-            b.fsub(product(a, u), product(c, v), flags=FUSED),
-            b.fadd(product(a, v), product(c, u), flags=FUSED),
-        )
-
-    c, s = times(
-        doubles(at_roots), doubles(t.after(at_roots, t.lanes)), spread(at_root),
-        spread(t.after(at_root, 1)),
+    c, s = t.times(
+        doubles(at_roots), doubles(t.after(at_roots, t.lanes)), t.spread(root, at_root, wide),
+        t.spread(root, t.after(at_root, 1), wide),
     )  # fmt: skip
     if t.size == 4:
         c, s = b.fptrunc(c, t.vector), b.fptrunc(s, t.vector)
     there = b.add(at, plane)
-    real, imag = times(t.load(x, at), t.load(x, there), c, s)
+    real, imag = t.times(t.load(x, at), t.load(x, there), c, s)
     t.store(real, x, at)
     t.store(imag, x, there)
+
+
+def _by_root(t: _Tile, args: Any) -> None:
+    x, roots, at, plane, at_root, to, to_imag = args
+    c, s = (t.spread(roots, here, t.vector) for here in (at_root, t.after(at_root, 1)))
+    real, imag = t.times(t.load(x, at), t.load(x, t.builder.add(at, plane)), c, s)
+    t.store(real, x, to)
+    t.store(imag, x, to_imag)
 
 
 to_lanes = _tiles(7, _to_lanes)
@@ -168,3 +180,6 @@ turn = _tiles(4, _turn)
 rotate = _tiles(7, _rotate)
 """`rotate(x, roots, root, at, plane, at_roots, at_root)`: the complex vector at x[at] and
 x[at + plane] times a vector of roots and one root, both given in doubles."""
+by_root = _tiles(7, _by_root)
+"""`by_root(x, roots, at, plane, at_root, to, to_imag)`: the complex vector at x[at] and
+x[at + plane] times the number at roots[at_root], to x[to] and x[to_imag]."""

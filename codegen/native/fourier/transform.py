@@ -1,7 +1,7 @@
 """Whole discrete Fourier transforms of complex and real arrays along an axis.
 
 Lengths whose prime factors are at most 257 are transformed stage by stage; others as a convolution
-with a chirp, whose length is such a one. Transforms of an even number of real elements are made of
+whose length is such a one (`convolved`). Transforms of an even number of real elements are made of
 complex ones of half that length.
 """
 
@@ -17,7 +17,9 @@ from numba.np import numpy_support
 from ..bridge import compiled
 from ..by_address import REGISTER, either, get, make_scratch, put, shifted, word
 from ..support import index, wide
-from .passes import passes
+from .convolved import convolved, length_of_convolution, plan_room, shorter_side
+from .passes import passes, plane_of
+from .plans import SLOTS, kept
 from .roots import coarse_size, root_imag, root_real, shift_of, tabulate
 from .stages import LARGEST
 
@@ -28,9 +30,9 @@ __all__ = [
 COMPLEX, TO_COMPLEX, TO_REAL = 0, 1, 2
 """Of complex elements to complex ones; of real ones to the half that says all; and back."""
 KINDS = "lllllaaaa"
-SIDE_BY_SIDE, NEAR = 1024, 16384
-"""Up to this length several lines are transformed at once: lines that run along memory, and lines
-that lie side by side in it."""
+SIDE_BY_SIDE, NEAR, CONVOLVED = 1024, 16384, 65536
+"""Up to this length several lines are transformed at once: lines that run along memory, lines that
+lie side by side in it, and the convolutions of either."""
 
 ALONE = 127
 """The largest prime whose stage is faster than a convolution for less than four transforms."""
@@ -43,42 +45,29 @@ def smooth(n: Any, count: Any) -> Any:
     left = n
     while left % index(2) == index(0):
         left = left // index(2)
-    for p in range(3, LARGEST + 1, 2):
-        if index(p) > index(ALONE) and n // index(p) * count < index(4):
+    p = index(3)
+    while p * p <= left:
+        if p > index(ALONE) and n // p * count < index(4):
             break
-        while left % index(p) == index(0):
-            left = left // index(p)
-    return left == index(1)
-
-
-@compiled
-def length_of_convolution(n: Any) -> Any:
-    """The least power of 2, or 3, 5, 9, 15, 25, 27, 45, 75 times one, that is at least 2 n - 1:
-    lengths that are transformed fast."""
-    best = index(16)
-    while best < index(2) * n - index(1):
-        best = best + best
-    for odd in (3, 5, 9, 15, 25, 27, 45, 75):
-        size = index(16 * odd)
-        while size < index(2) * n - index(1):
-            size = size + size
-        best = min(best, size)
-    return best
-
-
-@compiled
-def shorter_side(n: Any) -> Any:
-    """The largest divisor that is not above the root."""
-    d = index(1) << shift_of(n)
-    while d * d > n or n % d != index(0):
-        d = d - index(1)
-    return d
+        while left % p == index(0):
+            left = left // p
+        p = p + index(2)
+    # A prime, 1, or more than all of these.
+    return left <= index(ALONE) or (left <= index(LARGEST) and n // left * count >= index(4))
 
 
 @compiled
 def length_of(kind: Any, n: Any) -> Any:
     """The length of the complex transforms that one of length n is made of."""
     return n // index(2) if kind != index(COMPLEX) and n % index(2) == index(0) else n
+
+
+@compiled
+def longest_in_lanes(fits: Any, along: Any) -> Any:
+    """Up to which length, or length of a convolution, several lines are transformed at once."""
+    if fits:
+        return index(SIDE_BY_SIDE) if along else index(NEAR)
+    return index(CONVOLVED)
 
 
 @compiled
@@ -93,26 +82,31 @@ def room_of_line(n: Any, side: Any) -> Any:
 def room(kind: Any, n: Any, count: Any, side: Any) -> Any:
     """How many elements of working memory a transform takes."""
     m = length_of(kind, n)
-    if smooth(m, count):
-        space = max(room_of_line(m, side), index(2) * m * (index(1) + index(2) * side)
-                    if m <= index(NEAR) else index(0))  # fmt: skip
+    fits = smooth(m, count)
+    if fits:
+        space = room_of_line(m, side)
+        in_lanes = index(2) * m + index(4) * plane_of(m, side)
+        size = m
     else:
         size = length_of_convolution(m)
-        space = room_of_line(size, side) + index(2) * m + index(4) * size
-    lines = side if m <= index(NEAR) else index(1)
+        space = room_of_line(size, side) + index(2) * size
+        in_lanes = index(4) * plane_of(size, side)
+    space = max(space, in_lanes if size <= longest_in_lanes(fits, False) else index(0))
+    lines = side if m <= index(CONVOLVED) else index(1)
     return space + (index(2) * m * lines if kind == index(TO_REAL) else index(0))
 
 
 @compiled
 def doubles(kind: Any, n: Any, count: Any, side: Any) -> Any:
-    """How many doubles the tables of roots take, and the turns between the two halves of a line."""
+    """How many doubles the tables of roots take, and the turns between the two halves of a line, or
+    the plan of a convolution."""
     m = length_of(kind, n)
     space = coarse_size(max(n, m))
-    if not smooth(m, count):
-        size = length_of_convolution(m)
-        space = space + coarse_size(index(2) * m) + coarse_size(size)
-        m = size
-    return space + index(2) * side * (m // shorter_side(m))
+    if smooth(m, count):
+        return space + index(2) * side * (m // shorter_side(m))
+    size = length_of_convolution(m)
+    n2 = shorter_side(size)
+    return space + coarse_size(index(2) * m) + plan_room(m, size, size // n2, n2, side)
 
 
 def entry_signature(dtype: str) -> Any:
@@ -126,7 +120,8 @@ def entry(dtype: str) -> Callable[..., None]:
     """The Python function that is compiled for parts of `dtype`. Results are not scaled."""
     t = np.dtype(dtype).type
     parts = passes(dtype)
-    line, lines, fill_roots, fill_turns, lanes = parts
+    line, lines, _, _, fill_roots, fill_turns, lanes = parts
+    planned, one_convolved, several_convolved = convolved(dtype, parts)
     half = t(0.5)
     places = make_scratch(2 * lanes)
     assert lanes == REGISTER // np.dtype(dtype).itemsize
@@ -210,72 +205,43 @@ def entry(dtype: str) -> Callable[..., None]:
         keep = m if packed or kind != index(TO_COMPLEX) else there
         count = outer * inner
         fits = smooth(m, count)
-        tabulate(tables, n)
         shift = shift_of(n)
         ratio = n // m
-        ahead = work
-        several = (
-            count > two and fits and m <= (index(SIDE_BY_SIDE) if inner == unit else index(NEAR))
-        )
-        z = work
+        size = m if fits else length_of_convolution(m)
+        several = count > two and size <= longest_in_lanes(fits, inner == unit)
+        many = side if several else unit
+        z, ahead = work, work
         if kind == index(TO_REAL):
-            ahead = shifted(work, two * m * (side if m <= index(NEAR) else unit))
+            ahead = shifted(work, two * m * (side if m <= index(CONVOLVED) else unit))
             step_in, apart_in = two, unit
         bases = places(of_n)
         bases_out = shifted(bases, side)
-        size, chirp, other, signal = m, ahead, ahead, ahead
-        of_chirp = shifted(tables, coarse_size(n))
-        of_size = tables
-        turns = of_chirp
-        if not fits:
-            size = length_of_convolution(m)
-            signal = shifted(ahead, two * m)
-            other = shifted(signal, two * size)
-            ahead = shifted(other, two * size)
-            tabulate(of_chirp, two * m)
-            of_size = shifted(of_chirp, coarse_size(two * m))
-            tabulate(of_size, size)
-            turns = shifted(of_size, coarse_size(size))
+        if fits or packed:
+            tabulate(tables, n)
+        turns = shifted(tables, coarse_size(n))
         n2 = shorter_side(size)
         n1 = size // n2
+        signal, plan = ahead, turns
         roots1 = ahead
         roots2 = shifted(roots1, two * n1)
-        first = shifted(roots2, two * n2)
+        first = shifted(roots2, two * n2) if fits else shifted(signal, two * size)
         second = shifted(first, two * n1 * side)
         between = shifted(second, two * n1 * side)
-        many = side if several else unit
-        shift_of_size, shift_of_chirp = shift_of(size), shift_of(two * m)
-        if several:
+        if not fits:
+            slot = planned(m, size, n1, n2, turns, first, second, between)
+            plan = shifted(turns, coarse_size(two * m))
+            plan = either(slot < index(SLOTS), kept(turns, slot), plan)
+            if several:
+                first = ahead
+                second = shifted(first, two * plane_of(size, side))
+        elif several:
             fill_roots(ahead, tables, shift, m, ratio)
             first = shifted(ahead, two * m)
-            second = shifted(first, two * m * side)
-        elif fits:
+            second = shifted(first, two * plane_of(m, side))
+        else:
             fill_roots(roots1, tables, shift, n1, ratio * n2)
             fill_roots(roots2, tables, shift, n2, ratio * n1)
             fill_turns(turns, tables, shift, n1, n2, ratio)
-        else:
-            fill_roots(roots1, of_size, shift_of_size, n1, n2)
-            fill_roots(roots2, of_size, shift_of_size, n2, n1)
-            fill_turns(turns, of_size, shift_of_size, n1, n2, unit)
-            power = o
-            for k in range(o, two * size):
-                put(other, k, t(0))
-            for k in range(o, m):
-                c = t(root_real(of_chirp, shift_of_chirp, power))
-                s = t(root_imag(of_chirp, shift_of_chirp, power))
-                put(chirp, two * k, c)
-                put(chirp, two * k + unit, s)
-                put(other, two * k, c)
-                put(other, two * k + unit, -s)
-                if k != o:
-                    put(other, two * (size - k), c)
-                    put(other, two * (size - k) + unit, -s)
-                power = power + two * k + unit  # k * k, less than 4 m before it is taken back
-                power = power - two * m if power >= two * m else power
-            line(
-                other, o, two, unit, False, other, o, two, unit, False, size,
-                n1, n2, roots1, roots2, turns, of_size, shift_of_size, unit, first, second, between,
-            )  # fmt: skip
         for start in range(o, count, many):
             used = min(many, count - start)
             for k in range(o, used):
@@ -293,10 +259,15 @@ def entry(dtype: str) -> Callable[..., None]:
                 put(bases_out, k, (row * there * inner + column) * wide_out + shift_out)
             at, at_out = word(bases), word(bases_out)
             x_now = either(kind == index(TO_REAL), z, x)
-            if several:
+            if several and fits:
                 lines(
                     x_now, bases, step_in, apart_in, real, out, bases_out, step_out, apart_out,
                     real_out, keep, used, inner == unit, m, ahead, first, second,
+                )  # fmt: skip
+            elif several:
+                several_convolved(
+                    x_now, bases, step_in, apart_in, real, out, bases_out, step_out, apart_out,
+                    real_out, keep, used, inner == unit, m, size, n1, n2, plan, first, second,
                 )  # fmt: skip
             elif fits:
                 line(
@@ -305,37 +276,10 @@ def entry(dtype: str) -> Callable[..., None]:
                     between,
                 )  # fmt: skip
             else:
-                for k in range(o, m):
-                    a = get(x_now, at + k * step_in)
-                    b = t(0) if real else get(x_now, at + k * step_in + apart_in)
-                    c, s = get(chirp, two * k), get(chirp, two * k + unit)
-                    put(signal, two * k, a * c - b * s)
-                    put(signal, two * k + unit, a * s + b * c)
-                for k in range(two * m, two * size):
-                    put(signal, k, t(0))
-                line(
-                    signal, o, two, unit, False, signal, o, two, unit, False, size,
-                    n1, n2, roots1, roots2, turns, of_size, shift_of_size, unit, first, second,
-                    between,
+                one_convolved(
+                    x_now, at, step_in, apart_in, real, out, at_out, step_out, apart_out, real_out,
+                    keep, m, size, n1, n2, plan, signal, first, second, between,
                 )  # fmt: skip
-                for k in range(o, size):
-                    a, b = get(signal, two * k), get(signal, two * k + unit)
-                    c, s = get(other, two * k), get(other, two * k + unit)
-                    # With the parts exchanged the same transform is the inverse one.
-                    put(signal, two * k, a * s + b * c)
-                    put(signal, two * k + unit, a * c - b * s)
-                line(
-                    signal, o, two, unit, False, signal, o, two, unit, False, m,
-                    n1, n2, roots1, roots2, turns, of_size, shift_of_size, unit, first, second,
-                    between,
-                )  # fmt: skip
-                scale = t(1) / t(size)
-                for k in range(o, keep):
-                    a, b = get(signal, two * k + unit) * scale, get(signal, two * k) * scale
-                    c, s = get(chirp, two * k), get(chirp, two * k + unit)
-                    put(out, at_out + k * step_out, a * c - b * s)
-                    if not real_out:
-                        put(out, at_out + k * step_out + apart_out, a * s + b * c)
             if packed and kind == index(TO_COMPLEX):
                 for k in range(o, used):
                     join(out, word(shifted(bases_out, k)), step_out, m, tables, shift)

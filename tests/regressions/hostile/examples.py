@@ -369,12 +369,29 @@ EXAMPLES |= {
             lambda: tg.ones(1, 2, 3, 3, 3),
             lambda: tg.ones(2, 2, 1, 1, 1),
         ),
+        **{
+            f"tg.nn.functional.max_unpool{d}d": (
+                lambda d=d: tg.ones(1, 2, *[2] * d),
+                lambda d=d: tg.arange(2**d).reshape(1, 1, *[2] * d).expand(1, 2, *[2] * d),
+                2,
+            )
+            for d in (1, 2, 3)
+        },
+        **{
+            f"tg.nn.functional.{name}_pool3d": (lambda: tg.ones(1, 2, 2, 2, 2), 1)
+            for name in ("max", "avg", "adaptive_max", "adaptive_avg")
+        },
+        **{
+            f"tg.nn.functional.lp_pool{d}d": (lambda d=d: tg.ones(1, 2, *[2] * d), 2.0, 1)
+            for d in (1, 2, 3)
+        },
         "tg.nn.functional.interpolate": (lambda: tg.ones(1, 2, 4), 2),
         "tg.nn.functional.upsample": (lambda: tg.ones(1, 2, 4), 2),
         "tg.nn.functional.pixel_shuffle": (lambda: tg.ones(1, 4, 2, 2), 2),
         "tg.optim.lr_scheduler.LRScheduler": (optimizer,),
         "tg.optim.lr_scheduler.MultiStepLR": (optimizer, lambda: [1, 2]),
         "tg.optim.lr_scheduler.OneCycleLR": (optimizer, 0.1, 10),
+        "tg.optim.lr_scheduler.CyclicLR": (optimizer, 0.1, 0.2, 3),
         "tg.optim.lr_scheduler.MultiplicativeLR": (optimizer, lambda: lambda epoch: 0.5),
         "tg.autograd.gradgradcheck": (lambda: total, lambda: (leaf(2),)),
         "torch.bincount": (lambda: tg.tensor([0, 1]),),

@@ -199,6 +199,7 @@ FURTHER = {
     "GroupNorm": (lambda t: t.nn.GroupNorm(1, 2), ((2, 2, 3),)),
     "MaxPool1d": (lambda t: t.nn.MaxPool1d(2), ((1, 2, 4),)),
     "MaxPool2d": (lambda t: t.nn.MaxPool2d(2), ((1, 2, 4, 4),)),
+    "MaxPool3d": (lambda t: t.nn.MaxPool3d(2), ((1, 2, 4, 4, 4),)),
     "AvgPool2d": (lambda t: t.nn.AvgPool2d(2), ((1, 2, 4, 4),)),
     "AdaptiveAvgPool2d": (lambda t: t.nn.AdaptiveAvgPool2d(1), ((1, 2, 4, 4),)),
     "Dropout": (lambda t: t.nn.Dropout(), ((2, 2),)),

@@ -36,6 +36,14 @@ from .activation import (
     tanh,
     tanhshrink,
 )
+from .adaptive import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
+)
 from .attention import scaled_dot_product_attention
 from .convolution import conv1d, conv2d, conv3d, pad, unfold
 from .dense import (
@@ -83,26 +91,33 @@ from .normalization import (
     rms_norm,
 )
 from .pooling import (
-    adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
-    adaptive_max_pool2d,
     avg_pool1d,
     avg_pool2d,
+    avg_pool3d,
+    lp_pool1d,
+    lp_pool2d,
+    lp_pool3d,
     max_pool1d,
     max_pool2d,
+    max_pool3d,
 )
 from .resampling import channel_shuffle, interpolate, pixel_shuffle, pixel_unshuffle, upsample
 from .sampling import affine_grid, grid_sample, gumbel_softmax, pdist, threshold
 from .sequences import ctc_loss, embedding_bag
 from .transposed import conv_transpose1d, conv_transpose2d, conv_transpose3d, fold
+from .unpooling import max_unpool1d, max_unpool2d, max_unpool3d
 
 __all__ = [
     "adaptive_avg_pool1d",
     "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
     "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
     "affine_grid",
     "avg_pool1d",
     "avg_pool2d",
+    "avg_pool3d",
     "batch_norm",
     "bilinear",
     "binary_cross_entropy",
@@ -148,9 +163,16 @@ __all__ = [
     "local_response_norm",
     "log_softmax",
     "logsigmoid",
+    "lp_pool1d",
+    "lp_pool2d",
+    "lp_pool3d",
     "margin_ranking_loss",
     "max_pool1d",
     "max_pool2d",
+    "max_pool3d",
+    "max_unpool1d",
+    "max_unpool2d",
+    "max_unpool3d",
     "mish",
     "mse_loss",
     "multi_margin_loss",

@@ -1,16 +1,17 @@
-"""Pooling over one or two axes: the largest or the mean of each window."""
+"""Pooling over one to three axes: the largest or the mean of each window, or a norm of it."""
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ... import ops
+from ...ir.dispatch import Value
 from ...ops.arrays.windows import windows
+from ...sizes import numel
 from .common import titled
 from .convolution import Sizes, check_axes, out_size, padded, per_axis
 
@@ -45,11 +46,6 @@ def _layout(
     beyond = []
     for n, k, s, p, d in zip(input.shape[-axes:], kernel, steps, zeros, holes, strict=True):
         rest = n + 2 * p - d * (k - 1) - 1
-        if isinstance(rest, int) and rest < 0:
-            raise RuntimeError(
-                f"{name}: a window of {d * (k - 1) + 1} does not fit into an axis of {n} with "
-                f"{p} padded at both ends"
-            )
         extra = 0
         if ceil_mode:
             if not isinstance(rest, int):
@@ -59,12 +55,17 @@ def _layout(
             count = -(-rest // s) + 1
             # The last window must begin inside of the input or of the padding before it.
             count -= (count - 1) * s >= n + p
-            extra = max((count - 1) * s - rest, 0)
+            extra = max((count - 1) * s - rest, 0) if count > 0 else 0
+        if isinstance(rest, int) and rest + extra < 0:
+            raise RuntimeError(
+                f"{name}: a window of {d * (k - 1) + 1} does not fit into an axis of {n} with "
+                f"{p} padded at both ends"
+            )
         beyond.append(extra)
     return kernel, steps, zeros, holes, beyond
 
 
-def _along(x: Any, axis: int, start: Any, count: Any, step: int = 1) -> Any:
+def along(x: Any, axis: int, start: Any, count: Any, step: int = 1) -> Any:
     """`count` elements along an axis, every `step`-th one."""
     ndim = len(x.shape)
     starts = [start if k == axis else 0 for k in range(ndim)]
@@ -83,31 +84,86 @@ def _max_pool(
     ceil_mode: bool,
     return_indices: bool,
 ) -> Any:
-    if return_indices:
-        raise NotImplementedError(f"{name}: return_indices is not supported")
     kernel, steps, zeros, holes, beyond = _layout(
         name, axes, input, kernel_size, stride, padding, dilation, ceil_mode
     )
     lowest = -math.inf if input.dtype.kind == "f" else np.iinfo(input.dtype).min
     x = padded(input, [(p, p + e) for p, e in zip(zeros, beyond, strict=True)], lowest)
+    indices: Any = 0 if return_indices else None
     # The first of equal elements in C order is that of the first row which holds it: one axis after
     # the other, the last one first.
     for k in reversed(range(axes)):
-        x = _largest(x, len(x.shape) - axes + k, kernel[k], steps[k], holes[k])
-    return titled(x, f"MaxPool{axes}DWithIndices", input)
+        axis = len(x.shape) - axes + k
+        behind = numel(input.shape[axis + 1 :])
+        window = Windows(axis, kernel[k], steps[k], holes[k], zeros[k], input.shape[axis])
+        x, indices = largest(x, window, beyond[k], indices, behind)
+    x = titled(x, f"MaxPool{axes}DWithIndices", input)
+    return (x, beside(x, indices)) if return_indices else x
 
 
-def _largest(x: Any, axis: int, size: int, step: int, hole: int) -> Any:
-    """The first largest element (or NaN) of each window along an axis."""
-    count = out_size(x.shape[axis], size, step, hole)
-    best = _along(x, axis, 0, count, step)
-    for offset in range(1, size):
-        other = _along(x, axis, offset * hole, count, step)
+def beside(x: Any, indices: Any) -> Any:
+    """The indices as a value of x's kind: those of windows of one element follow from the shape
+    alone, and are a plain array."""
+    if isinstance(x, Value) and not isinstance(indices, Value):
+        return ops.where(ops.equal(x, x), indices, indices)
+    return indices
+
+
+class Windows(NamedTuple):
+    """Windows along an axis of `length` elements with `before` others ahead of them."""
+
+    axis: int
+    size: Any
+    step: int = 1
+    hole: int = 1
+    before: int = 0
+    length: Any = 0
+
+    def of(self, x: Any, offset: Any, count: Any) -> Any:
+        """Of each window the element at a place."""
+        return along(x, self.axis, offset * self.hole, count, self.step)
+
+    def places(self, offset: Any, count: Any, ndim: int) -> Any:
+        """Where these lie along the axis; what is not an element is below 0 or above the last."""
+        numbers = np.arange(count) if isinstance(count, int) else ops.arange(0, count)
+        places = numbers * self.step + (offset * self.hole - self.before)
+        return ops.reshape(places, (-1, *[1] * (ndim - 1 - self.axis)))
+
+
+def largest(x: Any, windows: Windows, beyond: int, indices: Any, behind: Any) -> tuple[Any, Any]:
+    """The first largest element (or the last NaN) of each window along an axis. What pads is never
+    chosen: every window has an element.
+
+    With `indices`, where elements stand in what lies behind the axis, `behind` elements long, also
+    where the chosen ones stand in the whole.
+    """
+    n, ndim = x.shape[windows.axis], len(x.shape)
+    count = out_size(n, windows.size, windows.step, windows.hole)
+    pads = windows.before or beyond
+
+    def taken(offset: int) -> tuple[Any, Any, Any]:
+        places = windows.places(offset, count, ndim)
+        inside = (places >= 0) & (places < windows.length) if pads else None
+        whole = None
+        if indices is not None:
+            within = windows.of(indices, offset, count) if np.ndim(indices) else indices
+            whole = ops.broadcast_to(within + places * behind, best_shape)
+        return windows.of(x, offset, count), inside, whole
+
+    best_shape = (*x.shape[: windows.axis], count, *x.shape[windows.axis + 1 :])
+    best, is_element, where_best = taken(0)
+    for offset in range(1, windows.size):
+        other, other_is, where_other = taken(offset)
         larger = ops.greater(other, best)
         if x.dtype.kind == "f":
             larger = ops.logical_or(larger, ops.isnan(other))
+        if pads:
+            larger = ops.logical_or(larger, other_is & ~is_element)
+            is_element = is_element | other_is
         best = ops.where(larger, other, best)
-    return best
+        if indices is not None:
+            where_best = ops.where(larger, where_other, where_best)
+    return best, where_best
 
 
 def max_pool1d(
@@ -141,9 +197,31 @@ def max_pool2d(
     return_indices: bool = False,
 ) -> Any:
     """The largest element of each window over the last two axes; the gradient goes to the first of
-    equal ones."""
+    equal ones. With `return_indices` also where each stands in its plane, for `max_unpool2d`."""
     return _max_pool(
         "max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
+    )
+
+
+def max_pool3d(
+    input: Any,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The largest element of each window over the last three axes, as `max_pool2d`.
+
+    >>> import tracegrad as tg
+    >>> x, places = tg.nn.functional.max_pool3d(
+    ...     tg.arange(8.0).reshape(1, 2, 2, 2), 2, return_indices=True)
+    >>> x.item(), places.item()
+    (7.0, 7)
+    """
+    return _max_pool(
+        "max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
     )
 
 
@@ -236,76 +314,102 @@ def avg_pool2d(
     )
 
 
-def _adaptive(
-    name: str, axes: int, input: Any, output_size: Any, combine: Callable[..., Any]
+def avg_pool3d(
+    input: Any,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
 ) -> Any:
-    """Windows whose sizes follow from how many there shall be."""
-    check_axes(name, axes, input)
-    wanted: Sequence[Any] = (
-        (output_size,) * axes
-        if output_size is None or isinstance(output_size, int)
-        else tuple(output_size)
-    )
-    if any(isinstance(m, int) and m >= 2**31 for m in wanted):
-        raise RuntimeError(f"{name}: output_size {output_size} is more than memory can hold")
-    x = input
-    for k, m in enumerate(wanted):
-        axis = len(x.shape) - axes + k
-        n = x.shape[axis]
-        if m is None or m == n:
-            continue
-        if not isinstance(n, int):
-            raise RuntimeError(
-                f"{name}: the windows depend on the sizes, which must be known; mark them static"
-            )
-        parts = []
-        for i in range(m):
-            start, end = i * n // m, -(-(i + 1) * n // m)
-            parts.append(combine(_along(x, axis, start, end - start), axis))
-        x = ops.concatenate(parts, axis)
-    return x
+    """The mean of each window over the last three axes.
 
-
-def adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
-    """Means of `output_size` windows along the last axis."""
-    return _adaptive(
-        "adaptive_avg_pool1d",
-        1,
+    >>> import tracegrad as tg
+    >>> tg.nn.functional.avg_pool3d(tg.arange(8.0).reshape(1, 2, 2, 2), 2)
+    tensor([[[[3.5000]]]])
+    """
+    return _avg_pool(
+        "avg_pool3d",
+        3,
         input,
-        output_size,
-        lambda x, axis: ops.mean(x, axis=axis, keepdims=True),
+        kernel_size,
+        stride,
+        padding,
+        ceil_mode,
+        count_include_pad,
+        divisor_override,
     )
 
 
-def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
-    """Means of `output_size` windows over the last two axes (None: as many as there are
-    elements)."""
-    return _adaptive(
-        "adaptive_avg_pool2d",
-        2,
-        input,
-        output_size,
-        lambda x, axis: ops.mean(x, axis=axis, keepdims=True),
-    )
+def _lp_pool(
+    name: str,
+    axes: int,
+    input: Any,
+    norm_type: float,
+    kernel_size: Sizes,
+    stride: Sizes | None,
+    ceil_mode: bool,
+) -> Any:
+    if norm_type == 0:
+        raise ValueError(f"{name}: norm_type is 0; there is no root of that order")
+    count = math.prod(per_axis(name, "kernel_size", kernel_size, axes))
+    powers = ops.power(input, norm_type)
+    mean = _avg_pool(name, axes, powers, kernel_size, stride, 0, ceil_mode, True, None)
+    return titled(ops.power(mean * float(count), 1.0 / norm_type), "Pow", input)
 
 
-def adaptive_max_pool2d(input: Any, output_size: Any) -> Any:
-    """The largest elements of `output_size` windows over the last two axes."""
-    return _adaptive(
-        "adaptive_max_pool2d",
-        2,
-        input,
-        output_size,
-        lambda x, axis: _largest(x, axis, x.shape[axis], 1, 1),
-    )
+def lp_pool1d(
+    input: Any,
+    norm_type: float,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    ceil_mode: bool = False,
+) -> Any:
+    """`sum(x ** p) ** (1 / p)` of each window along the last axis, p being `norm_type`: of powers,
+    not of sizes, so that odd p want elements that are not negative.
+
+    >>> import tracegrad as tg
+    >>> tg.nn.functional.lp_pool1d(tg.tensor([[3.0, 4.0]]), 2, 2)
+    tensor([[5.]])
+    """
+    return _lp_pool("lp_pool1d", 1, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+def lp_pool2d(
+    input: Any,
+    norm_type: float,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    ceil_mode: bool = False,
+) -> Any:
+    """`lp_pool1d` over the last two axes."""
+    return _lp_pool("lp_pool2d", 2, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+def lp_pool3d(
+    input: Any,
+    norm_type: float,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    ceil_mode: bool = False,
+) -> Any:
+    """`lp_pool1d` over the last three axes."""
+    return _lp_pool("lp_pool3d", 3, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 __all__ = [
-    "adaptive_avg_pool1d",
-    "adaptive_avg_pool2d",
-    "adaptive_max_pool2d",
+    "Windows",
+    "along",
     "avg_pool1d",
     "avg_pool2d",
+    "avg_pool3d",
+    "beside",
+    "largest",
+    "lp_pool1d",
+    "lp_pool2d",
+    "lp_pool3d",
     "max_pool1d",
     "max_pool2d",
+    "max_pool3d",
 ]

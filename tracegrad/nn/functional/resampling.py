@@ -10,8 +10,8 @@ import numpy as np
 
 from ... import ops
 from ...types import show
+from .adaptive import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 from .common import titled
-from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d
 
 _AXES = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}
 _CUBIC = -0.75
@@ -113,13 +113,8 @@ def interpolate(
             f"at least 1, got {new}"
         )
     if mode == "area":
-        if axes > 2:
-            raise NotImplementedError("interpolate: mode 'area' takes one or two axes of places")
-        return (
-            adaptive_avg_pool1d(input, new[0])
-            if axes == 1
-            else adaptive_avg_pool2d(input, tuple(new))
-        )
+        areas = {1: adaptive_avg_pool1d, 2: adaptive_avg_pool2d, 3: adaptive_avg_pool3d}
+        return areas[axes](input, tuple(new))
     x = input
     for k, (n, m, scale) in enumerate(zip(old, new, scales, strict=True)):
         total: Any = None

@@ -1,4 +1,4 @@
-"""Modules without parameters (but for PReLU): activations, pooling, dropout and shapes."""
+"""Modules without parameters (but for PReLU): activations, dropout and shapes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .module import Module
 from .parameter import Parameter
 
 
-class _Fixed(Module):
+class Fixed(Module):
     """A function of `nn.functional` with fixed options.
 
     options  their names and defaults, in the order in which the constructor takes them
@@ -53,7 +53,7 @@ class _Fixed(Module):
         return self.shown.format(**values) + (", inplace=True" if values.get("inplace") else "")
 
 
-class _InPlace(_Fixed):
+class _InPlace(Fixed):
     """One whose only option is where it writes."""
 
     options: ClassVar[dict[str, Any]] = {"inplace": False}
@@ -109,7 +109,7 @@ class Hardsigmoid(_InPlace):
     function = F.hardsigmoid
 
 
-class Hardtanh(_Fixed):
+class Hardtanh(Fixed):
     """`functional.hardtanh`."""
 
     function = F.hardtanh
@@ -117,7 +117,7 @@ class Hardtanh(_Fixed):
     shown = "min_val={min_val}, max_val={max_val}"
 
 
-class Hardshrink(_Fixed):
+class Hardshrink(Fixed):
     """`functional.hardshrink`."""
 
     function = F.hardshrink
@@ -125,7 +125,7 @@ class Hardshrink(_Fixed):
     shown = "{lambd}"
 
 
-class Softshrink(_Fixed):
+class Softshrink(Fixed):
     """`functional.softshrink`."""
 
     function = F.softshrink
@@ -133,7 +133,7 @@ class Softshrink(_Fixed):
     shown = "{lambd}"
 
 
-class ELU(_Fixed):
+class ELU(Fixed):
     """`functional.elu`."""
 
     function = F.elu
@@ -141,7 +141,7 @@ class ELU(_Fixed):
     shown = "alpha={alpha}"
 
 
-class CELU(_Fixed):
+class CELU(Fixed):
     """`functional.celu`."""
 
     function = F.celu
@@ -149,7 +149,7 @@ class CELU(_Fixed):
     shown = "alpha={alpha}"
 
 
-class LeakyReLU(_Fixed):
+class LeakyReLU(Fixed):
     """`functional.leaky_relu`."""
 
     function = F.leaky_relu
@@ -157,7 +157,7 @@ class LeakyReLU(_Fixed):
     shown = "negative_slope={negative_slope}"
 
 
-class GELU(_Fixed):
+class GELU(Fixed):
     """`functional.gelu`."""
 
     function = F.gelu
@@ -165,65 +165,65 @@ class GELU(_Fixed):
     shown = "approximate={approximate!r}"
 
 
-class Softplus(_Fixed):
+class Softplus(Fixed):
     """`functional.softplus`."""
 
     function = F.softplus
     options: ClassVar[dict[str, Any]] = {"beta": 1.0, "threshold": 20.0}
 
 
-class Softsign(_Fixed):
+class Softsign(Fixed):
     """`functional.softsign`."""
 
     function = F.softsign
 
 
-class Tanhshrink(_Fixed):
+class Tanhshrink(Fixed):
     """`functional.tanhshrink`."""
 
     function = F.tanhshrink
 
 
-class Sigmoid(_Fixed):
+class Sigmoid(Fixed):
     """`functional.sigmoid`."""
 
     function = F.sigmoid
 
 
-class LogSigmoid(_Fixed):
+class LogSigmoid(Fixed):
     """`functional.logsigmoid`."""
 
     function = F.logsigmoid
 
 
-class Tanh(_Fixed):
+class Tanh(Fixed):
     """`functional.tanh`."""
 
     function = F.tanh
 
 
-class GLU(_Fixed):
+class GLU(Fixed):
     """`functional.glu`."""
 
     function = F.glu
     options: ClassVar[dict[str, Any]] = {"dim": -1}
 
 
-class Softmax(_Fixed):
+class Softmax(Fixed):
     """`functional.softmax`."""
 
     function = F.softmax
     options: ClassVar[dict[str, Any]] = {"dim": None}
 
 
-class Softmin(_Fixed):
+class Softmin(Fixed):
     """`functional.softmin`."""
 
     function = F.softmin
     options: ClassVar[dict[str, Any]] = {"dim": None}
 
 
-class LogSoftmax(_Fixed):
+class LogSoftmax(Fixed):
     """`functional.log_softmax`."""
 
     function = F.log_softmax
@@ -247,7 +247,7 @@ class PReLU(Module):
         return f"num_parameters={self.num_parameters}"
 
 
-class _Dropout(_Fixed):
+class _Dropout(Fixed):
     options: ClassVar[dict[str, Any]] = {"p": 0.5, "inplace": False}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -275,95 +275,6 @@ class Dropout2d(_Dropout):
     """`functional.dropout2d`, while training."""
 
     function = F.dropout2d
-
-
-class _Pool(_Fixed):
-    """A pooling whose windows lie side by side where no stride is given."""
-
-    kernel_size: Sizes
-    stride: Sizes | None
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if self.stride is None:
-            self.stride = self.kernel_size
-
-
-class _MaxPool(_Pool):
-    options: ClassVar[dict[str, Any]] = {
-        "kernel_size": ...,
-        "stride": None,
-        "padding": 0,
-        "dilation": 1,
-        "return_indices": False,
-        "ceil_mode": False,
-    }
-    shown = (
-        "kernel_size={kernel_size}, stride={stride}, padding={padding}, "
-        "dilation={dilation}, ceil_mode={ceil_mode}"
-    )
-
-
-class MaxPool1d(_MaxPool):
-    """`functional.max_pool1d`."""
-
-    function = F.max_pool1d
-
-
-class MaxPool2d(_MaxPool):
-    """`functional.max_pool2d`."""
-
-    function = F.max_pool2d
-
-
-class AvgPool1d(_Pool):
-    """`functional.avg_pool1d`."""
-
-    function = F.avg_pool1d
-    options: ClassVar[dict[str, Any]] = {
-        "kernel_size": ...,
-        "stride": None,
-        "padding": 0,
-        "ceil_mode": False,
-        "count_include_pad": True,
-    }
-    shown = "kernel_size=({kernel_size},), stride=({stride},), padding=({padding},)"
-
-
-class AvgPool2d(_Pool):
-    """`functional.avg_pool2d`."""
-
-    function = F.avg_pool2d
-    options: ClassVar[dict[str, Any]] = {
-        "kernel_size": ...,
-        "stride": None,
-        "padding": 0,
-        "ceil_mode": False,
-        "count_include_pad": True,
-        "divisor_override": None,
-    }
-    shown = "kernel_size={kernel_size}, stride={stride}, padding={padding}"
-
-
-class AdaptiveAvgPool1d(_Fixed):
-    """`functional.adaptive_avg_pool1d`."""
-
-    function = F.adaptive_avg_pool1d
-    options: ClassVar[dict[str, Any]] = {"output_size": ...}
-
-
-class AdaptiveAvgPool2d(_Fixed):
-    """`functional.adaptive_avg_pool2d`."""
-
-    function = F.adaptive_avg_pool2d
-    options: ClassVar[dict[str, Any]] = {"output_size": ...}
-
-
-class AdaptiveMaxPool2d(_Fixed):
-    """`functional.adaptive_max_pool2d`."""
-
-    function = F.adaptive_max_pool2d
-    options: ClassVar[dict[str, Any]] = {"output_size": ...}
 
 
 class Flatten(Module):
@@ -406,14 +317,10 @@ __all__ = [
     "GELU",
     "GLU",
     "SELU",
-    "AdaptiveAvgPool1d",
-    "AdaptiveAvgPool2d",
-    "AdaptiveMaxPool2d",
-    "AvgPool1d",
-    "AvgPool2d",
     "Dropout",
     "Dropout1d",
     "Dropout2d",
+    "Fixed",
     "Flatten",
     "Hardshrink",
     "Hardsigmoid",
@@ -422,8 +329,6 @@ __all__ = [
     "LeakyReLU",
     "LogSigmoid",
     "LogSoftmax",
-    "MaxPool1d",
-    "MaxPool2d",
     "Mish",
     "PReLU",
     "ReLU",

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from .. import functional as F
 from ..functional.convolution import Sizes, per_axis
-from .activation import _Fixed
+from .activation import Fixed
 from .affine import Convolution
 from .module import Module
 
@@ -110,7 +110,7 @@ class ConvTranspose3d(_Transposed):
     axes, function = 3, F.conv_transpose3d
 
 
-class Fold(_Fixed):
+class Fold(Fixed):
     """`functional.fold`."""
 
     function = F.fold
@@ -123,7 +123,7 @@ class Fold(_Fixed):
     }
 
 
-class Unfold(_Fixed):
+class Unfold(Fixed):
     """`functional.unfold`."""
 
     function = F.unfold
@@ -198,21 +198,21 @@ class UpsamplingBilinear2d(Upsample):
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
 
 
-class PixelShuffle(_Fixed):
+class PixelShuffle(Fixed):
     """`functional.pixel_shuffle`."""
 
     function = F.pixel_shuffle
     options: ClassVar[dict[str, Any]] = {"upscale_factor": ...}
 
 
-class PixelUnshuffle(_Fixed):
+class PixelUnshuffle(Fixed):
     """`functional.pixel_unshuffle`."""
 
     function = F.pixel_unshuffle
     options: ClassVar[dict[str, Any]] = {"downscale_factor": ...}
 
 
-class ChannelShuffle(_Fixed):
+class ChannelShuffle(Fixed):
     """`functional.channel_shuffle`."""
 
     function = F.channel_shuffle

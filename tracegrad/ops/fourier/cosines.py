@@ -31,6 +31,9 @@ from .functions import Axes, _one, _opposite, _resized, _scaled, _several
 from .transforms import fft_along, irfft_along, rfft_along
 
 ROOT = math.sqrt(2.0)
+MOST_TURNS = 1 << 17
+"""So many turns are constants of a compiled function where the length is known; more of them, and
+those of a length that is not, are computed in each call."""
 
 
 # --- parts ----------------------------------------------------------------------------------------
@@ -44,6 +47,10 @@ def _shaped(v: Any, axis: int, ndim: int) -> Any:
 def _turns(x: Any, count: Int, start: float, step: float, n: Int, axis: int) -> tuple[Any, Any]:
     """Cosine and sine of `pi * (start + step * k) / n` for k from 0 to count - 1, along an axis of
     x. Compiled loops compute them side by side, as exp of a complex number they would not."""
+    if isinstance(count, int) and isinstance(n, int) and count <= MOST_TURNS:
+        known = (np.arange(count) * step + start) * (math.pi / n)
+        dtype = real_of(x.dtype)
+        return tuple(_shaped(of(known).astype(dtype), axis, ndim_of(x)) for of in (np.cos, np.sin))
     places = arange(0, count) if not isinstance(count, int) else np.arange(count)
     angles = div(mul(add(mul(places, step), start), math.pi), convert(n, np.float64))
     angles = _shaped(angles, axis, ndim_of(x))
