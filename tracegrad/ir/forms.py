@@ -8,13 +8,14 @@ gets the same symbol.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .._codegen import integers
+from ..dtypes import INT64
 from ..sizes.owners import answered
 from ..sizes.signs import not_negative
 from ..sizes.size import Size, at_most
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 UNKNOWN = "?"
 """What the names of symbols begin with that stand for what is not known."""
+UINT64 = np.dtype(np.uint64)
+FACTOR = 2**31
+"""Expressions with such factors may wrap around."""
 ENDLESS = 2**62
 """In ranges, one above the largest value of what has no such value."""
 
@@ -88,13 +92,8 @@ class Forms:
 
     def look(self, node: Node) -> None:
         out = node.outputs[0]
-        # That a narrow dtype may wrap around is left out of account.
-        if (
-            node.op.symbolic is not None
-            and _integral(out)
-            and all(_integral(a) for a in node.inputs)
-        ):
-            self.known[out] = node.op.symbolic(*map(self.form, node.inputs))
+        if (form := made_of(node, self.form)) is not None:
+            self.known[out] = form
             return
         if node.op.effects:
             return
@@ -135,6 +134,18 @@ class Forms:
             if (made := trace.forms.made.get(key)) is not None:
                 return made
         return None
+
+
+def made_of(node: Node, form: Callable[[Atom], Int]) -> Int | None:
+    """The expression of what a node makes of integers; None where there is none, or where it may
+    have wrapped around: it does in narrow dtypes, and with factors that no size has."""
+    if node.op.symbolic is None or not all(map(_integral, (*node.inputs, *node.outputs))):
+        return None
+    if node.outputs[0].type.dtype != INT64 or any(a.type.dtype == UINT64 for a in node.inputs):
+        return None
+    found: Int = node.op.symbolic(*map(form, node.inputs))
+    terms = () if isinstance(found, int) else found.terms
+    return found if all(abs(c) < FACTOR for _, c in terms) else None
 
 
 def _integral(atom: Atom) -> bool:

@@ -101,6 +101,8 @@ class Op(records.Record):
                 positive number as the second: the least and the largest result, None if not known
     divided     what it is of integers that are not negative, by a positive number, on integer
                 expressions: programs count with it
+    margin      of a comparison of integers, on integer expressions: what is not negative where it
+                is true, and negative where it is false
     inlined     whether it stands for the nodes of `params["graph"]`, which take its place when a
                 graph is compiled
     weak        whether of Python's numbers it gives such a number, which raises no dtype
@@ -141,6 +143,7 @@ class Op(records.Record):
     symbolic: Callable[..., Any] | None = None
     between: Callable[[Any, Any, int], tuple[Any, Any] | None] | None = None
     divided: Callable[[Any, int], Any] | None = None
+    margin: Callable[[Any, Any], Any] | None = None
     inlined: bool = False
     weak: bool = False
     flops: Callable[..., int] | None = None

@@ -12,6 +12,10 @@ from ..sizes import SIZES, Sizes, same
 from ..types import COUNT, Int
 
 Ranges = Mapping[str, tuple[Int, Int]]
+LONGEST = 2**47
+"""No axis is longer: there is no memory for it."""
+WRAPS = 2**62
+"""Arithmetic below this does not wrap around."""
 
 
 class Facts(Sizes):
@@ -116,6 +120,32 @@ def _without_quotients(value: Int, ranges: Ranges) -> tuple[Int, Ranges] | None:
             name = str(atom)
             return value - term + others * integers.symbol(name), {**ranges, name: (0, n)}
     return None
+
+
+def exact(value: Int, ranges: Ranges) -> bool:
+    """Whether 64 bits hold an expression, and all that it is made of."""
+    return _magnitude(value, ranges) < WRAPS
+
+
+def _magnitude(value: Int, ranges: Ranges) -> int:
+    """What the absolute value of an expression does not exceed."""
+    if isinstance(value, int):
+        return abs(value)
+    total = 0
+    for monomial, c in value.terms:
+        part = abs(c)
+        for atom in monomial:
+            part *= _factor(atom, ranges)
+        total += part
+    return total
+
+
+def _factor(atom: integers.Atom, ranges: Ranges) -> int:
+    if isinstance(atom, integers.Binary):
+        left, right = _magnitude(atom.left, ranges), _magnitude(atom.right, ranges)
+        return right if atom.op == "%" else max(left, right)
+    name = str(atom)
+    return max([_magnitude(e, ranges) for e in ranges[name]]) if name in ranges else LONGEST
 
 
 @lru_cache(1 << 12)

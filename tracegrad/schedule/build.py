@@ -351,6 +351,7 @@ class Builder:
                 # Graphs of which one was made from the other share variables, and each stores its
                 # own.
                 e.storage.pop(var, None)
+                e.counts.pop(var, None)
         for var in graph.inputs:
             e.definitions.pop(var, None)
         analysis = Analysis(

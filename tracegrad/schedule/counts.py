@@ -10,7 +10,7 @@ from ..dtypes import INT64
 from ..ir.graph import Atom, Graph, Literal, Var
 from ..ir.op import Op
 from ..types import Int
-from .bounds import Ranges, nonnegative
+from .bounds import Ranges, exact, nonnegative
 
 
 def counted_by(
@@ -31,6 +31,8 @@ def counted_by(
     value, divisor = values
     # Kernels count in unsigned words.
     if not isinstance(divisor, int) or divisor <= 0 or not nonnegative(value, ranges):
+        return None
+    if not exact(value, ranges):
         return None
     assert op.divided is not None
     return kernel.Index(op.divided(value, divisor))

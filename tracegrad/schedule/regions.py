@@ -3,7 +3,7 @@ Their graphs are scheduled by the same machinery, in scopes of their own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from .._codegen import integers, kernel
@@ -13,6 +13,7 @@ from ..ir.versions import passed
 from ..types import Int
 from .bounds import between, nonnegative
 from .carries import CarryPlan, in_place
+from .intervals import PASS, Bounds, Interval, kept_between
 from .lower import Storage, is_small
 from .names import place_of
 from .passes.transpose_short_axes import is_narrow
@@ -31,9 +32,10 @@ def scan(whole: Whole, node: Node) -> None:
     loop = Loop.of(node)
     for constant in loop.constants:
         whole.give(constant.inside, whole.given(constant.given))
+    kept = bounds(whole, loop)
     carry = started(whole, loop)
     for c, dest in zip(loop.carries, carry, strict=True):
-        e.storage[c.inside] = dest
+        whole.give(c.inside, dest)
     stacked = [whole.operand(s.stacked) for s in loop.slices]
     following, plan = next_of(whole, loop, carry)
     length = loop.param("length")
@@ -41,6 +43,9 @@ def scan(whole: Whole, node: Node) -> None:
         step: Int = length - 1 - i if loop.param("reverse") else i
         assert loop.number is not None
         e.counts[loop.number] = step
+        for k, found in kept.items():
+            c = loop.carries[k]
+            counted(whole, c.inside, c.last, carry[k], ends_at(found.inside, i))
         for s, where in zip(loop.slices, stacked, strict=True):
             e.storage[s.inside] = Storage(where.buffer, s.inside.type.shape, (*where.prefix, step))
         places = [e.storage[r.stacked] for r in loop.results]
@@ -51,6 +56,44 @@ def scan(whole: Whole, node: Node) -> None:
         whole.body(loop.body, [*following, *ys], plan, carry)
         advance(whole, carry, following)
     advance(whole, [e.storage[c.last] for c in loop.carries], carry)
+    ended(whole, loop, {k: ends_at(found.always, length) for k, found in kept.items()})
+
+
+def bounds(whole: Whole, loop: Loop) -> dict[int, Bounds]:
+    """The carries that are known to stay between two numbers."""
+    e = whole.emitter
+    given: dict[Var, Int] = {}
+    for c in loop.constants:
+        value = whole.number(c.given)
+        if value is not None:
+            given.update({v: value for v in (c.inside, c.asked) if v is not None})
+    return kept_between(loop, given, [whole.number(c.first) for c in loop.carries], e.ranges)
+
+
+def ends_at(ends: Interval, number: Int) -> Interval:
+    """The ends at the pass of that number."""
+    return Interval(*[integers.substitute(x, {PASS: number}) for x in ends])
+
+
+def counted(whole: Whole, var: Var, named: Var, where: Storage, ends: Interval) -> None:
+    """Let what stays between two numbers be an integer expression, from here on in this scope;
+    it is called after that variable."""
+    e = whole.emitter
+    if ends.least == ends.most:
+        e.counts[var] = ends.least
+    elif nonnegative(ends.least, e.ranges):
+        value = kernel.Load(where.buffer, whole.nests.place(where, ()), kernel.INT64)
+        word = e.let(e.names.of(named), kernel.Apply("index({x})", (("x", value),), INTP))
+        e.ranges[word.name] = ends.least, ends.most + 1
+        e.counts[var] = integers.symbol(word.name)
+
+
+def ended(whole: Whole, loop: Loop, ends: dict[int, Interval]) -> None:
+    """What is known of last values, for what follows in the scope of a loop inside of another."""
+    if whole.emitter.again:
+        for k, found in ends.items():
+            last = loop.carries[k].last
+            counted(whole, last, last, whole.emitter.storage[last], found)
 
 
 def started(whole: Whole, loop: Loop) -> list[Storage]:
@@ -167,12 +210,17 @@ def within(whole: Whole, node: Node, graph: Graph, where: Sequence[Storage | Int
 
 
 def while_loop(whole: Whole, node: Node) -> None:
-    carry, count = going(whole, Loop.of(node), [])
+    loop = Loop.of(node)
+    kept = bounds(whole, loop)
+    carry, count = going(whole, loop, [], kept)
     for var, where in zip(node.outputs, [*carry, count], strict=True):
         advance(whole, [whole.emitter.storage[var]], [where])
+    ended(whole, loop, {k: found.always for k, found in kept.items()})
 
 
-def going(whole: Whole, loop: Loop, kept: Sequence[str]) -> tuple[list[Storage], Storage]:
+def going(
+    whole: Whole, loop: Loop, kept: Sequence[str], between_ends: Mapping[int, Bounds]
+) -> tuple[list[Storage], Storage]:
     """The steps of a while loop; where their last carries are, and their number. What is kept
     of each goes into these growing buffers."""
     e = whole.emitter
@@ -209,6 +257,9 @@ def going(whole: Whole, loop: Loop, kept: Sequence[str]) -> tuple[list[Storage],
             Storage(name, t.shape, (at,))
             for name, t in zip(kept, body.output_types[len(carry) :], strict=True)
         ]
+        for k, found in between_ends.items():
+            c = loop.carries[k]
+            counted(whole, c.inside, c.last, carry[k], found.inside)
         whole.body(body, [*following, *rows], plan, carry)
         advance(whole, carry, following)
         whole.nests.store(count, (), kernel.Apply("{x} + 1", (("x", steps),), kernel.INT64))

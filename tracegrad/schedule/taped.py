@@ -9,7 +9,7 @@ from .._codegen import integers, kernel
 from ..ir.graph import Atom, Graph, Node, Var
 from ..ir.loops import Loop
 from .lower import Storage
-from .regions import advance, going, with_size
+from .regions import advance, bounds, going, with_size
 
 if TYPE_CHECKING:
     from .whole import Whole
@@ -27,7 +27,7 @@ def taped(whole: Whole, node: Node) -> None:
     carries = len(loop.carries)
     where = [whole.given(a) for a in node.inputs[len(loop.constants) + carries :]]
     tape = [_growing(whole, a) for a in loop.body.outputs[carries:]]
-    carry, count = going(whole, loop, [t.buffer for t in tape])
+    carry, count = going(whole, loop, [t.buffer for t in tape], bounds(whole, loop))
     steps = kernel.Load(count.buffer, whole.nests.place(count, ()), kernel.INT64)
 
     def written() -> None:

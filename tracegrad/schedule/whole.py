@@ -404,12 +404,19 @@ class Whole:
     def given(self, atom: Atom) -> Storage | Int:
         """What a graph inside has as an operand: an integer expression of the numbers of steps as
         such, all else where it is stored."""
+        number = self.number(atom) if isinstance(atom, Var) else None
+        return self.operand(atom) if number is None else number
+
+    def number(self, atom: Atom) -> Int | None:
+        """An integer as an expression; None for what is none."""
         e = self.emitter
-        if isinstance(atom, Var) and atom not in e.storage and atom.type == COUNT:
-            value = e.element(atom, ())
-            if isinstance(value, kernel.Index):
-                return value.value
-        return self.operand(atom)
+        if atom.type.dtype != INT64 or atom.type.shape:
+            return None
+        if isinstance(atom, Var) and atom in e.storage and atom not in e.counts:
+            return None
+        value = e.element(atom, ())
+        found = value.value if isinstance(value, (kernel.Index, kernel.Literal)) else None
+        return found if isinstance(found, (int, integers.Integer)) else None
 
     def give(self, var: Var, given: Storage | Int) -> None:
         """Let a graph inside have that as an operand."""

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from .._codegen import integers, lowering
-from ..ir.forms import UNKNOWN, About
+from ..ir.forms import UNKNOWN, About, made_of
 from ..ir.graph import Atom, Graph, Node, Var
 from ..ir.loops import Loop, is_loop
 from ..ir.versions import chain_of, passed
@@ -180,8 +180,8 @@ class Counting:
     def look(self, nodes: Sequence[Node]) -> None:
         """Find the expressions that these nodes make."""
         for node in nodes:
-            if node.op.symbolic is not None and all(map(_integral, (*node.inputs, *node.outputs))):
-                self.known[node.outputs[0]] = node.op.symbolic(*map(self.form, node.inputs))
+            if (form := made_of(node, self.form)) is not None:
+                self.known[node.outputs[0]] = form
 
     def inside(self, node: Node) -> Iterator[tuple[Graph, Counting, dict[Var, Atom]]]:
         """The graphs of a node with scopes of their own, and the operands that their inputs are,

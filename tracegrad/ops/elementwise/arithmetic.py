@@ -140,7 +140,14 @@ where_op = elementwise(
 )
 
 less_op = elementwise(
-    "less", ("x", "y"), numpy=np.less, code="{x} < {y}", partials=None, result="bool", doc="x < y."
+    "less",
+    ("x", "y"),
+    numpy=np.less,
+    code="{x} < {y}",
+    partials=None,
+    result="bool",
+    margin=lambda x, y: y - x - 1,
+    doc="x < y.",
 )
 less_equal_op = elementwise(
     "less_equal",
@@ -149,6 +156,7 @@ less_equal_op = elementwise(
     code="{x} <= {y}",
     partials=None,
     result="bool",
+    margin=lambda x, y: y - x,
     doc="x <= y.",
 )
 greater_op = elementwise(
@@ -158,6 +166,7 @@ greater_op = elementwise(
     code="{x} > {y}",
     partials=None,
     result="bool",
+    margin=lambda x, y: x - y - 1,
     doc="x > y.",
 )
 greater_equal_op = elementwise(
@@ -167,6 +176,7 @@ greater_equal_op = elementwise(
     code="{x} >= {y}",
     partials=None,
     result="bool",
+    margin=lambda x, y: x - y,
     doc="x >= y.",
 )
 equal_op = elementwise(
