@@ -1,7 +1,7 @@
 """Between which numbers the integers stay that a loop hands from step to step.
 
 Whether `(low + high) // 2` is a place of an array, no range of a loop tells: what a step makes of
-`low` and `high` does. Interval are guessed (the numbers the loop starts with, those that its condition
+`low` and `high` does. Ends are guessed (the numbers the loop starts with, those that its condition
 compares with, each with what a step adds), all of them are assumed, and those are dropped that the
 first values or, under these assumptions, one step would leave: the others hold by induction.
 """
@@ -40,7 +40,7 @@ class Possible(NamedTuple):
     """What is not negative then."""
 
 
-class Interval(NamedTuple):
+class Between(NamedTuple):
     """The least and the largest that an integer may be."""
 
     least: Int
@@ -50,9 +50,9 @@ class Interval(NamedTuple):
 class Bounds(NamedTuple):
     """The ends of a carry, which may be in terms of `PASS`."""
 
-    always: Interval
+    always: Between
     """Before and after each step."""
-    inside: Interval
+    inside: Between
     """In a step, which has begun because the condition held."""
 
 
@@ -249,7 +249,7 @@ class _Guesses:
         self.most: dict[int, list[Int]] = {}
         self._guess()
 
-    def _cases(self, ends: Mapping[int, Interval]) -> Cases:
+    def _cases(self, ends: Mapping[int, Between]) -> Cases:
         """What a step makes of integers where carries are between these ends."""
         forms, ranges = dict(self.given), dict(self.ranges)
         for k, e in ends.items():
@@ -266,7 +266,7 @@ class _Guesses:
 
     def _guess(self) -> None:
         # What these ends prove is not so: the cases only say what is compared, and what is added.
-        cases = self._cases(dict.fromkeys(self.first, Interval(0, LONGEST)))
+        cases = self._cases(dict.fromkeys(self.first, Between(0, LONGEST)))
         ends = self._compared(self._asked(cases))
         for k, first in self.first.items():
             steps = {c.value - self.own[k] for c in cases.of(self.loop.carries[k].next)}
@@ -306,7 +306,7 @@ class _Guesses:
         """What holds by induction."""
         while True:
             ends = {
-                k: Interval(self.least[k][0], self.most[k][0])
+                k: Between(self.least[k][0], self.most[k][0])
                 for k in self.first
                 if self.least[k] and self.most[k]
             }
@@ -316,7 +316,7 @@ class _Guesses:
             if all(stays):
                 return {k: Bounds(e, inside[k]) for k, e in ends.items()}
 
-    def _entered(self, ends: Mapping[int, Interval]) -> dict[int, Interval]:
+    def _entered(self, ends: Mapping[int, Between]) -> dict[int, Between]:
         """The ends in a step, which the condition may narrow."""
         cases = self._cases(ends)
         facts = self._asked(cases)
@@ -328,7 +328,7 @@ class _Guesses:
             above = [x for x in worth if cases.certain(self.own[k] - x, facts)]
             below = [x for x in worth if cases.certain(x - self.own[k], facts)]
             highest = -self._narrower(-most, [-x for x in below])
-            inside[k] = Interval(self._narrower(least, above), highest)
+            inside[k] = Between(self._narrower(least, above), highest)
         return inside
 
     def _narrower(self, least: Int, others: Sequence[Int]) -> Int:
@@ -357,4 +357,4 @@ def _at(end: Int, number: Int) -> Int:
     return integers.substitute(end, {PASS: number})
 
 
-__all__ = ["Bounds", "Interval", "kept_between"]
+__all__ = ["Bounds", "Between", "kept_between"]

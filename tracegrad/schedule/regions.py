@@ -13,7 +13,7 @@ from ..ir.versions import passed
 from ..types import Int
 from .bounds import between, nonnegative
 from .carries import CarryPlan, in_place
-from .intervals import PASS, Bounds, Interval, kept_between
+from .intervals import PASS, Bounds, Between, kept_between
 from .lower import Storage, is_small
 from .names import place_of
 from .passes.transpose_short_axes import is_narrow
@@ -70,12 +70,12 @@ def bounds(whole: Whole, loop: Loop) -> dict[int, Bounds]:
     return kept_between(loop, given, [whole.number(c.first) for c in loop.carries], e.ranges)
 
 
-def ends_at(ends: Interval, number: Int) -> Interval:
+def ends_at(ends: Between, number: Int) -> Between:
     """The ends at the pass of that number."""
-    return Interval(*[integers.substitute(x, {PASS: number}) for x in ends])
+    return Between(*[integers.substitute(x, {PASS: number}) for x in ends])
 
 
-def counted(whole: Whole, var: Var, named: Var, where: Storage, ends: Interval) -> None:
+def counted(whole: Whole, var: Var, named: Var, where: Storage, ends: Between) -> None:
     """Let what stays between two numbers be an integer expression, from here on in this scope;
     it is called after that variable."""
     e = whole.emitter
@@ -88,7 +88,7 @@ def counted(whole: Whole, var: Var, named: Var, where: Storage, ends: Interval) 
         e.counts[var] = integers.symbol(word.name)
 
 
-def ended(whole: Whole, loop: Loop, ends: dict[int, Interval]) -> None:
+def ended(whole: Whole, loop: Loop, ends: dict[int, Between]) -> None:
     """What is known of last values, for what follows in the scope of a loop inside of another."""
     if whole.emitter.again:
         for k, found in ends.items():
