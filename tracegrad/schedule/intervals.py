@@ -357,4 +357,4 @@ def _at(end: Int, number: Int) -> Int:
     return integers.substitute(end, {PASS: number})
 
 
-__all__ = ["Bounds", "Between", "kept_between"]
+__all__ = ["Between", "Bounds", "kept_between"]

@@ -13,7 +13,7 @@ from ..ir.versions import passed
 from ..types import Int
 from .bounds import between, nonnegative
 from .carries import CarryPlan, in_place
-from .intervals import PASS, Bounds, Between, kept_between
+from .intervals import PASS, Between, Bounds, kept_between
 from .lower import Storage, is_small
 from .names import place_of
 from .passes.transpose_short_axes import is_narrow
