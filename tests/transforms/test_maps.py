@@ -98,6 +98,27 @@ def sums(x: Any) -> Any:
     return s * n
 
 
+def chosen(x: Any) -> Any:
+    """By branches that compute nothing; one of the roots is NaN, and not chosen."""
+
+    def step(i: Any, y: Any) -> Any:
+        root, first = np.sqrt(x[i]), x[0]
+        best = tg.cond(x[i] > 0, lambda: root, lambda: first)
+        other = best * x[2]
+        y[i] = tg.cond(i == 2, lambda: best, lambda: other)
+        return y
+
+    return tg.fori_loop(0, N, step, np.zeros_like(x))
+
+
+def computed_in_a_branch(x: Any) -> Any:
+    def step(i: Any, y: Any) -> Any:
+        y[i] = tg.cond(x[i] > 0, lambda: np.sqrt(x[i]), lambda: x[i])
+        return y
+
+    return tg.fori_loop(0, N, step, np.zeros_like(x))
+
+
 def no_step(x: Any) -> Any:
     """What all steps share is out of range, which nobody asks for where there is no step."""
 
@@ -143,11 +164,12 @@ def sums_of_arrays(x: Any) -> Any:
 
 MAPS = [
     neighbours, reads_what_comes, backwards, every_second, from_the_end, own_writes, crosswise,
-    diagonal, sums,
+    diagonal, sums, chosen,
 ]  # fmt: skip
-LOOPS = [no_step, prefix_sums, two_to_a_place, running_totals, sums_of_arrays]
+LOOPS = [computed_in_a_branch, no_step, prefix_sums, two_to_a_place, running_totals, sums_of_arrays]
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("f", [*MAPS, *LOOPS])
 def test_value_and_gradient(f: Callable[..., Any]) -> None:
     x = np.linspace(-0.7, 0.9, N)
@@ -158,6 +180,7 @@ def test_value_and_gradient(f: Callable[..., Any]) -> None:
     both: Any = tg.jit(tg.value_and_grad(total))
     graphs = both.graphs(x)
     given = [x, *both._entry((x,), {}).entry.traced.captures]
+    assert np.isfinite(tg.grad(total)(x)).all()
     for found in (evaluate(graphs[0], given), run_unjitted(graphs[1], given)):
         np.testing.assert_allclose(found[0], total(x), rtol=1e-12)
         np.testing.assert_allclose(found[1], tg.grad(total)(x), rtol=1e-10, atol=1e-12)

@@ -19,6 +19,7 @@ from ..ops.places.positions import result_shape
 from ..ops.totals.reductions import sum as total
 from ..sizes import form, same, seen
 from ..types import Int
+from .integer_choices import chosen
 from .maps import Along, StepsApart, Write
 
 Loop = Callable[[Callable[..., list[Any]], Parts], Sequence[Any]]
@@ -266,6 +267,9 @@ def as_map(body: Graph, given: Parts, length: Int, known: About, loop: Loop) -> 
     """
     if isinstance(length, int) and length < 1:
         return None
+    # Items do not wait for one another, so a choice between numbers needs no foretelling.
+    plain = chosen(body, "biufc")
+    body = body if any(any(n.subgraphs()) for n in plain.nodes) else plain
     steps = StepsApart(body, (len(given.constants), len(given.carries)), form(length), known)
     return StepsAtOnce(steps, given, loop).result() if steps.are_a_map() else None
 
