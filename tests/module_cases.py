@@ -48,6 +48,15 @@ def with_state(module: Any, x: Any, h: Any, c: Any) -> Any:
     return module(x, (h, c))
 
 
+def packed(module: Any, x: Any, *state: Any) -> Any:
+    """Of lengths 2 and 4, or of 4 and 2 in order, where a state is given."""
+    rnn = sys.modules[type(module).__module__.partition(".")[0]].nn.utils.rnn
+    lengths = [4, 2] if state else [2, 4]
+    sequences = rnn.pack_padded_sequence(x, lengths, module.batch_first, bool(state))
+    found, ends = module(sequences, state or None)
+    return rnn.pad_packed_sequence(found, module.batch_first, 0.5, 5)[0], ends
+
+
 def to_size(module: Any, x: Any) -> Any:
     return module(x, output_size=(6, 6))
 
@@ -102,6 +111,14 @@ CASES: dict[str, Case] = {
         real(1, 2, 5),
         call=with_state,
     ),
+    "GRU packed": case(lambda t: t.nn.GRU(3, 5, num_layers=2, bidirectional=True), X, call=packed),
+    "LSTM packed": case(
+        lambda t: t.nn.LSTM(3, 5, batch_first=True),
+        real(2, 4, 3),
+        real(1, 2, 5),
+        real(1, 2, 5),
+        call=packed,
+    ),
     "LSTM projected": case(
         lambda t: t.nn.LSTM(3, 5, 2, proj_size=2), X, real(2, 2, 2), real(2, 2, 5), call=with_state
     ),
@@ -110,6 +127,16 @@ CASES: dict[str, Case] = {
     ),
     "LSTM unbatched": case(
         lambda t: t.nn.LSTM(3, 5, bias=False), real(4, 3), real(1, 5), real(1, 5), call=with_state
+    ),
+    "weight_norm": case(
+        lambda t: t.nn.utils.weight_norm(t.nn.ConvTranspose1d(2, 3, 2), dim=1), real(2, 2, 4)
+    ),
+    "weight_norm whole": case(
+        lambda t: t.nn.utils.weight_norm(t.nn.Linear(3, 2), dim=None), real(4, 3)
+    ),
+    "spectral_norm": case(
+        lambda t: t.nn.utils.spectral_norm(t.nn.Conv1d(2, 3, 2), n_power_iterations=2),
+        real(2, 2, 4),
     ),
     "RNNCell": case(lambda t: t.nn.RNNCell(3, 5, nonlinearity="relu"), real(2, 3), real(2, 5)),
     "GRUCell": case(lambda t: t.nn.GRUCell(3, 5), real(2, 3), real(2, 5)),

@@ -120,6 +120,11 @@ OF_NAMESPACES = (
     Group("nn_functional", "nn.functional", "", "tracegrad.nn.functional"),
     Group("nn_init", "nn.init", "", "tracegrad.nn.init"),
     Group("nn_utils", "nn.utils", "", "tracegrad.nn.utils"),
+    Group(
+        "nn_utils_parametrizations", "nn.utils.parametrizations", "",
+        "tracegrad.nn.utils.parametrizations",
+    ),
+    Group("nn_utils_parametrize", "nn.utils.parametrize", "", "tracegrad.nn.utils.parametrize"),
     Group("nn_utils_rnn", "nn.utils.rnn", "", "tracegrad.nn.utils.rnn"),
     Group("optim", "optim", "torch.optim's optimizers.", "tracegrad.optim"),
     Group("schedulers", "optim.lr_scheduler", "", "tracegrad.optim.lr_scheduler"),

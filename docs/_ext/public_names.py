@@ -27,6 +27,8 @@ NAMESPACES = (
     "tracegrad.nn.functional",
     "tracegrad.nn.init",
     "tracegrad.nn.utils",
+    "tracegrad.nn.utils.parametrizations",
+    "tracegrad.nn.utils.parametrize",
     "tracegrad.nn.utils.rnn",
     "tracegrad.optim",
     "tracegrad.optim.lr_scheduler",

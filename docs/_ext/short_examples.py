@@ -360,6 +360,20 @@ triplet_margin_loss  tg.nn.functional.triplet_margin_loss({ROWS}, {ROWS} + 1, {R
 upsample  tg.nn.functional.interpolate({IMAGE}, scale_factor=2).shape
 """,
 )
+PACKED = "tg.nn.utils.rnn.pack_sequence([tg.ones(2), tg.zeros(1)])"
+of(
+    "tracegrad.nn.utils.rnn",
+    f"""
+pack_sequence  {PACKED}.data
+unpack_sequence  tg.nn.utils.rnn.unpack_sequence({PACKED})
+""",
+)
+of(
+    "tracegrad.nn.utils.parametrize",
+    """
+ParametrizationList  tg.nn.utils.parametrize.ParametrizationList([tg.nn.Tanh()], tg.zeros(2))()
+""",
+)
 each("tracegrad.nn.init", "constant_", "tg.nn.init.{}(tg.empty(2, 2), 3.0)")
 each("tracegrad.nn.init", "eye_ ones_ zeros_", "tg.nn.init.{}(tg.empty(2, 2))")
 each("tracegrad.nn.init", "dirac_", "tg.nn.init.{}(tg.empty(1, 1, 3))")

@@ -113,7 +113,7 @@ def test_recurrent_layers_refuse() -> None:
         layer(torch.ones(4, 2, 3), torch.ones(1, 2, 5))
     with pytest.raises(ValueError, match="does not match weight dtype"):
         layer(torch.ones(4, 2, 3, dtype=torch.float32))
-    with pytest.raises(TypeError, match="packed sequences are not supported"):
+    with pytest.raises(TypeError, match="a Tensor or a PackedSequence, not a list"):
         layer([1, 2])
     for options in ({"nonlinearity": "sin"}, {"num_layers": 0}, {"dropout": 1.5}):
         with pytest.raises(ValueError, match=r"\w"):
@@ -158,6 +158,33 @@ def test_sequences_are_padded(side: str, first: bool) -> None:
     if side == "right":
         again = torch.nn.utils.rnn.unpad_sequence(padded, torch.tensor([3, 1, 4]), first)
         assert all((a == b).all() for a, b in zip(again, parts, strict=True))
+
+
+def test_sequences_are_packed() -> None:
+    rnn = torch.nn.utils.rnn
+    parts = [torch.randn(n, 2, requires_grad=True) for n in (3, 1, 4, 3)]
+    packed = rnn.pack_sequence(parts, enforce_sorted=False)
+    assert packed.batch_sizes.tolist() == [4, 3, 3, 1]
+    assert packed.sorted_indices.tolist() == [2, 0, 3, 1]
+    again = rnn.unpack_sequence(packed)
+    assert all((a == b).all() for a, b in zip(again, parts, strict=True))
+    (packed.data * packed.data).sum().backward()
+    for part in parts:
+        np.testing.assert_allclose(part.grad, 2 * part.detach())
+    assert packed.float().data.dtype == torch.float32
+    x = torch.ones(3, 2, 1)
+    for lengths, said in (
+        ([1, 2], "sorted in decreasing order"), ([2, 0], "greater than 0"),
+        ([2], "batch_size=2"), ([4, 1], "a length of 4"), ([1.5, 1.5], "integers"),
+    ):  # fmt: skip
+        given = np.array(lengths) if said == "integers" else lengths
+        with pytest.raises(RuntimeError, match=said):
+            rnn.pack_padded_sequence(x, given)
+    with pytest.raises(ValueError, match="total_length"):
+        rnn.pad_packed_sequence(packed, total_length=3)
+    layer = torch.nn.GRU(1, 2)
+    with pytest.raises(RuntimeError, match="must be known: inside jit give them as a list"):
+        tg.jit(lambda p: layer(p)[1])(rnn.pack_padded_sequence(x, [3, 2]))
 
 
 def test_calls_with_other_parameters() -> None:

@@ -165,7 +165,6 @@ def test_what_the_page_says_of_the_namespace() -> None:
     assert "lazy modules" in of_nn
     assert "fractional pooling" in of_nn
     assert not any(hasattr(torch.nn, name) for name in ("FractionalMaxPool2d", "LazyLinear"))
-    assert not hasattr(torch.nn.utils.rnn, "pack_padded_sequence")
     with pytest.raises(NotImplementedError, match="antialias"):
         torch.nn.functional.interpolate(torch.ones(1, 1, 2, 2), 3, mode="bilinear", antialias=True)
     assert torch.get_default_dtype() is torch.float64

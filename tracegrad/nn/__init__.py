@@ -111,7 +111,8 @@ from .modules.pooling import (
     MaxUnpool2d,
     MaxUnpool3d,
 )
-from .modules.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNBase, RNNCell
+from .modules.recurrent import GRU, LSTM, RNN, RNNBase
+from .modules.recurrent_steps import GRUCell, LSTMCell, RNNCell
 from .modules.resampling import (
     ChannelShuffle,
     CircularPad1d,
@@ -288,5 +289,6 @@ __all__ = [
 ]
 
 publish(globals(), __all__, OFTEN)
-for _module in (functional, init, utils):
+_UTILS = (utils, utils.parametrizations, utils.parametrize, utils.rnn)
+for _module in (functional, init, *_UTILS):
     publish(vars(_module), _module.__all__, OFTEN)

@@ -385,6 +385,20 @@ EXAMPLES |= {
             f"tg.nn.functional.lp_pool{d}d": (lambda d=d: tg.ones(1, 2, *[2] * d), 2.0, 1)
             for d in (1, 2, 3)
         },
+        **{
+            f"tg.nn.utils.{name}": (
+                lambda name=name: getattr(tg.nn.utils, name[7:])(tg.nn.Linear(2, 2)),
+            )
+            for name in ("remove_weight_norm", "remove_spectral_norm")
+        },
+        **{
+            f"tg.nn.utils.{name}": (lambda: tg.nn.Linear(2, 2),)
+            for name in ("weight_norm", "spectral_norm")
+        },
+        **{
+            f"tg.nn.utils.parametrizations.{name}": (lambda: tg.nn.Linear(2, 2),)
+            for name in ("weight_norm", "spectral_norm")
+        },
         "tg.nn.functional.interpolate": (lambda: tg.ones(1, 2, 4), 2),
         "tg.nn.functional.upsample": (lambda: tg.ones(1, 2, 4), 2),
         "tg.nn.functional.pixel_shuffle": (lambda: tg.ones(1, 4, 2, 2), 2),

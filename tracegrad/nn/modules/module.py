@@ -80,10 +80,15 @@ class Module(ModuleHolder):
         for kind in ("_parameters", "_buffers", "_modules"):
             if kind in own and name in own[kind]:
                 return own[kind][name]
+        if name in own.get("_computed", ()):
+            return own["_computed"][name](self)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__
+        if name in own.get("_computed", ()):
+            own["_computed"][name].assign(self, value)
+            return
         if isinstance(value, (Parameter, Module)):
             kind = "_parameters" if isinstance(value, Parameter) else "_modules"
             if kind not in own:
@@ -121,7 +126,17 @@ class Module(ModuleHolder):
         object.__delattr__(self, name)
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *self._parameters, *self._buffers, *self._modules})
+        held = (self._parameters, self._buffers, self._modules, self.__dict__.get("_computed", ()))
+        return sorted({*super().__dir__(), *[name for kind in held for name in kind]})
+
+    def _compute(self, name: str, how: Any) -> None:
+        """Let `how(self)` be the value of a name that nothing else has, and `how.assign(self,
+        value)` what an assignment does; None: no longer."""
+        computed = self.__dict__.setdefault("_computed", {})
+        if how is None:
+            del computed[name]
+        else:
+            computed[name] = how
 
     def _check_name(self, what: str, name: Any) -> None:
         if "_parameters" not in self.__dict__:
@@ -275,13 +290,16 @@ class Module(ModuleHolder):
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not self._forward_hooks and not self._forward_pre_hooks:
-            try:
-                return (entered(self.forward) if LEARNT else self.forward)(*args, **kwargs)
-            except REFUSED as error:
-                raise explained(
-                    error, type(self).__name__, type(self).forward, (self, *args), kwargs
-                ) from error.__cause__
+        if self._forward_hooks or self._forward_pre_hooks:
+            return self._hooked(args, kwargs)
+        try:
+            return (entered(self.forward) if LEARNT else self.forward)(*args, **kwargs)
+        except REFUSED as error:
+            raise explained(
+                error, type(self).__name__, type(self).forward, (self, *args), kwargs
+            ) from error.__cause__
+
+    def _hooked(self, args: Any, kwargs: Any) -> Any:
         for hook, with_kwargs in tuple(self._forward_pre_hooks.values()):
             changed = hook(self, args, kwargs) if with_kwargs else hook(self, args)
             if changed is not None:
@@ -289,7 +307,12 @@ class Module(ModuleHolder):
                     args, kwargs = changed
                 else:
                     args = changed if isinstance(changed, tuple) else (changed,)
-        result = (entered(self.forward) if LEARNT else self.forward)(*args, **kwargs)
+        try:
+            result = (entered(self.forward) if LEARNT else self.forward)(*args, **kwargs)
+        except REFUSED as error:
+            raise explained(
+                error, type(self).__name__, type(self).forward, (self, *args), kwargs
+            ) from error.__cause__
         for hook, with_kwargs in tuple(self._forward_hooks.values()):
             changed = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
             result = result if changed is None else changed

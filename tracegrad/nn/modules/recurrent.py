@@ -1,81 +1,24 @@
 """Recurrent layers: loops over time, which are one loop of the generated code where they are
-compiled, and their single steps."""
+compiled."""
 
 from __future__ import annotations
 
-import math
 import warnings
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from ... import ops
 from ... import tensors as tg
 from ...control.scan import scan
-from ...sizes import same, same_shape
-from ...types import show
+from ...sizes import same
 from .. import functional as F
-from .. import init
-from .module import Module
+from ..utils.packed import PackedSequence, padded, places, sizes_of
 from .parameter import Parameter
-
-Step = Callable[[Any, Any, Any], Any]
-
-
-def _tanh(given: Any, fed_back: Any, state: Any) -> Any:
-    return (ops.tanh(given + fed_back),)
+from .recurrent_steps import Recurrent, elman, fitting, gru, lstm
 
 
-def _relu(given: Any, fed_back: Any, state: Any) -> Any:
-    return (ops.relu(given + fed_back),)
-
-
-def _elman(nonlinearity: str) -> Step:
-    if nonlinearity not in ("tanh", "relu"):
-        raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
-    return _tanh if nonlinearity == "tanh" else _relu
-
-
-def _lstm(given: Any, fed_back: Any, state: Any) -> Any:
-    """The gates are i, f, g and o, one after the other along the last axis."""
-    i, f, g, o = ops.split(given + fed_back, 4, -1)
-    cell = ops.sigmoid(f) * state[1] + ops.sigmoid(i) * ops.tanh(g)
-    return ops.sigmoid(o) * ops.tanh(cell), cell
-
-
-def _gru(given: Any, fed_back: Any, state: Any) -> Any:
-    """The gates are r, z and n; r scales what is fed back into n."""
-    (r, z, n), (hr, hz, hn) = ops.split(given, 3, -1), ops.split(fed_back, 3, -1)
-    new = ops.tanh(n + ops.sigmoid(r + hr) * hn)
-    keep = ops.sigmoid(z + hz)
-    return (new + keep * (state[0] - new),)
-
-
-def _fitting(what: str, x: Any, expected: tuple[Any, ...]) -> None:
-    if not same_shape(x.shape, expected):
-        raise RuntimeError(f"Expected {what} size {show(expected)}, got {list(x.shape)}")
-
-
-class _Recurrent(Module):
-    """What layers and cells share: a step of so many gates, which hands on (h), or (h, c)."""
-
-    gates: ClassVar[int]
-    states: ClassVar[int] = 1
-    hidden_size: int
-
-    def step(self, given: Any, fed_back: Any, state: Any) -> Any:
-        """The next state, from the gates of the input and those of the state."""
-        raise NotImplementedError
-
-    def reset_parameters(self) -> None:
-        """Draw new starting values, uniform within 1 / sqrt(hidden_size)."""
-        bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
-        for p in self.parameters():
-            init.uniform_(p, -bound, bound)
-
-
-class RNNBase(_Recurrent):
+class RNNBase(Recurrent):
     """What the recurrent layers share: weights by layer and direction, and the loop over time."""
 
     def __init__(
@@ -164,20 +107,25 @@ class RNNBase(_Recurrent):
         suffixes = [s for layer in range(self.num_layers) for s in self._suffixes(layer)]
         return [[getattr(self, kind + s) for kind in kinds] for s in suffixes]
 
-    def _run(self, x: Any, state: Any, suffix: str, reverse: bool) -> tuple[Any, Any]:
-        """One layer in one direction: (outputs, last state) of an input (L, N, size)."""
+    def _run(self, x: Any, state: Any, suffix: str, reverse: bool, alive: Any) -> tuple[Any, Any]:
+        """One layer in one direction: (outputs, last state) of an input (L, N, size). Where `alive`
+        (L, N, 1) is False, the state stays what it was."""
         weight = getattr(self, "weight_hh" + suffix)
         given = F.linear(x, getattr(self, "weight_ih" + suffix), self._bias("bias_ih", suffix))
         bias = self._bias("bias_hh", suffix)
         project = getattr(self, "weight_hr" + suffix) if self.proj_size else None
 
         def body(before: Any, now: Any) -> Any:
+            now, *there = now if alive is not None else (now,)
             after = self.step(now, F.linear(before[0], weight, bias), before)
             if project is not None:
                 after = F.linear(after[0], project), *after[1:]
+            if there:
+                after = tuple(ops.where(there[0], a, b) for a, b in zip(after, before, strict=True))
             return after, after[0]
 
-        last, outputs = scan(body, state, given, reverse=reverse)
+        each = given if alive is None else (given, alive)
+        last, outputs = scan(body, state, each, reverse=reverse)
         return outputs, last
 
     def _bias(self, kind: str, suffix: str) -> Any:
@@ -188,54 +136,89 @@ class RNNBase(_Recurrent):
         return output, h
 
     def _forward(self, input: Any, state: tuple[Any, ...] | None) -> tuple[Any, tuple[Any, ...]]:
-        name, batched = type(self).__name__, len(getattr(input, "shape", ())) == 3
+        name = type(self).__name__
+        if isinstance(input, PackedSequence):
+            return self._forward_packed(input, state)
         if not hasattr(input, "shape"):
             raise TypeError(
-                f"{name} takes a Tensor (packed sequences are not supported: "
-                f"mask what pads), not a {type(input).__name__}"
+                f"{name} takes a Tensor or a PackedSequence, not a {type(input).__name__}"
             )
+        batched = len(input.shape) == 3
         if len(input.shape) not in (2, 3):
             raise ValueError(
                 f"{name}: Expected input to be 2D or 3D, got {len(input.shape)}D instead"
             )
-        if not same(input.shape[-1], self.input_size):
-            raise RuntimeError(
-                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, "
-                f"got {input.shape[-1]}"
-            )
-        if input.dtype != self.weight_ih_l0.dtype:
-            raise ValueError(
-                f"RNN input dtype ({input.dtype}) does not match weight dtype "
-                f"({self.weight_ih_l0.dtype}). Convert one of them."
-            )
+        self._check_elements(input)
         x = input if batched else ops.expand_dims(input, 1)
         x = ops.swapaxes(x, 0, 1) if self.batch_first and batched else x
-        batch, directions = x.shape[1], 2 if self.bidirectional else 1
+        x, ends = self._layers(x, self._state(state, x, batched), None)
+        if not batched:
+            return ops.squeeze(x, 1), tuple(ops.squeeze(e, 1) for e in ends)
+        return ops.swapaxes(x, 0, 1) if self.batch_first else x, ends
+
+    def _forward_packed(
+        self, packed: PackedSequence, state: tuple[Any, ...] | None
+    ) -> tuple[PackedSequence, tuple[Any, ...]]:
+        """Padded, with states that stay where a sequence has ended."""
+        name = type(self).__name__
+        if len(packed.data.shape) != 2:
+            raise RuntimeError(
+                f"{name}: the data of a packed sequence has 2 axes here, not "
+                f"{len(packed.data.shape)}"
+            )
+        self._check_elements(packed.data)
+        sizes = sizes_of(name, packed)
+        length, count = len(sizes), int(sizes[0])
+        x = padded(packed.data, sizes, length, 0.0)
+        state = self._state(state, x, True)
+        if packed.sorted_indices is not None:
+            state = tuple(ops.take(s, packed.sorted_indices, 1) for s in state)
+        alive = np.arange(count)[None, :, None] < sizes[:, None, None]
+        x, ends = self._layers(x, state, None if alive.all() else alive)
+        step, sequence = places(sizes)
+        data = ops.take(ops.reshape(x, (length * count, x.shape[2])), step * count + sequence, 0)
+        if packed.unsorted_indices is not None:
+            ends = tuple(ops.take(e, packed.unsorted_indices, 1) for e in ends)
+        return packed._replace(data=data), ends
+
+    def _check_elements(self, x: Any) -> None:
+        if not same(x.shape[-1], self.input_size):
+            raise RuntimeError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, "
+                f"got {x.shape[-1]}"
+            )
+        if x.dtype != self.weight_ih_l0.dtype:
+            raise ValueError(
+                f"RNN input dtype ({x.dtype}) does not match weight dtype "
+                f"({self.weight_ih_l0.dtype}). Convert one of them."
+            )
+
+    def _state(self, state: tuple[Any, ...] | None, x: Any, batched: bool) -> tuple[Any, ...]:
+        """The state (layers and directions, N, n) to start from, of an input (L, N, size)."""
+        batch, layers = x.shape[1], self.num_layers * (2 if self.bidirectional else 1)
         sizes = (self.proj_size or self.hidden_size, self.hidden_size)[: self.states]
         if state is None:
-            layers, device = self.num_layers * directions, self.weight_ih_l0.device
-            state = tuple(tg.zeros(layers, batch, n, dtype=x.dtype, device=device) for n in sizes)
-        else:
-            for k, (s, n) in enumerate(zip(state, sizes, strict=True)):
-                what = "hidden" if self.states == 1 else f"hidden[{k}]"
-                shape = (self.num_layers * directions, *((batch,) if batched else ()), n)
-                _fitting(what, s, shape)
-            state = state if batched else tuple(ops.expand_dims(s, 1) for s in state)
+            device = self.weight_ih_l0.device
+            return tuple(tg.zeros(layers, batch, n, dtype=x.dtype, device=device) for n in sizes)
+        for k, (s, n) in enumerate(zip(state, sizes, strict=True)):
+            what = "hidden" if self.states == 1 else f"hidden[{k}]"
+            fitting(what, s, (layers, *((batch,) if batched else ()), n))
+        return state if batched else tuple(ops.expand_dims(s, 1) for s in state)
+
+    def _layers(self, x: Any, state: tuple[Any, ...], alive: Any) -> tuple[Any, tuple[Any, ...]]:
+        """All layers in their directions: (outputs of the last one, states at the ends)."""
         finals: list[Any] = []
         for layer in range(self.num_layers):
             if layer and self.dropout and self.training:
                 x = F.dropout(x, self.dropout)
             both = []
-            for direction, suffix in enumerate(self._suffixes(layer)):
-                place = layer * directions + direction
-                outputs, last = self._run(x, tuple(s[place] for s in state), suffix, direction == 1)
+            for suffix in self._suffixes(layer):
+                start = tuple(s[len(finals)] for s in state)
+                outputs, last = self._run(x, start, suffix, suffix.endswith("_reverse"), alive)
                 both.append(outputs)
                 finals.append(last)
             x = both[0] if len(both) == 1 else ops.concatenate(both, -1)
-        ends = tuple(ops.stack([f[k] for f in finals]) for k in range(self.states))
-        if not batched:
-            return ops.squeeze(x, 1), tuple(ops.squeeze(e, 1) for e in ends)
-        return ops.swapaxes(x, 0, 1) if self.batch_first else x, ends
+        return x, tuple(ops.stack([f[k] for f in finals]) for k in range(self.states))
 
     def extra_repr(self) -> str:
         text = f"{self.input_size}, {self.hidden_size}"
@@ -249,8 +232,8 @@ class RNNBase(_Recurrent):
 
 class RNN(RNNBase):
     """`h = tanh(W_ih x + b_ih + W_hh h + b_hh)` (or relu) over time: input (L, N, input_size), or
-    (N, L, input_size) with `batch_first`, or (L, input_size); returns the outputs of the last layer
-    at all times and the last h of each layer.
+    (N, L, input_size) with `batch_first`, or (L, input_size), or a PackedSequence; returns the
+    outputs of the last layer at all times, packed like the input, and the last h of each layer.
 
     >>> import tracegrad as tg
     >>> output, h = tg.nn.RNN(3, 5, num_layers=2)(tg.ones(7, 4, 3))
@@ -273,7 +256,7 @@ class RNN(RNNBase):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        self.step = _elman(nonlinearity)  # type: ignore[method-assign, assignment]
+        self.step = elman(nonlinearity)  # type: ignore[method-assign, assignment]
         super().__init__(
             input_size,
             hidden_size,
@@ -325,7 +308,7 @@ class GRU(RNNBase):
             dtype,
         )
 
-    step = staticmethod(_gru)
+    step = staticmethod(gru)
 
 
 class LSTM(RNNBase):
@@ -367,7 +350,7 @@ class LSTM(RNNBase):
             dtype,
         )
 
-    step = staticmethod(_lstm)
+    step = staticmethod(lstm)
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, tuple[Any, Any]]:
         if hx is not None and (not isinstance(hx, (tuple, list)) or len(hx) != 2):
@@ -376,103 +359,4 @@ class LSTM(RNNBase):
         return output, (h, c)
 
 
-class _Cell(_Recurrent):
-    """One step of a recurrent layer: input (N, input_size) or (input_size)."""
-
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
-        rows = self.gates * hidden_size
-        self.weight_ih = Parameter(tg.empty(rows, input_size, dtype=dtype, device=device))
-        self.weight_hh = Parameter(tg.empty(rows, hidden_size, dtype=dtype, device=device))
-        for name in ("bias_ih", "bias_hh"):
-            self.register_parameter(
-                name, Parameter(tg.empty(rows, dtype=dtype, device=device)) if bias else None
-            )
-        self.reset_parameters()
-
-    def forward(self, input: Any, hx: Any = None) -> Any:
-        return self._next(input, None if hx is None else (hx,))[0]
-
-    def _next(self, input: Any, state: tuple[Any, ...] | None) -> Any:
-        name = type(self).__name__
-        if len(input.shape) not in (1, 2):
-            raise ValueError(
-                f"{name}: Expected input to be 1D or 2D, got {len(input.shape)}D instead"
-            )
-        if not same(input.shape[-1], self.input_size):
-            raise RuntimeError(
-                f"{name}: input has {input.shape[-1]} features, expected {self.input_size}"
-            )
-        shape = (*input.shape[:-1], self.hidden_size)
-        if state is None:
-            zeros = tg.zeros(*shape, dtype=input.dtype, device=self.weight_ih.device)
-            state = (zeros,) * self.states
-        for s in state:
-            _fitting("hidden", s, shape)
-        given = F.linear(input, self.weight_ih, self.bias_ih)
-        fed_back = F.linear(state[0], self.weight_hh, self.bias_hh)
-        return self.step(given, fed_back, state)
-
-    def extra_repr(self) -> str:
-        text = f"{self.input_size}, {self.hidden_size}"
-        return text if self.bias else text + f", bias={self.bias}"
-
-
-class RNNCell(_Cell):
-    """One step of `RNN`: h' of an input and h."""
-
-    gates = 1
-
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        nonlinearity: str = "tanh",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        self.step = _elman(nonlinearity)  # type: ignore[method-assign, assignment]
-        super().__init__(input_size, hidden_size, bias, device, dtype)
-        self.nonlinearity = nonlinearity
-
-    def extra_repr(self) -> str:
-        return super().extra_repr() + (
-            f", nonlinearity={self.nonlinearity}" if self.nonlinearity != "tanh" else ""
-        )
-
-
-class GRUCell(_Cell):
-    """One step of `GRU`: h' of an input and h."""
-
-    gates = 3
-    step = staticmethod(_gru)
-
-
-class LSTMCell(_Cell):
-    """One step of `LSTM`: (h', c') of an input and (h, c).
-
-    >>> import tracegrad as tg
-    >>> h, c = tg.nn.LSTMCell(3, 5)(tg.ones(2, 3))
-    >>> h.shape, c.shape
-    ((2, 5), (2, 5))
-    """
-
-    gates = 4
-    states = 2
-    step = staticmethod(_lstm)
-
-    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
-        h, c = self._next(input, None if hx is None else tuple(hx))
-        return h, c
-
-
-__all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell"]
+__all__ = ["GRU", "LSTM", "RNN", "RNNBase"]

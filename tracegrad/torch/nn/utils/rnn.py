@@ -2,6 +2,5 @@
 
 from __future__ import annotations
 
-from ....nn.utils.rnn import pad_sequence, unpad_sequence
-
-__all__ = ["pad_sequence", "unpad_sequence"]
+from ....nn.utils.rnn import *  # noqa: F403
+from ....nn.utils.rnn import __all__ as __all__
