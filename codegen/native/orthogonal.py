@@ -1,10 +1,5 @@
-"""Own QR factors of large real matrices by reflections in blocks.
-
-A block of reflections is I - V T V^T with an upper triangular T (Schreiber and Van Loan, A
-storage-efficient WY representation for products of Householder transformations, 1989), so that what
-is right of the block, and then q, change by products. The columns of V lie one behind the other in
-memory: the rows of `vectors` here.
-"""
+"""Own QR factors of large real matrices by reflections in blocks: what is right of a block, and
+then q, change by products."""
 
 from __future__ import annotations
 
@@ -16,9 +11,9 @@ from numba.core import types
 
 from .bridge import compiled
 from .by_address import get, put, shifted, word
-from .dense import NARROW, apart, gemm, parts, pointers
-from .gemm import SYMMETRIC
-from .support import acc, copysign_float, fabs_float, index, sqrt_float, wide
+from .dense import NARROW, apart, parts, pointers
+from .reflections import reflections
+from .support import index, wide
 
 __all__ = ["QR_KINDS", "qr", "qr_signature", "qr_space"]
 
@@ -58,90 +53,11 @@ def qr_signature(dtype: str) -> Any:
 
 def qr(dtype: str) -> Callable[..., None]:
     """Both factors; the signs are LAPACK's."""
-    own, t = parts(dtype), np.dtype(dtype).type
-    product, turn, subtract, divide = own.product, own.turn, own.subtract, own.divide
+    own, of_blocks, t = parts(dtype), reflections(dtype), np.dtype(dtype).type
+    product, turn, subtract = own.product, own.turn, own.subtract
+    overwrite, dot = of_blocks.overwrite, of_blocks.dot
+    reflect, triangle = of_blocks.reflect, of_blocks.triangle
     zero, one = t(0), t(1)
-    # Squares neither overflow nor vanish between these; powers of two that bring numbers there.
-    low, high, up = (
-        (t(1e-250), t(1e290), t(2.0**300)) if t is np.float64 else (t(1e-25), t(1e35), t(2.0**40))
-    )
-    down = one / up
-
-    @compiled
-    def overwrite(m, n, k, a, row_a, step_a, b, step_b, col_b, c, row_c, flags):  # type: ignore[no-untyped-def]
-        """c = a @ b"""
-        apart()
-        o, unit = index(0), index(1)
-        gemm(
-            m, n, k, a, row_a, step_a, b, step_b, col_b, a, c, row_c, flags, unit, o, o, o, o,
-        )  # fmt: skip
-
-    @compiled
-    def dot(n, x, y):  # type: ignore[no-untyped-def]
-        apart()
-        total = zero
-        for j in range(index(0), n):
-            total = acc(total, get(x, j) * get(y, j))
-        return total
-
-    @compiled
-    def scaled(n, x, factor):  # type: ignore[no-untyped-def]
-        apart()
-        for j in range(index(0), n):
-            put(x, j, get(x, j) * factor)
-
-    @compiled
-    def reflect(n, x, beta, tau):  # type: ignore[no-untyped-def]
-        """The v and tau of which I - tau v v^T takes x to beta times the first unit vector; v comes
-        in the place of x."""
-        apart()
-        o, unit = index(0), index(1)
-        behind, lift = shifted(x, unit), one
-        total, alpha = dot(n - unit, behind, behind), get(x, o)  # type: ignore[no-untyped-call]
-        if not (total > low and total + alpha * alpha < high):
-            largest = zero
-            for j in range(o, n - unit):
-                size = fabs_float(get(behind, j))
-                if not size <= largest:
-                    largest = size
-            if largest == zero:
-                put(beta, o, alpha)
-                put(tau, o, zero)
-                put(x, o, one)
-                return
-            if not fabs_float(alpha) <= largest:
-                largest = fabs_float(alpha)
-            if largest - largest == zero:
-                while largest < down:
-                    scaled(n, x, up)  # type: ignore[no-untyped-call]
-                    largest, lift = largest * up, lift * up
-                while largest > up:
-                    scaled(n, x, down)  # type: ignore[no-untyped-call]
-                    largest, lift = largest * down, lift * down
-            total, alpha = dot(n - unit, behind, behind), get(x, o)  # type: ignore[no-untyped-call]
-        found = -copysign_float(sqrt_float(total + alpha * alpha), alpha)
-        put(tau, o, (found - alpha) / found)
-        divide(n - unit, behind, alpha - found)
-        put(beta, o, found / lift)
-        put(x, o, one)
-
-    @compiled
-    def triangle(count, width, v, step, tau, gram, made, row):  # type: ignore[no-untyped-def]
-        """The T of so many reflections: each column follows from those before it and from the inner
-        products of the vectors."""
-        apart()
-        o, unit = index(0), index(1)
-        overwrite(  # type: ignore[no-untyped-call]
-            count, count, width, v, step, unit, v, unit, step, gram, count, index(SYMMETRIC)
-        )
-        for c in range(o, count):
-            factor = get(tau, c)
-            for i in range(o, count):
-                put(made, i * row + c, zero)
-            for i in range(o, c):
-                total = dot(c - i, shifted(made, i * row + i), shifted(gram, c * count + i))  # type: ignore[no-untyped-call]
-                put(made, i * row + c, -factor * total)
-            put(made, c * row + c, factor)
 
     @compiled
     def others(low, high, end, width, v, step, tau, gram):  # type: ignore[no-untyped-def]
@@ -155,13 +71,9 @@ def qr(dtype: str) -> Callable[..., None]:
         first = shifted(made, strip * strip)
         second = shifted(first, strip * left)
         corner, behind = shifted(v, low * step + low), shifted(v, high * step + low)
-        triangle(count, width - low, corner, step, shifted(tau, low), gram, made, strip)  # type: ignore[no-untyped-call]
-        overwrite(  # type: ignore[no-untyped-call]
-            left, count, width - low, behind, step, unit, corner, unit, step, first, strip, o
-        )
-        overwrite(  # type: ignore[no-untyped-call]
-            left, count, count, first, strip, unit, made, strip, unit, second, strip, o
-        )
+        triangle(count, width - low, corner, step, shifted(tau, low), gram, made, strip)
+        overwrite(left, count, width - low, behind, step, unit, corner, unit, step, first, strip, o)
+        overwrite(left, count, count, first, strip, unit, made, strip, unit, second, strip, o)
         product(left, width - low, count, second, strip, unit, corner, step, behind, step)
 
     @compiled
@@ -178,12 +90,12 @@ def qr(dtype: str) -> Callable[..., None]:
                 end = min(right, top + narrow)
                 for c in range(top, end):
                     here = shifted(v, c * step + c)
-                    reflect(width - c, here, shifted(beta, c), shifted(tau, c))  # type: ignore[no-untyped-call]
+                    reflect(width - c, here, shifted(beta, c), shifted(tau, c))
                     factor = get(tau, c)
                     sane = sane + (factor - factor)
                     for d in range(c + unit, end):
                         to = shifted(v, d * step + c)
-                        subtract(width - c, factor * dot(width - c, here, to), here, to)  # type: ignore[no-untyped-call]
+                        subtract(width - c, factor * dot(width - c, here, to), here, to)
                 for c in range(top, end):
                     for i in range(o, c):
                         put(r, i * n + c, get(v, c * step + i))
@@ -219,13 +131,11 @@ def qr(dtype: str) -> Callable[..., None]:
             if sane != zero:
                 put(info, o, 1)
                 return
-            triangle(columns, width, v, step, work, gram, made, block)  # type: ignore[no-untyped-call]
+            triangle(columns, width, v, step, work, gram, made, block)
             if rest > o:
                 right = shifted(corner, columns)
-                overwrite(  # type: ignore[no-untyped-call]
-                    columns, rest, width, v, step, unit, right, n, unit, first, rest, o
-                )
-                overwrite(  # type: ignore[no-untyped-call]
+                overwrite(columns, rest, width, v, step, unit, right, n, unit, first, rest, o)
+                overwrite(
                     columns, rest, columns, made, unit, block, first, rest, unit, second, rest, o
                 )
                 product(width, rest, columns, v, unit, step, second, rest, right, n)
@@ -244,7 +154,7 @@ def qr(dtype: str) -> Callable[..., None]:
             for i in range(o, width):
                 for j in range(o, columns):
                     put(corner, i * n + j, one if i == j else zero)
-            overwrite(  # type: ignore[no-untyped-call]
+            overwrite(
                 columns, columns, columns, made, block, unit, v, step, unit, first, columns, o
             )
             product(width, columns, columns, v, unit, step, first, columns, corner, n)
@@ -253,11 +163,11 @@ def qr(dtype: str) -> Callable[..., None]:
                 for i in range(o, columns):
                     for j in range(o, rest):
                         put(right, i * n + j, zero)
-                overwrite(  # type: ignore[no-untyped-call]
+                overwrite(
                     columns, rest, width - columns, shifted(v, columns), step, unit,
                     shifted(right, columns * n), n, unit, first, rest, o,
                 )  # fmt: skip
-                overwrite(  # type: ignore[no-untyped-call]
+                overwrite(
                     columns, rest, columns, made, block, unit, first, rest, unit, second, rest, o
                 )
                 product(width, rest, columns, v, unit, step, second, rest, right, n)

@@ -13,7 +13,7 @@ from ..disk import cache
 from ..disk.entry import DiskEntry
 from ..disk.stored import CODE, called_by, introduce, library_of, object_code
 from ..translation.direct import DirectCompiler
-from . import dense, elimination, gemm, orthogonal, positive, small
+from . import dense, elimination, gemm, orthogonal, positive, small, tridiagonal
 from .fourier import transform
 
 FAMILIES: dict[str, tuple[Callable[[str], Callable[..., None]], Callable[[str], Any]]] = {
@@ -28,6 +28,8 @@ FAMILIES: dict[str, tuple[Callable[[str], Callable[..., None]], Callable[[str], 
     "factor": (positive.factor, positive.factor_signature),
     "adjoint": (positive.adjoint, positive.adjoint_signature),
     "qr": (orthogonal.qr, orthogonal.qr_signature),
+    "tridiagonal": (tridiagonal.tridiagonal, tridiagonal.tridiagonal_signature),
+    "back": (tridiagonal.back, tridiagonal.back_signature),
     "fourier": (transform.entry, transform.entry_signature),
 }
 

@@ -1,16 +1,32 @@
-"""Eigenvalues of Hermitian matrices and singular values without vectors, through LAPACK."""
+"""Eigenvalues of Hermitian matrices and singular values without vectors, through LAPACK; those
+of real symmetric matrices of middling size by own tridiagonal forms."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numba.np import numpy_support
 
-from .factorizations import eigvalsh, record, svdvals
-from .foreign import fill, lapack, letter, turned
+from . import factorizations, tridiagonal
+from .bridge import implements
+from .factorizations import eigh, eigvalsh, record, svdvals
+from .foreign import fill, lapack, letter, routine, turned
 from .lapack import LOWER, PLAIN, Body, _numpy_type, _real_type, _stacked
+from .symbols import OWN
 
-__all__ = ["eigvalsh", "svdvals"]
+__all__ = ["blocked_eigh", "blocked_eigvalsh", "eigvalsh", "svdvals"]
+
+LEAST, INWARD = 24, ord("I")
+"""Below so many rows LAPACK takes no longer."""
+
+
+def blocked_eigh(a: Any, w: Any, v: Any, status: Any = None, code: int = 0) -> None:
+    factorizations.eigh(a, w, v, status, code)
+
+
+def blocked_eigvalsh(a: Any, w: Any, status: Any = None, code: int = 0) -> None:
+    factorizations.eigvalsh(a, w, status, code)
 
 
 def _make_eigvalsh(a: Any, w: Any) -> Body:
@@ -90,3 +106,62 @@ def _make_svdvals(a: Any, s: Any) -> Body:
 
 _stacked(eigvalsh, (2, 1), _make_eigvalsh)
 _stacked(svdvals, (2, 1), _make_svdvals)
+
+
+@implements(blocked_eigvalsh, inline=False)
+def _type_eigvalsh(a: Any, w: Any, status: Any = None, code: Any = 0) -> Any:
+    own = routine(OWN, f"tridiagonal_{a.dtype}", tridiagonal.TRIDIAGONAL_KINDS)
+    t, sterf = numpy_support.as_dtype(a.dtype).type, lapack(a.dtype, "sterf", "iaao")
+    least, most, side = LEAST, tridiagonal.MOST, tridiagonal.SIDE
+
+    def body(a: Any, w: Any, status: Any = None, code: int = 0) -> None:
+        count, n, _ = a.shape
+        if n < least or n > most:
+            eigvalsh(a, w, status, code)
+            return
+        beside, tau, vectors = np.empty(n, t), np.empty(n, t), np.empty(n * side, t)
+        for q in range(count):
+            if own(n, a, q * n * n, w, q * n, beside, 0, tau, 0, vectors, 0) != 0:
+                eigvalsh(a[q], w[q], status, code)
+            else:
+                info = sterf(n, w, q * n, beside, 0)
+                if info != 0:
+                    fill(w[q], np.nan)
+                    record(status, code, info)
+
+    return body
+
+
+@implements(blocked_eigh, inline=False)
+def _type_eigh(a: Any, w: Any, v: Any, status: Any = None, code: Any = 0) -> Any:
+    own = routine(OWN, f"tridiagonal_{a.dtype}", tridiagonal.TRIDIAGONAL_KINDS)
+    back = routine(OWN, f"back_{a.dtype}", tridiagonal.BACK_KINDS)
+    t, stedc = numpy_support.as_dtype(a.dtype).type, lapack(a.dtype, "stedc", "ciaaaiaiaio")
+    least, most, side = LEAST, tridiagonal.MOST, tridiagonal.SIDE
+    block = tridiagonal.BLOCK
+
+    def body(a: Any, w: Any, v: Any, status: Any = None, code: int = 0) -> None:
+        count, n, _ = a.shape
+        if n < least or n > most:
+            eigh(a, w, v, status, code)
+            return
+        beside, tau, vectors = np.empty(n, t), np.empty(n, t), np.empty(n * side, t)
+        inner, space = np.empty((n, n), t), np.empty(1 + 4 * n + n * n + 2 * block * (n + block), t)
+        ints = np.empty(3 + 5 * n, np.int32)
+        for q in range(count):
+            if own(n, a, q * n * n, w, q * n, beside, 0, tau, 0, vectors, 0) != 0:
+                eigh(a[q], w[q], v[q], status, code)
+            else:
+                info = stedc(
+                    INWARD, n, w, q * n, beside, 0, inner, 0, n, space, 0, space.size, ints, 0,
+                    ints.size,
+                )  # fmt: skip
+                if info != 0:
+                    fill(w[q], np.nan)
+                    fill(v[q], np.nan)
+                    record(status, code, info)
+                else:
+                    turned(inner, v[q])
+                    back(n, vectors, 0, tau, 0, v, q * n * n, space, 0)
+
+    return body

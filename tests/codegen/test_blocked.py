@@ -238,7 +238,13 @@ def test_qr_in_blocks_of_other_sizes(shape: tuple[int, int]) -> None:
     np.testing.assert_allclose(q.T @ q, np.eye(shape[1]), atol=1e-13)
 
 
-def test_qr_leaves_what_is_not_finite_to_lapack() -> None:
+def test_qr_leaves_what_is_not_finite_to_lapack(own: Own) -> None:
+    for place in np.ndindex(6, 4):
+        for value in (np.nan, np.inf):
+            bad = np.zeros((6, 4))
+            bad[place] = value
+            # A first number alone is left as it is.
+            assert own.qr(bad)[2] == (place != (0, 0)), (place, value)
     a = RNG.normal(size=(3, 60, 50))
     a[0, 3, 20], a[1, 5, 0] = np.nan, np.inf
     compiled = tg.jit(lambda a: np.linalg.qr(a))

@@ -1,0 +1,178 @@
+"""Own tridiagonal forms of real symmetric matrices that stay in the nearer caches.
+
+LAPACK reads a matrix once for the product with each reflection and once more to change it. Here it
+is read once: each row is changed by the reflection before and multiplied by the next one, four rows
+at a time. Larger matrices wait for memory either way, and there LAPACK changes them less often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba.core import types
+
+from .bridge import compiled
+from .by_address import get, make_scratch, put, shifted, word
+from .dense import less, parts, pointers
+from .reflections import reflections
+from .support import acc, fabs_float, index, wide
+
+__all__ = [
+    "BACK_KINDS", "MOST", "SIDE", "TRIDIAGONAL_KINDS", "back", "back_signature", "tridiagonal",
+    "tridiagonal_signature",
+]  # fmt: skip
+
+TRIDIAGONAL_KINDS, BACK_KINDS = "laaaaao", "laaaa"
+SIDE = 208
+"""How far rows lie apart in what is worked on; of a row some elements behind the matrix are zeros,
+so that the loops along it have no rests."""
+MOST = SIDE - 16
+"""The rows of the largest matrix."""
+BLOCK, ROWS, PADDED = 16, 4, 8
+
+
+def tridiagonal_signature(dtype: str) -> Any:
+    """n <= MOST, a[n, n] of which the lower triangle is read, d[n], e[n], tau[n], space for n *
+    SIDE elements, in which the reflections are left; 1 where numbers are not finite, or so large or
+    small that the matrix has to be scaled first."""
+    i, t, o = pointers(dtype)
+    return types.void(i, t, t, t, t, t, o)
+
+
+def back_signature(dtype: str) -> Any:
+    """n, the reflections and their tau as `tridiagonal` leaves them, z[n, n] and then the product
+    of all reflections with it, space for BLOCK * (2 n + 2 BLOCK) elements."""
+    i, t, _ = pointers(dtype)
+    return types.void(i, t, t, t, t)
+
+
+def tridiagonal(dtype: str) -> Callable[..., None]:
+    """The diagonal d and what is beside it, e, of Q^T a Q, and the reflections that Q is the
+    product of: their vectors are the rows of the upper triangle, right of the diagonal."""
+    of_blocks, t = reflections(dtype), np.dtype(dtype).type
+    dot, reflect = of_blocks.dot, of_blocks.reflect
+    zero, two = t(0), t(2)
+    least, most = (t(2.0**-400), t(2.0**400)) if t is np.float64 else (t(2.0**-40), t(2.0**40))
+    vectors_space = make_scratch(4 * SIDE)
+
+    @compiled
+    def changed(row, j, fx, fy, x, y):  # type: ignore[no-untyped-def]
+        """An element of a row after the reflection before."""
+        value = less(less(get(row, j), fx, get(y, j)), fy, get(x, j))
+        put(row, j, value)
+        return value
+
+    def function(of_n, a, d, e, tau, w, info):  # type: ignore[no-untyped-def]
+        wide()
+        o, unit, n = index(0), index(1), word(of_n)
+        side, rows, padded = index(SIDE), index(ROWS), index(PADDED)
+        x = vectors_space(a)
+        y, v, p = shifted(x, side), shifted(x, side + side), shifted(x, index(3) * side)
+        put(info, o, 0)
+        largest = zero
+        for i in range(o, n):
+            for j in range(i, n):
+                value = get(a, j * n + i)
+                put(w, i * side + j, value)
+                size = fabs_float(value)
+                if size > largest or size != size:
+                    largest = size
+            for j in range(n, n + padded):
+                put(w, i * side + j, zero)
+        if largest != zero and not (largest > least and largest < most):
+            put(info, o, 1)
+            return
+        for j in range(o, index(4) * side):
+            put(x, j, zero)
+        for k in range(o, n):
+            row, fx, fy = shifted(w, k * side), get(x, k), get(y, k)
+            for j in range(k, n):
+                changed(row, j, fx, fy, x, y)  # type: ignore[no-untyped-call]
+            put(d, k, get(row, k))
+            first = k + unit
+            if first == n:
+                return
+            reflect(n - first, shifted(row, first), shifted(e, k), shifted(tau, k))
+            for j in range(first, n):
+                put(v, j, get(row, j))
+                put(p, j, zero)
+            i = first
+            while i < n:
+                few = min(rows, n - i)
+                for r in range(i, i + few):
+                    here, total = shifted(w, r * side), zero
+                    for j in range(r, i + few):
+                        value = changed(here, j, get(x, r), get(y, r), x, y)  # type: ignore[no-untyped-call]
+                        total = total + value * get(v, j)
+                        if j > r:
+                            put(p, j, get(p, j) + value * get(v, r))
+                    put(p, r, get(p, r) + total)
+                if few == rows:
+                    right = i + rows
+                    r0 = shifted(w, i * side)
+                    r1, r2 = shifted(r0, side), shifted(r0, side + side)
+                    r3 = shifted(r0, index(3) * side)
+                    x0, x1, x2, x3 = (
+                        get(x, i), get(x, i + unit), get(x, i + index(2)), get(x, i + index(3)),
+                    )  # fmt: skip
+                    y0, y1, y2, y3 = (
+                        get(y, i), get(y, i + unit), get(y, i + index(2)), get(y, i + index(3)),
+                    )  # fmt: skip
+                    v0, v1, v2, v3 = (
+                        get(v, i), get(v, i + unit), get(v, i + index(2)), get(v, i + index(3)),
+                    )  # fmt: skip
+                    s0, s1, s2, s3 = zero, zero, zero, zero
+                    for j in range(right, right + (n - right + padded - unit) // padded * padded):
+                        a0 = changed(r0, j, x0, y0, x, y)  # type: ignore[no-untyped-call]
+                        a1 = changed(r1, j, x1, y1, x, y)  # type: ignore[no-untyped-call]
+                        a2 = changed(r2, j, x2, y2, x, y)  # type: ignore[no-untyped-call]
+                        a3 = changed(r3, j, x3, y3, x, y)  # type: ignore[no-untyped-call]
+                        at = get(v, j)
+                        s0, s1 = acc(s0, a0 * at), acc(s1, a1 * at)
+                        s2, s3 = acc(s2, a2 * at), acc(s3, a3 * at)
+                        total = less(less(get(p, j), -v0, a0), -v1, a1)
+                        put(p, j, less(less(total, -v2, a2), -v3, a3))
+                    put(p, i, get(p, i) + s0)
+                    put(p, i + unit, get(p, i + unit) + s1)
+                    put(p, i + index(2), get(p, i + index(2)) + s2)
+                    put(p, i + index(3), get(p, i + index(3)) + s3)
+                i = i + few
+            factor = get(tau, k)
+            along = dot(n - first, shifted(p, first), shifted(v, first))
+            half = factor * factor * along / two
+            for j in range(first, n):
+                put(y, j, less(factor * get(p, j), half, get(v, j)))
+                put(x, j, get(v, j))
+
+    return function
+
+
+def back(dtype: str) -> Callable[..., None]:
+    """The product with Q, a block of reflections at a time from the last."""
+    of_blocks, product, zero = reflections(dtype), parts(dtype).product, np.dtype(dtype).type(0)
+    overwrite, triangle = of_blocks.overwrite, of_blocks.triangle
+
+    def function(of_n, w, tau, z, space):  # type: ignore[no-untyped-def]
+        wide()
+        o, unit, n, side, block = index(0), index(1), word(of_n), index(SIDE), index(BLOCK)
+        first, second = space, shifted(space, n * block)
+        gram = shifted(second, n * block)
+        made = shifted(gram, block * block)
+        end = n - unit
+        while end > o:
+            count = (end - unit) % block + unit
+            at = end - count
+            width = n - at - unit
+            corner, below = shifted(w, at * side + at + unit), shifted(z, (at + unit) * n)
+            for c in range(unit, count):
+                for j in range(o, c):
+                    put(corner, c * side + j, zero)
+            triangle(count, width, corner, side, shifted(tau, at), gram, made, block)
+            overwrite(count, n, width, corner, side, unit, below, n, unit, first, n, o)
+            overwrite(count, n, count, made, block, unit, first, n, unit, second, n, o)
+            product(width, n, count, corner, unit, side, second, n, below, n)
+            end = at
+
+    return function
