@@ -172,23 +172,34 @@ def published(value: Any, name: str, often: Container[str] = ()) -> Any:
         check_constructor(value, often)
         check_own_methods(value, often)
         return value
-    if not isinstance(value, types.FunctionType) or hasattr(value, "is_checked"):
+    if not isinstance(value, types.FunctionType):
         return value
-    code = value.__code__
-    # What takes nothing (or a Tensor's method nothing else) is called wrongly by their number
-    # alone, of which Python speaks.
-    none = code.co_argcount == int(code.co_varnames[:1] == ("self",)) and not code.co_kwonlyargcount
-    if none and not code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
-        return value
-    if (
-        name.rpartition(".")[2] in often
-        or hasattr(value, "is_quick")
-        or _applies_an_operation(value)
-    ):
-        register(value, name)
+    if not _gets_failure_path(value, name, often):
+        if not hasattr(value, "is_checked") and _takes_anything(value):
+            register(value, name)
         return value
     found = _made.get(value)
     return _made.setdefault(value, checked(value, name)) if found is None else found
+
+
+def _takes_anything(function: types.FunctionType) -> bool:
+    """What takes nothing (or a Tensor's method nothing else) is called wrongly by their number
+    alone, of which Python speaks."""
+    code = function.__code__
+    none = code.co_argcount == int(code.co_varnames[:1] == ("self",)) and not code.co_kwonlyargcount
+    return not none or bool(code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS))
+
+
+def _gets_failure_path(function: types.FunctionType, name: str, often: Container[str]) -> bool:
+    return (
+        not hasattr(function, "is_checked")
+        and _takes_anything(function)
+        and not (
+            name.rpartition(".")[2] in often
+            or hasattr(function, "is_quick")
+            or _applies_an_operation(function)
+        )
+    )
 
 
 def publish(names: dict[str, Any], which: Iterable[str], often: Container[str] = ()) -> None:
@@ -244,6 +255,20 @@ def check_own_methods(cls: type, often: Container[str] = ()) -> None:
                     setattr(base, name, made)
 
 
+class _Late:
+    """A method that gets its failure path, and the place of this, when it is first asked for: most
+    programs call few of a class's methods."""
+
+    def __init__(self, cls: type, name: str, function: types.FunctionType, known: str) -> None:
+        self.cls, self.name, self.known = cls, name, known
+        self.__doc__, self.__wrapped__ = function.__doc__, function
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        made = published(self.__wrapped__, self.known)
+        setattr(self.cls, self.name, made)
+        return made.__get__(instance, owner)
+
+
 def check_methods(cls: type, often: Container[str] = ()) -> None:
     """`publish` for the public methods that a class defines or inherits from the library."""
     found: dict[str, Any] = {}
@@ -251,11 +276,11 @@ def check_methods(cls: type, often: Container[str] = ()) -> None:
         found.update(vars(base))
     for name, value in ((name, found[name]) for name in sorted(found)):
         if not name.startswith("_") and isinstance(value, types.FunctionType):
-            known = f"{cls.__name__}.{value.__name__ if hasattr(cls, value.__name__) else name}"
+            known = f"{cls.__name__}.{value.__name__ if value.__name__ in found else name}"
             value.__qualname__ = known
-            if name.endswith("_") and hasattr(cls, name[:-1]):
+            if name.endswith("_") and name[:-1] in found:
                 value.__wrapped__ = found[name[:-1]]  # type: ignore[attr-defined] # its signature
-            made = published(value, known, often)
-            if made is not value:
-                found[name] = made
-                setattr(cls, name, made)
+            if _gets_failure_path(value, known, often):
+                setattr(cls, name, _Late(cls, name, value, known))
+            else:
+                published(value, known, often)

@@ -10,7 +10,6 @@ take those.
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,6 +19,7 @@ from ... import ops
 from ...devices import share_memory
 from ...ir.dispatch import Value
 from ...ir.graph import Var
+from ...ops.arrays.padding import NOT_GIVEN
 from ...ops.arrays.shape import broadcast_to_op, reshape_op
 from ...ops.places.gathering import Placed
 from ...types import broadcast_shapes
@@ -64,62 +64,174 @@ def _on_memory_of(x: Any, result: Any) -> bool:
     return not any(d is None or isinstance(d, Var) for d in data) and share_memory(*data)
 
 
-def _ended(name: str, ending: str) -> Function:
-    """The function of `ops` with this name, whose `result` of a first argument x is what `ending`
-    says. It is written out with that function's parameters, which costs less than passing any
-    on."""
-    function: Function = getattr(ops, name)
-    parameters = list(inspect.signature(function).parameters.values())
-    space: dict[str, Any] = {f"default_{p.name}": p.default for p in parameters}
-    space.update(function=function, own_view=own_view, own_memory=own_memory)
-    space.update(repeated_view=repeated_view)
-    taken = [p.name if p.default is p.empty else f"{p.name}=default_{p.name}" for p in parameters]
-    named = next((k for k, p in enumerate(parameters) if p.kind is p.KEYWORD_ONLY), None)
-    if named is not None:
-        taken.insert(named, "*")
-    passed = [f"{p.name}={p.name}" if p.kind is p.KEYWORD_ONLY else p.name for p in parameters]
-    x = parameters[0].name
-    text = [f"def {name}({', '.join(taken)}):", f"    result = function({', '.join(passed)})"]
-    exec("\n".join([*text, f"    return {ending.format(x=x)}"]), space)
-    return functools.wraps(function)(space[name])
+# Each has the parameters of the operation of its name; passing on any would take longer.
 
 
-def _showing(name: str) -> Function:
-    """Of a function that shows its first argument."""
-    return _ended(name, "own_view({x}, result) if result is {x} else result")
+@functools.wraps(ops.reshape)
+def reshape(x: Any, shape: Any) -> Any:
+    result = ops.reshape(x, shape)
+    return own_view(x, result) if result is x else result
 
 
-def _showing_parts(name: str) -> Function:
-    """Of a function that gives several parts of its first argument."""
-    return _ended(name, "type(result)([own_view({x}, part) for part in result])")
+@functools.wraps(ops.ravel)
+def ravel(x: Any) -> Any:
+    result = ops.ravel(x)
+    return own_view(x, result) if result is x else result
 
 
-def _making(name: str) -> Function:
-    """Of a function that makes a new array of its first argument."""
-    return _ended(name, "own_memory({x}, result)")
+@functools.wraps(ops.squeeze)
+def squeeze(x: Any, axis: Any = None) -> Any:
+    result = ops.squeeze(x, axis)
+    return own_view(x, result) if result is x else result
 
 
-reshape, ravel, squeeze, expand_dims = map(_showing, ("reshape", "ravel", "squeeze", "expand_dims"))
-transpose, permute, moveaxis, swapaxes = map(
-    _showing, ("transpose", "permute", "moveaxis", "swapaxes")
-)
-slice_array = _showing("slice_array")
-getitem, flip, fliplr, flipud, rot90 = map(
-    _showing, ("getitem", "flip", "fliplr", "flipud", "rot90")
-)
+@functools.wraps(ops.expand_dims)
+def expand_dims(x: Any, axis: Any) -> Any:
+    result = ops.expand_dims(x, axis)
+    return own_view(x, result) if result is x else result
 
 
-def _repeating(name: str) -> Function:
-    """Of a function that shows its first argument repeated."""
-    return _ended(name, "repeated_view({x}, result)")
+@functools.wraps(ops.transpose)
+def transpose(x: Any, axes: Any = None) -> Any:
+    result = ops.transpose(x, axes)
+    return own_view(x, result) if result is x else result
 
 
-broadcast_to, expand = map(_repeating, ("broadcast_to", "expand"))
-split, array_split = map(_showing_parts, ("split", "array_split"))
-hsplit, vsplit = map(_showing_parts, ("hsplit", "vsplit"))
+@functools.wraps(ops.permute)
+def permute(x: Any, axes: Any) -> Any:
+    result = ops.permute(x, axes)
+    return own_view(x, result) if result is x else result
 
-tile, repeat, roll, pad, clip = map(_making, ("tile", "repeat", "roll", "pad", "clip"))
-index_add_at, slice_put = map(_making, ("index_add_at", "slice_put"))
+
+@functools.wraps(ops.moveaxis)
+def moveaxis(x: Any, source: Any, destination: Any) -> Any:
+    result = ops.moveaxis(x, source, destination)
+    return own_view(x, result) if result is x else result
+
+
+@functools.wraps(ops.swapaxes)
+def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
+    result = ops.swapaxes(x, axis1, axis2)
+    return own_view(x, result) if result is x else result
+
+
+@functools.wraps(ops.slice_array)
+def slice_array(x: Any, start: Any, size: Any, step: Any) -> Any:
+    result = ops.slice_array(x, start, size, step)
+    return own_view(x, result) if result is x else result
+
+
+@functools.wraps(ops.getitem)
+def getitem(x: Any, key: Any) -> Any:
+    result = ops.getitem(x, key)
+    return own_view(x, result) if result is x else result
+
+
+@functools.wraps(ops.flip)
+def flip(x: Any, axis: Any = None) -> Any:
+    result = ops.flip(x, axis)
+    return own_view(x, result) if result is x else result
+
+
+@functools.wraps(ops.fliplr)
+def fliplr(x: Any) -> Any:
+    result = ops.fliplr(x)
+    return own_view(x, result) if result is x else result
+
+
+@functools.wraps(ops.flipud)
+def flipud(x: Any) -> Any:
+    result = ops.flipud(x)
+    return own_view(x, result) if result is x else result
+
+
+@functools.wraps(ops.rot90)
+def rot90(x: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    result = ops.rot90(x, k, axes)
+    return own_view(x, result) if result is x else result
+
+
+@functools.wraps(ops.broadcast_to)
+def broadcast_to(x: Any, shape: Any) -> Any:
+    return repeated_view(x, ops.broadcast_to(x, shape))
+
+
+@functools.wraps(ops.expand)
+def expand(x: Any, shape: Any) -> Any:
+    return repeated_view(x, ops.expand(x, shape))
+
+
+@functools.wraps(ops.split)
+def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    return [own_view(x, part) for part in ops.split(x, indices_or_sections, axis)]
+
+
+@functools.wraps(ops.array_split)
+def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    return [own_view(x, part) for part in ops.array_split(x, indices_or_sections, axis)]
+
+
+@functools.wraps(ops.hsplit)
+def hsplit(x: Any, indices_or_sections: Any) -> list[Any]:
+    return [own_view(x, part) for part in ops.hsplit(x, indices_or_sections)]
+
+
+@functools.wraps(ops.vsplit)
+def vsplit(x: Any, indices_or_sections: Any) -> list[Any]:
+    return [own_view(x, part) for part in ops.vsplit(x, indices_or_sections)]
+
+
+@functools.wraps(ops.tile)
+def tile(x: Any, reps: Any) -> Any:
+    return own_memory(x, ops.tile(x, reps))
+
+
+@functools.wraps(ops.repeat)
+def repeat(x: Any, repeats: Any, axis: Any = None) -> Any:
+    return own_memory(x, ops.repeat(x, repeats, axis))
+
+
+@functools.wraps(ops.roll)
+def roll(x: Any, shift: Any, axis: Any = None) -> Any:
+    return own_memory(x, ops.roll(x, shift, axis))
+
+
+@functools.wraps(ops.pad)
+def pad(
+    x: Any,
+    pad_width: Any,
+    mode: str = "constant",
+    constant_values: Any = 0,
+    *,
+    stat_length: Any = NOT_GIVEN,
+    end_values: Any = None,
+    reflect_type: str = "even",
+) -> Any:
+    result = ops.pad(
+        x,
+        pad_width,
+        mode,
+        constant_values,
+        stat_length=stat_length,
+        end_values=end_values,
+        reflect_type=reflect_type,
+    )
+    return own_memory(x, result)
+
+
+@functools.wraps(ops.clip)
+def clip(x: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
+    return own_memory(x, ops.clip(x, a_min, a_max, min=min, max=max))
+
+
+@functools.wraps(ops.index_add_at)
+def index_add_at(x: Any, key: Any, value: Any) -> Any:
+    return own_memory(x, ops.index_add_at(x, key, value))
+
+
+@functools.wraps(ops.slice_put)
+def slice_put(x: Any, y: Any, start: Any, step: Any) -> Any:
+    return own_memory(x, ops.slice_put(x, y, start, step))
 
 
 @functools.wraps(ops.nan_to_num)

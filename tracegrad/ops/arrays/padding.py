@@ -77,7 +77,7 @@ def _extended(x: Any, axis: int, before: int, after: int, mode: str) -> Any:
     return concatenate(parts, axis)
 
 
-_NOT_GIVEN: Any = type("NotGiven", (), {"__repr__": lambda self: "not given"})()
+NOT_GIVEN: Any = type("NotGiven", (), {"__repr__": lambda self: "not given"})()
 """None means all elements."""
 _STATISTICS = {"maximum": maximum_of, "mean": mean, "median": median, "minimum": minimum_of}
 _OPTIONS = {
@@ -95,7 +95,7 @@ def pad(
     mode: str = "constant",
     constant_values: Any = 0,
     *,
-    stat_length: Any = _NOT_GIVEN,
+    stat_length: Any = NOT_GIVEN,
     end_values: Any = None,
     reflect_type: str = "even",
 ) -> Any:
@@ -130,7 +130,7 @@ def pad(
     if mode not in _MODES:
         raise ValueError(f"mode must be one of {', '.join(_MODES)}, not {mode!r}")
     given = {
-        "stat_length": stat_length is not _NOT_GIVEN,
+        "stat_length": stat_length is not NOT_GIVEN,
         "end_values": end_values is not None,
         "reflect_type": reflect_type != "even",
     }
@@ -140,7 +140,7 @@ def pad(
     if mode in ("constant", "empty"):
         return _constant(x, widths, constant_values if mode == "constant" else 0)
     lengths = (
-        None if stat_length is None or stat_length is _NOT_GIVEN else _widths(stat_length, ndim)
+        None if stat_length is None or stat_length is NOT_GIVEN else _widths(stat_length, ndim)
     )
     least = 1 if mode in ("maximum", "minimum") else 0
     if lengths is not None and any(length < least for pair in lengths for length in pair):
