@@ -24,7 +24,18 @@ from .names import Names, templates
 from .nests import Nests
 from .passes.pipeline import Draft, run_pipeline
 from .shared_writes import shared_writes
-from .tasks import Task, bundles, loops, map_task, part_task, parts, probe_task, reduce_task, stages
+from .tasks import (
+    Task,
+    bundles,
+    loops,
+    map_task,
+    part_task,
+    parts,
+    probe_task,
+    reduce_task,
+    stages,
+    write_out_rows,
+)
 from .two_step_reductions import NOTHING, Own, by_lane, in_blocks, in_turn
 from .whole import Whole
 
@@ -219,6 +230,7 @@ class Builder:
             return
         work = _largest([integers.product([a.extent for a in (*t.axes, *t.lanes)]) for t in bundle])
         sequential = any(t.kind in ("arg", "scan") and t.axes[0].reduced for t in bundle)
+        write_out_rows(bundle)
         if sequential:
             self.nests.loop(bundle, 0)
             return

@@ -38,8 +38,7 @@ def shared_writes(
     if apart and many > builder.block:
         _in_blocks(builder, task, [int(n) for n in updates.type.shape])
     elif many:
-        with builder.emitter.nest(updates.type.shape) as index:
-            builder.whole.write(node, task, index)
+        builder.whole.writes(node, task)
     return True
 
 

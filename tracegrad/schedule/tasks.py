@@ -23,6 +23,8 @@ REDUCED_LANES = 8
 """The same where a reduction keeps one of the axes before it, if no more than `MOST_UNROLLED`
 statements come of it."""
 MOST_UNROLLED = 128
+MOST_STORED = 16
+"""Rows of so many cheap elements are written out between what costs more."""
 MOST_PARTS = 12
 WORTH_A_LOOP = 16
 """What is computed once per row goes into a loop of its own if it costs this much."""
@@ -332,6 +334,23 @@ def stages(bundle: list[Task], level: int, passing: Sequence[Task]) -> list[list
     rows = {t.var for t in passing}
     crossing = any(v in rows and group_of[v] != group_of[t.var] for t in bundle for v, _ in t.reads)
     return [bundle] if crossing else groups
+
+
+def write_out_rows(bundle: list[Task]) -> None:
+    """Where a shared loop is the innermost one of what costs most in it, the short rows that others
+    store are written out: a loop inside would keep that from being vectorised."""
+    worth = sum(t.cost for t in bundle if len(t.axes) == 1)
+    for t in bundle:
+        inner = t.axes[1:]
+        many = integers.product([a.extent for a in (*inner, *t.lanes)])
+        if (
+            inner
+            and t.kind == "map"
+            and isinstance(many, int)
+            and many <= MOST_STORED
+            and t.cost <= WORTH_A_LOOP <= worth
+        ):
+            t.axes, t.lanes = t.axes[:1], [*inner, *t.lanes]
 
 
 def loops(task: Task, level: int) -> bool:

@@ -17,7 +17,7 @@ from . import regions
 from .analysis import Analysis
 from .carries import CarryPlan
 from .corners import begins
-from .flat import parts_of
+from .flat import RECORD, parts_of
 from .indices import Index, aligned, is_empty, is_one
 from .lower import Emitter, Storage
 from .names import comment_of, place_of
@@ -322,8 +322,20 @@ class Whole:
     def scatter(self, node: Node, task: Task) -> None:
         self.fill(task.dest, node.inputs[0])
         if not is_empty(node.inputs[1].type.shape):
-            with self.emitter.nest(node.inputs[1].type.shape) as index:
-                self.write(node, task, index)
+            self.writes(node, task)
+
+    def writes(self, node: Node, task: Task) -> None:
+        """All updates of a scatter in their order; those along a short last axis are written out,
+        so that they have no branches for what they are put together of."""
+        shape = node.inputs[1].type.shape
+        last = shape[-1] if len(shape) > 1 else 0
+        if isinstance(last, int) and 1 < last <= RECORD:
+            with self.emitter.nest(shape[:-1]) as index:
+                for k in range(last):
+                    self.write(node, task, (*index, k))
+            return
+        with self.emitter.nest(shape) as index:
+            self.write(node, task, index)
 
     def write(self, node: Node, task: Task, index: Index) -> None:
         """One update of a scatter, at its place."""

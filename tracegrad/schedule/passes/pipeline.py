@@ -14,6 +14,7 @@ from .fuse_copies import fuse_copies
 from .join_loops import join_loops
 from .memory import mentioned, plan, prune, resolve_views
 from .registers import promote
+from .sound_indices import sound_indices
 from .tiling import tile
 from .transpose_short_axes import transpose_short_axes
 
@@ -78,10 +79,22 @@ PIPELINE: tuple[tuple[str, Callable[[Draft], list[kernel.Phase]]], ...] = (
         "distribute",
         lambda d: distribute(d.phases, d.buffers, d.fresh),
     ),  # when it is known what steps keep in registers
+    (
+        "sound indices",
+        lambda d: sound_indices(d.phases, d.buffers, d.fresh),
+    ),  # when no pass reads bodies of loops any more
     ("tile", lambda d: tile(d.phases, d.fresh)),  # last: it cuts loops that other passes read
 )
 HOST_ONLY = frozenset(
-    {"fuse copies", "join loops", "batch blocks", "fixed places", "distribute", "tile"}
+    {
+        "fuse copies",
+        "join loops",
+        "batch blocks",
+        "fixed places",
+        "distribute",
+        "sound indices",
+        "tile",
+    }
 )
 """What is for few threads with caches of their own."""
 
