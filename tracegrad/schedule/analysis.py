@@ -18,8 +18,12 @@ additions."""
 ROWS = range(9, NEARBY + 1)
 """The sizes of a last axis of which one row at a time is kept, in the nearest cache; shorter ones
 are unrolled."""
+IN_A_ROW = 5
+"""A value this expensive is kept where one row of it at a time is."""
 REPEATED = 8
 """A value this expensive is stored before it is broadcast along a long axis."""
+SCATTERED = 100
+"""A value this expensive is stored before it is written at places."""
 SHORT = 16
 """A reduction over at most this many elements may be computed where it is read."""
 HUGE = 2000
@@ -100,6 +104,11 @@ class Analysis:
                 for a in sources[:1]:
                     if self.cost(a) > REPEATED:
                         self.store(a)
+            if isinstance(rule, lowering.Scatter):
+                # A loop that writes at places computes one by one what vectorises elsewhere.
+                for a in sources[1:2]:
+                    if self.cost(a) > SCATTERED:
+                        self.store(a)
             self.count(node)
             if isinstance(rule, lowering.Reduce):
                 count = integers.product(
@@ -158,8 +167,10 @@ class Analysis:
         storing is cheap, and where loops that write at places compute it one by one."""
         if isinstance(var.type.size, int) and var.type.size <= NEARBY:
             return REPEATED
+        if self.row_by_row(var):
+            return IN_A_ROW
         scattered = any(isinstance(r.op.lowering, lowering.Scatter) for r in self.roots[var])
-        return REPEATED if scattered or self.row_by_row(var) else COSTLY
+        return REPEATED if scattered else COSTLY
 
     def row_by_row(self, var: Var) -> bool:
         """Whether a value is summed along its rows, as in a softmax: what else reads it reads the

@@ -229,6 +229,8 @@ def divide(value: Int, divisor: Int, ranges: Ranges) -> tuple[Int, Int]:
             whole = whole + quotient
         else:
             rest = rest + term
+    if isinstance(rest, int) and isinstance(divisor, int):
+        return whole + rest // divisor, rest % divisor
     if nonnegative(rest, ranges) and nonnegative(divisor - 1 - rest, ranges):
         return whole, rest
     return integers.floordiv(value, divisor), integers.mod(value, divisor)

@@ -230,7 +230,7 @@ class Builder:
             return
         work = _largest([integers.product([a.extent for a in (*t.axes, *t.lanes)]) for t in bundle])
         sequential = any(t.kind in ("arg", "scan") and t.axes[0].reduced for t in bundle)
-        write_out_rows(bundle)
+        write_out_rows(bundle, self.emitter.buffers)
         if sequential:
             self.nests.loop(bundle, 0)
             return
@@ -463,6 +463,9 @@ class Builder:
                 return [part_task(e, var, node, e.storage[var], p) for p in found]
             task = map_task(var, node, e.storage[var], again=e.again)
             probe_task(e, task)
+            if task.periods:
+                task = map_task(var, node, e.storage[var], again=e.again, periods=task.periods)
+                probe_task(e, task)
             sources = [var]
         task.cost = sum(
             c

@@ -61,11 +61,12 @@ class Scope:
 
 @dataclass
 class Probe:
-    """What one element reads, found by a dry run: elements of stored variables, and where loop
-    ranges should be cut."""
+    """What one element reads, found by a dry run: elements of stored variables, where loop ranges
+    should be cut, and the periods with which what is computed changes along a loop."""
 
     reads: list[tuple[Var, Index]] = field(default_factory=list)
     cuts: dict[str, set[Int]] = field(default_factory=dict)
+    periods: dict[str, int] = field(default_factory=dict)
 
 
 def is_small(shape: Shape) -> bool:

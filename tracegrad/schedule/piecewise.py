@@ -3,8 +3,9 @@ is known to be in, or behind a branch for each that it may be in."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .._codegen import integers, kernel, lowering
 from ..ir.graph import Node, Var
@@ -34,13 +35,18 @@ def piecewise(
         return zero
     if e.probe is not None:
         _wish_cuts(e, possible)
-    result = e.declare(e.names.of(var), zero)
+    made: list[tuple[kernel.Expression, Any, kernel.Expression]] = []
     for box, unknown in possible:
-        condition = _guard(unknown)
         with e.scope(barrier=True) as inner:
             value = converted((yield node.inputs[box.source], box.index(index)), dtype)
-            e.emit(kernel.Update(result.name, value, None))
-        e.emit(kernel.If(condition, tuple(inner.statements)))
+        if value != zero or inner.statements:
+            made.append((_guard(unknown), inner.statements, value))
+    if not made:
+        return zero
+    result = e.declare(e.names.of(var), zero)
+    for condition, statements, value in made:
+        then = (*statements, kernel.Update(result.name, value, None))
+        e.emit(kernel.If(condition, then))
     return result
 
 
@@ -82,12 +88,27 @@ def _wish_cuts(e: Emitter, possible: list[tuple[lowering.Box, list[tuple[Int, In
             names = [n for n in integers.symbols(i) if n in e.ranges]
             if len(names) != 1:
                 continue
+            period = _period(i, names[0])
+            if period:
+                known = e.probe.periods.get(names[0], 1)
+                e.probe.periods[names[0]] = math.lcm(known, period)
             factor = integers.coefficient(i, names[0])
             if factor not in (1, -1):
                 continue
             rest = integers.substitute(i, {names[0]: 0})
             cuts = {lo - rest, hi - rest} if factor == 1 else {rest - lo + 1, rest - hi + 1}
             e.probe.cuts.setdefault(names[0], set()).update(cuts)
+
+
+def _period(i: Int, name: str) -> int:
+    """n where an index is `(name + c) % n`, 0 elsewhere."""
+    if isinstance(i, int) or len(i.terms) != 1:
+        return 0
+    ((monomial, factor),) = i.terms
+    atom = monomial[0] if len(monomial) == 1 and factor == 1 else None
+    if not isinstance(atom, integers.Binary) or atom.op != "%" or not isinstance(atom.right, int):
+        return 0
+    return atom.right if integers.coefficient(atom.left, name) in (1, -1) else 0
 
 
 __all__ = ["piecewise"]

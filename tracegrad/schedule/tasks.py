@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, product
 from typing import Any
@@ -24,8 +25,10 @@ REDUCED_LANES = 8
 statements come of it."""
 MOST_UNROLLED = 128
 MOST_STORED = 16
-"""Rows of so many cheap elements are written out between what costs more."""
+"""Rows of so many elements are written out between what costs more."""
 MOST_PARTS = 12
+LONGEST_PERIOD = 4
+NO_PERIODS: Mapping[str, int] = {}
 WORTH_A_LOOP = 16
 """What is computed once per row goes into a loop of its own if it costs this much."""
 
@@ -62,6 +65,7 @@ class Task:
     """What one element of it takes, in additions."""
     reads: list[tuple[Var, Index | None]] = field(default_factory=list)
     cuts: dict[str, set[Int]] = field(default_factory=dict)
+    periods: dict[str, int] = field(default_factory=dict)
     bound: dict[str, Int] = field(default_factory=dict)
     accumulators: dict[tuple[int, ...], list[kernel.Name]] = field(default_factory=dict)
     partial: str = ""
@@ -115,15 +119,45 @@ def split_lanes(
     return axes, lanes
 
 
+def split_periods(
+    axes: list[Axis], index: Index, periods: Mapping[str, int]
+) -> tuple[list[Axis], list[Axis], Index]:
+    """Loops along which what is computed changes with a short period, as in the adjoint of
+    `x[::2]`, over whole periods: the rest is unrolled, so that each part of a period has its own
+    code in place of branches."""
+    shorter: list[Axis] = []
+    residues: list[Axis] = []
+    for a in axes:
+        period = periods.get(a.symbol, 1)
+        if (
+            1 < period <= LONGEST_PERIOD // math.prod([int(r.extent) for r in residues])
+            and isinstance(a.extent, int)
+            and a.extent % period == 0
+            and a.extent > period
+        ):
+            residue = Axis(f"{a.symbol}r", period, a.reduced)
+            place = {a.symbol: integers.symbol(a.symbol) * period + integers.symbol(residue.symbol)}
+            index = tuple(i if isinstance(i, int) else integers.substitute(i, place) for i in index)
+            a = Axis(a.symbol, a.extent // period, a.reduced)
+            residues.append(residue)
+        shorter.append(a)
+    return shorter, residues, index
+
+
 def map_task(
-    var: Atom, node: Node | None, dest: Storage, copy: bool = False, again: bool = False
+    var: Atom,
+    node: Node | None,
+    dest: Storage,
+    copy: bool = False,
+    again: bool = False,
+    periods: Mapping[str, int] = NO_PERIODS,
 ) -> Task:
     shape = var.type.shape
-    index = tuple(0 if is_one(s) else own(k) for k, s in enumerate(shape))
-    axes, lanes = split_lanes(
-        [Axis(f"_{k}", s) for k, s in enumerate(shape) if not is_one(s)], LANES, again
-    )
-    return Task("map", var, node, dest, axes, lanes, index, index, copy)
+    index: Index = tuple(0 if is_one(s) else own(k) for k, s in enumerate(shape))
+    axes = [Axis(f"_{k}", s) for k, s in enumerate(shape) if not is_one(s)]
+    axes, residues, index = split_periods(axes, index, periods)
+    axes, lanes = split_lanes(axes, LANES, again)
+    return Task("map", var, node, dest, axes, [*residues, *lanes], index, index, copy)
 
 
 def part_task(emitter: Emitter, var: Var, node: Node, dest: Storage, part: FlatPart) -> Task:
@@ -153,9 +187,12 @@ def reduce_task(emitter: Emitter, var: Var, node: Node, dest: Storage, again: bo
     )
     axes, index = _source_axes(shape, reduced)
     keepdims = bool(node.params.get("keepdims"))
-    out = tuple(
-        0 if k in reduced else i for k, i in enumerate(index) if k not in reduced or keepdims
-    )
+
+    def written(index: Index) -> Index:
+        kept = [k for k in range(len(index)) if k not in reduced or keepdims]
+        return tuple([0 if k in reduced else index[k] for k in kept])
+
+    out = written(index)
     if isinstance(rule, lowering.Scan):
         task = Task(
             "scan",
@@ -184,15 +221,26 @@ def reduce_task(emitter: Emitter, var: Var, node: Node, dest: Storage, again: bo
         )
         probe_task(emitter, task)
         return task
-    for most in (REDUCED_LANES, LANES):
-        outer, lanes = split_lanes(axes, most, again)
-        task = Task("reduce", var, node, dest, outer, lanes, index, out)
-        statements = probe_task(emitter, task) * max(1, len(task.lane_positions()))
-        if len(task.lane_positions()) <= LANES or (
-            statements <= MOST_UNROLLED and any(not a.reduced for a in outer)
-        ):
-            break
-    axes = outer
+
+    def unrolled(residues: list[Axis]) -> tuple[Task, int]:
+        """The short axes unrolled, and how many statements come of it."""
+        for most in (REDUCED_LANES, LANES):
+            outer, lanes = split_lanes(axes, most, again)
+            task = Task(
+                "reduce", var, node, dest, outer, [*residues, *lanes], index, written(index)
+            )
+            statements = probe_task(emitter, task) * max(1, len(task.lane_positions()))
+            if len(task.lane_positions()) <= LANES or (
+                statements <= MOST_UNROLLED and any(not a.reduced for a in outer)
+            ):
+                break
+        return task, statements
+
+    task, statements = unrolled([])
+    axes, residues, index = split_periods(axes, index, task.periods)
+    if residues:
+        task, statements = unrolled(residues)
+    axes, lanes = task.axes, task.lanes
     kept, gone = [a for a in axes if not a.reduced], [a for a in axes if a.reduced]
     inner = _strided(task, {a.symbol for a in kept}, {a.symbol for a in gone})
     task.axes = (
@@ -247,7 +295,7 @@ def probe_task(emitter: Emitter, task: Task) -> int:
                 task.index,
             )
         task.reads = list(emitter.probe.reads)
-        task.cuts = emitter.probe.cuts
+        task.cuts, task.periods = emitter.probe.cuts, emitter.probe.periods
         return len(emitter.scopes[0].statements)
     finally:
         emitter.scopes, emitter.probe, emitter.ranges, emitter.depths = saved
@@ -336,21 +384,24 @@ def stages(bundle: list[Task], level: int, passing: Sequence[Task]) -> list[list
     return [bundle] if crossing else groups
 
 
-def write_out_rows(bundle: list[Task]) -> None:
-    """Where a shared loop is the innermost one of what costs most in it, the short rows that others
-    store are written out: a loop inside would keep that from being vectorised."""
+def write_out_rows(bundle: list[Task], buffers: Mapping[str, kernel.Buffer]) -> None:
+    """Where all that keeps a shared loop from being the innermost one, and vectorised, are short
+    rows that are stored for later loops, they are written out."""
+    rows = [t for t in bundle if len(t.axes) > 1]
     worth = sum(t.cost for t in bundle if len(t.axes) == 1)
-    for t in bundle:
-        inner = t.axes[1:]
-        many = integers.product([a.extent for a in (*inner, *t.lanes)])
-        if (
-            inner
-            and t.kind == "map"
-            and isinstance(many, int)
-            and many <= MOST_STORED
-            and t.cost <= WORTH_A_LOOP <= worth
-        ):
-            t.axes, t.lanes = t.axes[:1], [*inner, *t.lanes]
+    if rows and worth >= WORTH_A_LOOP and all(_is_short_row(t, buffers) for t in rows):
+        for t in rows:
+            t.axes, t.lanes = t.axes[:1], [*t.axes[1:], *t.lanes]
+
+
+def _is_short_row(task: Task, buffers: Mapping[str, kernel.Buffer]) -> bool:
+    many = integers.product([a.extent for a in (*task.axes[1:], *task.lanes)])
+    return (
+        task.kind == "map"
+        and buffers[task.dest.buffer].role == "temp"
+        and isinstance(many, int)
+        and many <= MOST_STORED
+    )
 
 
 def loops(task: Task, level: int) -> bool:
@@ -371,13 +422,19 @@ def _needs(task: Task, other: Task, level: int) -> bool | None:
             or other.axes[level].reduced
         ):
             return False
-        written = integers.symbol(other.axes[level].symbol)
+        written, mine = other.axes[level].symbol, integers.symbol(task.axes[level].symbol)
+        lanes = {a.symbol for a in other.lanes}
         position = next(
-            (k for k, i in enumerate(other.out) if not isinstance(i, int) and i == written), None
+            (
+                k
+                for k, i in enumerate(other.out)
+                if not isinstance(i, int) and integers.symbols(i) - lanes == {written}
+            ),
+            None,
         )
         if (
             position is None
-            or not same(index[position], integers.symbol(task.axes[level].symbol))
+            or not same(index[position], integers.substitute(other.out[position], {written: mine}))
             or other.kind == "scan"
         ):
             return False

@@ -11,14 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
-from ..._codegen import integers, kernel, owners, traversal
+from ..._codegen import integers, kernel, owners, traversal, work
 from ...dtypes import BOOL, INT64
 
 FEWEST = 32
 """Shorter loops stay as they are."""
 MOST = 60
-"""Loops of more statements compute so much that their indices hardly count."""
+"""Loops of more statements, and those that call functions, compute so much that their indices
+hardly count."""
 STRAIGHT = (kernel.Let, kernel.Store, kernel.Update, kernel.Check)
 WRAPPED = "{i} + {n} if {i} < {f} else {i}"
 SAFE = "index(max(min({w}, {hi}), {lo}))"
@@ -57,6 +59,7 @@ def _versions(
         or (isinstance(trips, int) and trips < FEWEST)
         or len(loop.body) > MOST
         or not all(isinstance(s, STRAIGHT) for s in loop.body)
+        or any(map(_calls_function, loop.body))
     ):
         return None
     written = owner.all({s.buffer for s in loop.body if isinstance(s, kernel.Store)})
@@ -105,15 +108,15 @@ def _versions(
     signs, ask = fresh("signs"), fresh("ask")
     asking = integers.symbol(ask)
     asked: list[kernel.Statement] = []
+
+    def there(e: Any) -> Any:
+        return (
+            integers.substitute(e, {loop.index: asking}) if isinstance(e, integers.Integer) else e
+        )
+
     for name, size in wrapped.values():
         i = kernel.Name(fresh(name), INT64)
-        place = {loop.index: asking}
-        element = traversal.changed(
-            elements[name],
-            lambda e, place=place: (
-                integers.substitute(e, place) if isinstance(e, integers.Integer) else e
-            ),
-        )
+        element = traversal.changed(elements[name], there)
         asked += [
             kernel.Let(i.name, element),
             kernel.Update(
@@ -126,6 +129,11 @@ def _versions(
         kernel.Loop(ask, loop.lo, loop.hi, tuple(asked)),
         kernel.If(sound, (_unchecked(loop, wrapped, safe, fresh),), (loop,)),
     )
+
+
+def _calls_function(s: kernel.Statement) -> bool:
+    value = s.value if isinstance(s, kernel.Let) else None
+    return isinstance(value, kernel.Apply) and work.of_call(value.code) >= work.FUNCTION
 
 
 def _is(e: kernel.Expression, number: int) -> bool:

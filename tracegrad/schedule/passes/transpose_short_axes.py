@@ -16,7 +16,7 @@ from ..._codegen import integers, kernel, owners, traversal
 from ...types import Shape
 from .memory import mentioned
 
-WIDEST = 8
+WIDEST = 16
 """Axes up to this size count as short."""
 REUSED = 16
 """An input is copied where it is read at least this many times."""
