@@ -24,6 +24,7 @@ from .names import Names, templates
 from .nests import Nests
 from .passes.pipeline import Draft, run_pipeline
 from .shared_writes import shared_writes
+from .short_rows import write_out_rows
 from .tasks import (
     Task,
     bundles,
@@ -34,7 +35,6 @@ from .tasks import (
     probe_task,
     reduce_task,
     stages,
-    write_out_rows,
 )
 from .two_step_reductions import NOTHING, Own, by_lane, in_blocks, in_turn
 from .whole import Whole

@@ -24,8 +24,6 @@ REDUCED_LANES = 8
 """The same where a reduction keeps one of the axes before it, if no more than `MOST_UNROLLED`
 statements come of it."""
 MOST_UNROLLED = 128
-MOST_STORED = 16
-"""Rows of so many elements are written out between what costs more."""
 MOST_PARTS = 12
 LONGEST_PERIOD = 4
 NO_PERIODS: Mapping[str, int] = {}
@@ -382,26 +380,6 @@ def stages(bundle: list[Task], level: int, passing: Sequence[Task]) -> list[list
     rows = {t.var for t in passing}
     crossing = any(v in rows and group_of[v] != group_of[t.var] for t in bundle for v, _ in t.reads)
     return [bundle] if crossing else groups
-
-
-def write_out_rows(bundle: list[Task], buffers: Mapping[str, kernel.Buffer]) -> None:
-    """Where all that keeps a shared loop from being the innermost one, and vectorised, are short
-    rows that are stored for later loops, they are written out."""
-    rows = [t for t in bundle if len(t.axes) > 1]
-    worth = sum(t.cost for t in bundle if len(t.axes) == 1)
-    if rows and worth >= WORTH_A_LOOP and all(_is_short_row(t, buffers) for t in rows):
-        for t in rows:
-            t.axes, t.lanes = t.axes[:1], [*t.axes[1:], *t.lanes]
-
-
-def _is_short_row(task: Task, buffers: Mapping[str, kernel.Buffer]) -> bool:
-    many = integers.product([a.extent for a in (*task.axes[1:], *task.lanes)])
-    return (
-        task.kind == "map"
-        and buffers[task.dest.buffer].role == "temp"
-        and isinstance(many, int)
-        and many <= MOST_STORED
-    )
 
 
 def loops(task: Task, level: int) -> bool:
