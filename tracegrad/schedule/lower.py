@@ -33,7 +33,7 @@ from .values import BOOL, COMBINING, INT64, INTP, converted, identity, nothing
 
 UNROLLED = 8
 """A reduction over at most this many elements is one expression."""
-SMALL = 4
+SMALL = 5
 """Arrays of at most so many elements are written out inside loops, where they can live in
 registers."""
 
