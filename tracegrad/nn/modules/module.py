@@ -290,23 +290,8 @@ class Module(ModuleHolder):
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._forward_hooks or self._forward_pre_hooks:
-            return self._hooked(args, kwargs)
-        try:
-            return (entered(self.forward) if LEARNT else self.forward)(*args, **kwargs)
-        except REFUSED as error:
-            raise explained(
-                error, type(self).__name__, type(self).forward, (self, *args), kwargs
-            ) from error.__cause__
-
-    def _hooked(self, args: Any, kwargs: Any) -> Any:
-        for hook, with_kwargs in tuple(self._forward_pre_hooks.values()):
-            changed = hook(self, args, kwargs) if with_kwargs else hook(self, args)
-            if changed is not None:
-                if with_kwargs:
-                    args, kwargs = changed
-                else:
-                    args = changed if isinstance(changed, tuple) else (changed,)
+        if self._forward_pre_hooks:
+            args, kwargs = self._prepared(args, kwargs)
         try:
             result = (entered(self.forward) if LEARNT else self.forward)(*args, **kwargs)
         except REFUSED as error:
@@ -317,6 +302,15 @@ class Module(ModuleHolder):
             changed = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
             result = result if changed is None else changed
         return result
+
+    def _prepared(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
+        for hook, with_kwargs in tuple(self._forward_pre_hooks.values()):
+            changed = hook(self, args, kwargs) if with_kwargs else hook(self, args)
+            if changed is not None and with_kwargs:
+                args, kwargs = changed
+            elif changed is not None:
+                args = changed if isinstance(changed, tuple) else (changed,)
+        return args, kwargs
 
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False

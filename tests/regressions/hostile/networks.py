@@ -1,0 +1,40 @@
+"""Arguments that work, of poolings and of weights that are computed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tracegrad as tg
+
+NETWORKS: dict[str, tuple[Any, ...]] = {
+    **{
+        f"tg.nn.functional.max_unpool{d}d": (
+            lambda d=d: tg.ones(1, 2, *[2] * d),
+            lambda d=d: tg.arange(2**d).reshape(1, 1, *[2] * d).expand(1, 2, *[2] * d),
+            2,
+        )
+        for d in (1, 2, 3)
+    },
+    **{
+        f"tg.nn.functional.{name}_pool3d": (lambda: tg.ones(1, 2, 2, 2, 2), 1)
+        for name in ("max", "avg", "adaptive_max", "adaptive_avg")
+    },
+    **{
+        f"tg.nn.functional.lp_pool{d}d": (lambda d=d: tg.ones(1, 2, *[2] * d), 2.0, 1)
+        for d in (1, 2, 3)
+    },
+    **{
+        f"tg.nn.utils.{name}": (
+            lambda name=name: getattr(tg.nn.utils, name[7:])(tg.nn.Linear(2, 2)),
+        )
+        for name in ("remove_weight_norm", "remove_spectral_norm")
+    },
+    **{
+        f"tg.nn.utils.{name}": (lambda: tg.nn.Linear(2, 2),)
+        for name in ("weight_norm", "spectral_norm")
+    },
+    **{
+        f"tg.nn.utils.parametrizations.{name}": (lambda: tg.nn.Linear(2, 2),)
+        for name in ("weight_norm", "spectral_norm")
+    },
+}
