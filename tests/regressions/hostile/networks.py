@@ -37,4 +37,7 @@ NETWORKS: dict[str, tuple[Any, ...]] = {
         f"tg.nn.utils.parametrizations.{name}": (lambda: tg.nn.Linear(2, 2),)
         for name in ("weight_norm", "spectral_norm")
     },
+    "tg.nn.functional.interpolate": (lambda: tg.ones(1, 2, 4), 2),
+    "tg.nn.functional.upsample": (lambda: tg.ones(1, 2, 4), 2),
+    "tg.nn.functional.pixel_shuffle": (lambda: tg.ones(1, 4, 2, 2), 2),
 }
