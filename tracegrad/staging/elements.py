@@ -17,6 +17,7 @@ from ..sizes import form
 from ..sizes.owners import is_late
 from ..tensor import Boxed, inside
 from .aliases import root_of
+from .clipped import inside_of
 from .constructors import stacked
 from .growing import item_of
 from .lists import Grown
@@ -55,15 +56,15 @@ def _held(owner: Any, key: Any) -> Any:
 
 
 def late_places(owner: Boxed, key: Any) -> Any:
-    """A key with what is checked when the function runs: whole numbers along axes of a length that
-    only that knows."""
+    """A key with what is known when the function runs: whole numbers along axes of a length that
+    only that knows, slices with ends that may be outside."""
     keys = key if isinstance(key, tuple) else (key,)
     if len(keys) > owner.ndim or any(k is None or k is Ellipsis for k in keys):
         return key
     found = [
         number(ops.add(n if k < 0 else 0, np.int64(k)))
         if type(k) is int and is_late(form(n))
-        else k
+        else inside_of(k, n)
         for k, n in zip(keys, owner.shape, strict=False)
     ]
     return key if all(a is b for a, b in zip(found, keys, strict=True)) else tuple(found)

@@ -40,6 +40,10 @@ def has_traced_ends(item: slice) -> bool:
     return is_traced(item.start) or is_traced(item.stop) or is_traced(item.step)
 
 
+class UnknownEnds(ConcretizationError):
+    """It is not known whether the ends of a slice are in order, and inside of the axis."""
+
+
 class ComputedLength(ConcretizationError):
     """The length of a slice is an expression of integers that are not known, here by their names:
     in a graph over these as sizes it is one as well."""
@@ -108,7 +112,7 @@ def _between(start: Any, stop: Any, step: int, n: Int) -> tuple[Any, Window]:
     extent = first - last if down else last - first
     inside = [-end for end in ends if end is not None]
     if not all(proven("<=", x) for x in (*inside, -extent, first - n + 1 if down else last - n)):
-        raise ConcretizationError(
+        raise UnknownEnds(
             f"{user_line()}: the ends of a slice are traced, and their difference is not known "
             f"while the function is traced, or not that they are in order and inside: so neither "
             f"is the result's size. {DYNAMIC}"
@@ -239,7 +243,14 @@ def dynamic_update_slice(x: Any, values: Any, start: Any, axis: int | None = Non
     return put_at(x, values, indices, tuple(axes), 0, (), True, tuple(windows)) if axes else values
 
 
-__all__ = ["ComputedLength", "dynamic_slice", "dynamic_update_slice", "has_traced_ends", "span"]
+__all__ = [
+    "ComputedLength",
+    "UnknownEnds",
+    "dynamic_slice",
+    "dynamic_update_slice",
+    "has_traced_ends",
+    "span",
+]
 
 
 def slice_part(value: Any) -> int:
