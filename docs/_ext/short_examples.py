@@ -213,26 +213,11 @@ each(
     "CrossEntropyLoss MultiMarginLoss NLLLoss",
     f"tg.nn.{{}}()({SCORES}, tg.tensor([0, 1]))",
 )
-each(
-    "tracegrad.nn",
-    "AdaptiveAvgPool2d AdaptiveMaxPool2d AvgPool2d MaxPool2d",
-    f"tg.nn.{{}}(2)({IMAGE}).shape",
-)
-each(
-    "tracegrad.nn",
-    "AdaptiveAvgPool3d AdaptiveMaxPool3d AvgPool3d MaxPool3d",
-    f"tg.nn.{{}}(2)({BLOCK}).shape",
-)
-each(
-    "tracegrad.nn",
-    "AdaptiveAvgPool1d AdaptiveMaxPool1d AvgPool1d MaxPool1d",
-    f"tg.nn.{{}}(2)({LINE})",
-)
-each("tracegrad.nn", "LPPool1d", f"tg.nn.{{}}(2, 2)({LINE}).shape")
-each("tracegrad.nn", "LPPool2d", f"tg.nn.{{}}(2, 2)({IMAGE}).shape")
-each("tracegrad.nn", "LPPool3d", f"tg.nn.{{}}(2, 2)({BLOCK}).shape")
 UNPOOLED = "tg.nn.MaxUnpool{0}d(2)(*tg.nn.MaxPool{0}d(2, return_indices=True)({1})).shape"
 for dim, what in enumerate((LINE, IMAGE, BLOCK), 1):
+    POOLS = " ".join(f"{kind}Pool{dim}d" for kind in ("AdaptiveAvg", "AdaptiveMax", "Avg", "Max"))
+    each("tracegrad.nn", POOLS, f"tg.nn.{{}}(2)({what}).shape")
+    each("tracegrad.nn", f"LPPool{dim}d", f"tg.nn.{{}}(2, 2)({what}).shape")
     each("tracegrad.nn", f"MaxUnpool{dim}d", UNPOOLED.format(dim, what))
 each("tracegrad.nn", "BatchNorm1d InstanceNorm1d", f"tg.nn.{{}}(2)({LINE}).shape")
 each("tracegrad.nn", "BatchNorm3d InstanceNorm3d", f"tg.nn.{{}}(1)({BLOCK}).shape")
