@@ -24,7 +24,7 @@ from ..staging.stager import STAGER
 from ..surroundings.captures import STATEFUL, Surroundings
 from ..surroundings.growth import Outgrown, bound_of, grown
 from ..surroundings.outside import check_drawn, states, watching
-from ..surroundings.places import UNREADABLE, Content, Fact, Place, content, unchanged
+from ..surroundings.places import SAME, UNREADABLE, Content, Fact, Place, content, unchanged
 from ..surroundings.state import Watch
 from ..surroundings.stored import Number
 from ..tape.mode import MODE
@@ -34,6 +34,7 @@ from ..types import ArrayType
 from .effects import check_found, undisturbed
 from .entry import Entry
 from .kept import RETRACED
+from .sharing import beside_written, one_object
 
 SMALL = 8192
 """Up to so many bytes every captured array is compared at each call (0.3 us), until a change shows
@@ -132,11 +133,12 @@ def make_entry(
         if place is None and isinstance(x, Boxed)
     }
     changing = {id(c.target) for c in traced.changes}
+    around_it = watch.unread(around.facts)
     # What the function itself changed while it was traced (a counter, a log) is its result, not
     # something it relied on.
     facts = [
         (p, Content(v) if id(v) in around.arrays else v)
-        for p, v in watch.unread(around.facts)
+        for p, v in around_it
         if (id(v) not in captured or (isinstance(v, Boxed) and id(v._data) in apart))
         and id(v) not in changing
         and unchanged(p, v)
@@ -146,6 +148,9 @@ def make_entry(
         (place.then(".grad is None", "{it}._grad is None"), x._grad is None)
         for x, place in around.asked(traced.asked)
     ]
+    facts += one_object(around_it, traced.captures, places)
+    beside, fixed = beside_written(name, changes, around_it, traced.captures, places)
+    facts += fixed
     known = {
         captured[id(v)]: v
         for _, v in around.facts
@@ -195,6 +200,7 @@ def make_entry(
         holder=watch.holder,
         bounds=bounds,
         staged=rewritten,
+        beside=beside,
     )
 
 
@@ -249,6 +255,8 @@ def what_differs(entry: Entry) -> str:
     place, old = found
     if place.code.startswith(("{key} in", "hasattr")):
         return f"{place.path} is {'gone' if old else 'new'}"
+    if place.code == SAME:
+        return f"{place.path} no more"
     try:
         now = f"is {place()!r:.60}"
     except UNREADABLE:

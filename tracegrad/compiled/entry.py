@@ -10,9 +10,11 @@ import numpy as np
 
 from ..ir.graph import Graph
 from ..runtime.execute import Executable
-from ..surroundings.places import UNREADABLE, Fact, Place, content, unchanged
+from ..surroundings.places import UNREADABLE, Content, Fact, Place, content, unchanged
 from ..tensor import Boxed
 from ..transforms.tracing import Change, Standing, Traced, leaf_type, standing_of
+from .overlaps import may_meet, memory_of
+from .sharing import written_boxes
 
 _NUMBERS = (int, float, complex, np.generic)
 
@@ -55,6 +57,8 @@ class Entry:
     changes."""
     holder: list[Any] = field(default_factory=list)
     """Where what is stored finds the arguments of the call."""
+    beside: tuple[int, ...] = ()
+    """The captured values that show no memory which a call writes outside."""
     bounds: dict[int, int] = field(default_factory=dict)
     """Of captured Python integers up to what they may grow before the function is traced again."""
 
@@ -95,10 +99,28 @@ class Entry:
 
     def holds(self) -> bool:
         """Whether the scalars and functions around the traced function are what they were."""
-        for place, value in self.facts:  # noqa: SIM110  a generator takes longer
+        for place, value in self.facts:
             if not unchanged(place, value):
                 return False
-        return True
+        return not self.changes or self.stands_apart()
+
+    def read_once(self) -> list[Any]:
+        """The arrays that only NumPy read, while tracing."""
+        return [x.array for _, x in self.facts if isinstance(x, Content)]
+
+    def stands_apart(self) -> bool:
+        """Whether what a call writes outside shows in nothing else that it captures, as it was
+        while tracing."""
+        try:
+            written = written_boxes(self.changed(()))
+            read = self.read_once() + [
+                self.traced.captures[k] if (place := self.places[k]) is None else place()
+                for k in self.beside
+            ]
+        except UNREADABLE:
+            return False
+        memory = memory_of([*written, *read])
+        return not may_meet(memory[: len(written)], memory[len(written) :])
 
     def captured(self) -> list[Any] | None:
         """The captured values as they are now; None where one is gone or changed its type."""
@@ -131,17 +153,16 @@ class Entry:
         return values
 
     def changed(self, leaves: Sequence[Any]) -> list[tuple[Change, Any]]:
-        """What a call changes, and the boxes of now; a gradient that is written to is the box of
-        now."""
+        """What a call with these leaves changes (without them: what it changes outside), and the
+        boxes of now; a gradient that is written to is the box of now."""
         found = []
         for change, place in self.changes:
-            box = (
-                leaves[change.target]
-                if isinstance(change.target, int)
-                else change.target
-                if place is None
-                else place()
-            )
+            if isinstance(change.target, int):
+                if not leaves:
+                    continue
+                box = leaves[change.target]
+            else:
+                box = change.target if place is None else place()
             found.append((change, box._grad if change.what == "grad data" else box))
         return found
 

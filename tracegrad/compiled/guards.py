@@ -17,12 +17,13 @@ from ..ops.sparse.pattern import layout_of
 from ..runtime.device_code import CompiledOnDevice
 from ..runtime.execute import Compiled
 from ..runtime.memory import POOL
-from ..surroundings.places import ATTRIBUTE, UNREADABLE, Content, Place, same
+from ..surroundings.places import ATTRIBUTE, SAME, UNREADABLE, Content, Place, same
 from ..tape.mode import OFF, RECORDS
 from ..tensor import Boxed
 from ..transforms.tracing import Standing, hooks_of_leaf, standing_of
 from .entry import Entry
 from .on_device import placed
+from .overlaps import may_meet
 
 FLAGS = {"C": ".flags.c_contiguous", "F": ".flags.f_contiguous"}
 """What says that an array is laid out so."""
@@ -290,6 +291,8 @@ class Guards:
             before = self.at(place.before, read) if place.before else ""
             if place.code == ATTRIBUTE and place.key.isidentifier():
                 code = f"{before}.{place.key}"
+            elif place.code == SAME:
+                code = f"{before} is {self.at(place.key, read)}"
             else:
                 code = place.code.format(
                     it=before,
@@ -301,8 +304,9 @@ class Guards:
 
     def changed(self) -> None:
         """The boxes that the call changes, each under its name t0 and so on, found to be fit for
-        being stored into."""
+        being stored into, on memory that nothing else shows."""
         read: dict[Place, str] = {}
+        written: list[str] = []
         for j, (change, place) in enumerate(self.entry.changes):
             if isinstance(change.target, int):
                 raise Unfit("a change of an argument")
@@ -325,11 +329,23 @@ class Guards:
                     f"or not t{j}._data.flags.writeable"
                 )
                 self.wrong(f"t{j}._data.shape != {value.shape}")
+                written.append(f"t{j}._data")
+        if written:
+            beside = [
+                x
+                for k, x in enumerate(self.operands)
+                if k not in self.numbers and (k < self.count or k - self.count in self.entry.beside)
+            ]
+            beside += [self.name(x) for x in self.entry.read_once()]
+            lists = ", ".join(f"({''.join(f'{x}, ' for x in xs)})" for xs in (written, beside))
+            self.wrong(f"{self.name(may_meet)}({lists})")
 
     def apart(self, k: int) -> None:
         """Whether what is written or given up may share memory with another operand is decided on
         the plain way."""
         there = self.entry.traced.device is not None
+        for x in self.entry.read_once() if not there else ():
+            self.wrong(f"{self.name(np.may_share_memory)}(x{k}, {self.name(x)})")
         for j, other in enumerate(self.operands):
             if j != k and j not in self.numbers:
                 two = f"l{k}, l{j}" if there else f"x{k}, {other}"

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import byte_bounds
 
 from .._codegen import integers
 from ..devices import DeviceArray
 from ..errors import TracegradError
+from ..faces.twins import TWINS
 from ..ir.contents import share
 from ..ir.graph import Var
 from ..ir.trace import WRITTEN_APART
@@ -47,7 +47,7 @@ def check_donated(values: Sequence[Any], numbers: Sequence[int], names: Sequence
                 f"jit: the donated argument {name} is a view of memory that others "
                 "may use. Donate a copy."
             )
-        for j, data in enumerate(_memory(values)):
+        for j, data in enumerate(memory_of(values)):
             if j != k and data is not None and np.may_share_memory(x, data):
                 raise ValueError(
                     f"jit: the donated argument {name} shares memory with another argument "
@@ -58,7 +58,7 @@ def check_donated(values: Sequence[Any], numbers: Sequence[int], names: Sequence
 def check_overlap(values: Sequence[Any], k: int, name: str) -> None:
     """A ValueError where the written argument `k` shares memory with another: compiled code reads
     all arguments before it writes."""
-    memory = _memory(values)
+    memory = memory_of(values)
     written = memory[k]
     for j, other in enumerate(memory):
         if j == k or written is None or other is None or not np.may_share_memory(written, other):
@@ -73,23 +73,46 @@ def check_overlap(values: Sequence[Any], k: int, name: str) -> None:
 def check_changed(name: str, arguments: Sequence[Any], changed: Sequence[Any]) -> None:
     """A TracegradError where a Tensor from outside that function `name` writes shares memory with
     an argument or with another one, which do not follow it."""
-    boxes = list({id(x): x for x in changed}.values())
-    spans = []
-    for k, x in enumerate((*arguments, *boxes)):
-        data = x._data if isinstance(x, Boxed) else x
-        if isinstance(data, np.ndarray) and data.size:
-            spans.append((*byte_bounds(data), k, data))
-    spans.sort(key=lambda span: span[:3])
-    for at, (_, end, k, data) in enumerate(spans):
-        for start, _, j, other in spans[at + 1 :]:
-            if start >= end:
-                break
-            if max(k, j) >= len(arguments) and share(data, other):
-                shape = show(boxes[max(k, j) - len(arguments)].shape)
+    memory = memory_of([*changed, *arguments])
+    written, given = memory[: len(changed)], memory[len(changed) :]
+    if not may_meet(written, given):
+        return
+    for k, x in enumerate(written):
+        for other in (*written[:k], *given):
+            if share(x, other):
+                shape = show(changed[k].shape)
                 raise TracegradError(WRITTEN_APART.format(name=name, shape=shape))
 
 
-def _memory(values: Sequence[Any]) -> list[Memory | None]:
+def may_meet(written: Sequence[Memory | None], read: Sequence[Memory | None]) -> bool:
+    """Whether memory that is written may be shown by another array, or twice. Most arrays own their
+    memory, or show what another array owns: then the owners tell (0.2 us for each array)."""
+    owners = {id(_owner(x)) for x in written}
+    if len(owners) == len(written) and _UNKNOWN not in owners:
+        reading = {id(_owner(x)) for x in read}
+        if _UNKNOWN not in reading and owners.isdisjoint(reading):
+            return False
+    both: list[Any] = [*written, *read]
+    arrays = [x.layout if type(x) is DeviceArray else x for x in both]
+    return any(
+        x is not None and y is not None and np.may_share_memory(x, y)
+        for k, x in enumerate(arrays[: len(written)])
+        for y in arrays[k + 1 :]
+    )
+
+
+_UNKNOWN = id(None)
+
+
+def _owner(x: Any) -> Any:
+    """The array that owns the memory of an array; None where that is another object."""
+    if type(x) is not np.ndarray:
+        return None
+    owner = x if x.base is None else x.base
+    return owner if type(owner) is np.ndarray and owner.flags.owndata else None
+
+
+def memory_of(values: Sequence[Any]) -> list[Memory | None]:
     """Where values lie, as far as they have memory: of what lies on a device the layout there; of
     traced values a stand-in, which two of them share where they show the same."""
     bases: dict[int, Memory] = {}
@@ -99,12 +122,13 @@ def _memory(values: Sequence[Any]) -> list[Memory | None]:
         if type(data) is DeviceArray:
             data = data.layout
         elif isinstance(data, Var) and isinstance(x, Boxed):
-            root: Any = x if x._base is None else x._base
-            if id(root) not in bases:
-                bases[id(root)] = np.empty(
+            root: Any = x._root
+            one = id(TWINS.get(id(root), root))
+            if one not in bases:
+                bases[one] = np.empty(
                     root.shape if all(isinstance(s, int) for s in root.shape) else 1, np.bool_
                 )
-            data = _shown(bases[id(root)], x._view if x._base is not None else ())
+            data = _shown(bases[one], x._view if x._base is not None else ())
         found.append(data if isinstance(data, np.ndarray) else None)
     return found
 

@@ -27,6 +27,7 @@ from .entry import Entry
 from .guards import Unfit
 from .on_device import operands
 from .overlaps import check_changed, check_donated, check_overlap, owned
+from .sharing import written_boxes
 
 if TYPE_CHECKING:
     from .callers import CallerText
@@ -86,9 +87,10 @@ class Written(Step):
     them before it writes."""
 
     def do(self, call: PlainCall) -> None:
+        read = [*call.values, *self.entry.read_once()]
         for k in self.traced.writes:
             name = self.entry.graph.inputs[k].name
-            check_overlap(call.values, k, name or f"number {k}")
+            check_overlap(read, k, name or f"number {k}")
 
     def write(self, to: CallerText) -> None:
         for k in self.traced.writes:
@@ -112,17 +114,12 @@ class GivenUp(Step):
 
 
 class ChangedBoxes(Step):
-    """Find the boxes that the call changes; a flag is set before the results, which depend on it.
-    The first call sees that their memory is their own."""
-
-    seen = False
+    """Find the boxes that the call changes, and see that no argument shows their memory; a flag is
+    set before the results, which depend on it."""
 
     def do(self, call: PlainCall) -> None:
         call.changes = self.entry.changed(call.leaves)
-        if not self.seen:
-            written = [box for change, box in call.changes if change.what == "data"]
-            check_changed(self.entry.graph.name, call.leaves, written)
-            self.seen = True
+        check_changed(self.entry.graph.name, call.leaves, written_boxes(call.changes))
         set_flags(call.changes)
 
     def write(self, to: CallerText) -> None:

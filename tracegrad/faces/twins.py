@@ -25,7 +25,7 @@ empty."""
 def detached(x: Any, versions: Any) -> Any:
     """The value of `x` without its history, on its memory; `versions` counts the writes into it.
     What is detached of a view is the same view of what is detached of its base."""
-    root = x if x._base is None else x._base
+    root = x._root
     twin = _twin(root, versions)
     value = twin
     before, MODE.enabled = MODE.enabled, True

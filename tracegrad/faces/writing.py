@@ -69,7 +69,7 @@ class Writes(WriteChecks):
         box: Any = result if isinstance(result, Value) else self.face(np.asarray(result))
         if not box.boxes_everything and not box.shape:
             return box  # a number, which `+=` replaces
-        root = shown if shown._base is None else shown._base
+        root = shown._root
         memory, data = shown._data, box._data
         if not isinstance(data, Var) and not isinstance(memory, Var):
             if not share_memory(data, memory):
@@ -211,7 +211,7 @@ class Writes(WriteChecks):
             return None
         if self._base is not None:
             self._refresh()
-        root = self if self._base is None else self._base
+        root = self._root
         data: Any = self._data
         if (
             type(data) is not np.ndarray
@@ -235,13 +235,13 @@ class Writes(WriteChecks):
 
     def _count(self: Any) -> None:
         """A write has happened."""
-        (self if self._base is None else self._base)._version_counter.written()
+        self._root._version_counter.written()
 
     def _write(self: Any, new: Any, kept: bool = True) -> None:
         """Replace the value in place, through to the base where this is a view. `new` has this
         value's shape and dtype. A view that is not `kept` needs no history any more."""
         self._refresh()
-        root = self if self._base is None else self._base
+        root = self._root
         root._touch()
         counter = root._version_counter
         if self._in_storage(root) and not (isinstance(new, Value) and isinstance(new._data, Var)):
@@ -288,7 +288,7 @@ class Writes(WriteChecks):
     def _passed_by(self: Any, node: Any, nr: int, name: str) -> Any:
         """This input of a Function as its result: a view, with the Function's node where there is
         one."""
-        root = self if self._base is None else self._base
+        root = self._root
         view = self.face(self._data)
         if self.boxes_everything:
             view._base, view._versions = root, root._version_counter
@@ -304,7 +304,7 @@ class Writes(WriteChecks):
     def _written_by(self: Any, node: Any, nr: int, leaf: str) -> None:
         """This input was written by a Function, of whose node it is now a result (of none: it stays
         what it was)."""
-        root = self if self._base is None else self._base
+        root = self._root
         counter = root._version_counter
         counter.written()
         if node is None:
@@ -320,7 +320,7 @@ class Writes(WriteChecks):
 
     def _holds(self: Any, index: Any, value: Any) -> bool:
         """Whether `value` is the view `self[index]`."""
-        root = self if self._base is None else self._base
+        root = self._root
         if value._base is not root or value is self:
             return False
         here = ops.getitem(self, index)
@@ -362,7 +362,7 @@ class Writes(WriteChecks):
         under another shape. A base becomes a view of what it was, so that views that were made of
         it still know what they show."""
         self._refresh()
-        root = self if self._base is None else self._base
+        root = self._root
         if self._in_storage(root):
             self._check_recorded(root)
         elif MODE.enabled:
@@ -404,7 +404,7 @@ class Writes(WriteChecks):
             self._assign(memory, self._fitted(function(self, *arguments, **options)))
             return self
         self._refresh()
-        root = self if self._base is None else self._base
+        root = self._root
         before, tracked = self, False
         if self._in_storage(root):
             self._check_write(root, *arguments, *options.values())

@@ -51,6 +51,11 @@ class Value:
     face: ClassVar[Any]
     """The class of results: of operations on a subclass of Tensor, Tensor."""
 
+    @property
+    def _root(self) -> Any:
+        """The box whose memory this one shows: the base of a view, else itself."""
+        return self if self._base is None else self._base
+
     def _bind(self, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
         raise NotImplementedError
 

@@ -213,9 +213,9 @@ class Trace:
                 # `np.arange(n)` of a symbolic size: Python numbers, which pinned it.
                 x = data = np.array(data.tolist())
         key: Any = id(data)
+        if self.former and self.keep_lines and isinstance(data, np.ndarray):
+            self.check_current(x, data)  # of the program: a sweep reads what was saved
         if isinstance(x, Value):
-            if self.former and self.keep_lines and not isinstance(data, Var):
-                self.check_current(x, data)  # of the program: a sweep reads what was saved
             key = (key, id(x._grad_fn), x._output_nr, id(x._tangents))
         found = self.captures.get(key)
         if found is None:
@@ -245,8 +245,7 @@ class Trace:
                 if k == self.apart.get(id(data), 0):
                     self.apart[id(data)] = k + 1
                 continue
-            own = box is x or box is x._base or (box._base is not None and box._base is x._base)
-            if not own and box._data is not memory:
+            if getattr(x, "_root", x) is not box._root and box._data is not memory:
                 raise TracegradError(
                     f"{user_line()}: " + WRITTEN_APART.format(name=self.name, shape=show(box.shape))
                 )

@@ -22,7 +22,7 @@ from .lists import Grown
 def root_of(x: Any) -> Any:
     """The array whose memory a value shows; None of what is no array."""
     if isinstance(x, Boxed):
-        return x if x._base is None else x._base
+        return x._root
     while isinstance(x, np.ndarray) and isinstance(x.base, np.ndarray):
         x = x.base
     return x if isinstance(x, np.ndarray) else None

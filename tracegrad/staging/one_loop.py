@@ -279,7 +279,7 @@ class StagedLoop:
         if isinstance(start, Boxed) and not c.shared:
             return
         if isinstance(start, Boxed) and stays:
-            root = start if start._base is None else start._base
+            root = start._root
             self.carried.remove(c)
             raise Want([BoxPlace(root)], len(self.session.regions))
         raise Refused(

@@ -33,6 +33,10 @@ class Place:
     def then(self, path: str, code: str, key: Any = None) -> Place:
         return Place(self.path + path, code, key, self)
 
+    def same(self, other: Place) -> Place:
+        """Whether the same object is here and there."""
+        return self.then(f" is {other.path}", SAME, other)
+
 
 ATTRIBUTE = "getattr({it}, {key})"
 ITEM, ENTRY, CELL = "{it}[{key}]", "{it}.__dict__[{key}]", "{key}.cell_contents"
@@ -40,6 +44,8 @@ ABSENT = {ITEM: "{key} in {it}", ENTRY: "{key} in {it}.__dict__", ATTRIBUTE: "ha
 """How it is asked whether there is anything at such a place."""
 LAYOUT = "layout({it})"
 """Where the entries of a sparse array stand."""
+SAME = "{it} is {key}()"
+"""Whether what is at two places, the second of which is the key, is one object."""
 READERS: dict[str, Callable[[Any, Any], Any]] = {
     "{key}": lambda it, key: key,
     CELL: lambda it, key: key.cell_contents,
@@ -50,6 +56,7 @@ READERS: dict[str, Callable[[Any, Any], Any]] = {
     "len({it})": lambda it, key: len(it),
     "frozenset({it})": lambda it, key: frozenset(it),
     LAYOUT: lambda it, key: layout_of(it),
+    SAME: lambda it, key: it is key(),
     "{it}._grad is None": lambda it, key: it._grad is None,
     ABSENT[ITEM]: lambda it, key: key in it,
     ABSENT[ENTRY]: lambda it, key: key in it.__dict__,

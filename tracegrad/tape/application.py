@@ -248,7 +248,7 @@ def _recorded(cls: Any, args: Sequence[Any]) -> tuple[Any, Application | None, A
     ctx = FunctionCtx([isinstance(a, Value) and a._requires_grad for a in args])
     executable = MODE.enabled and any(ctx.needs_input_grad)
     edges = [x._end() if x._requires_grad else None for x in given] if executable else []
-    roots = [x if x._base is None else x._base for x in given]
+    roots = [x._root for x in given]
     output = run_forward(cls, ctx, args)
     outs: list[Any] = list(output) if isinstance(output, tuple) else [output]
     left = ctx._left

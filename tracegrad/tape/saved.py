@@ -223,7 +223,7 @@ def packed(saved: Saved, pair: Pair) -> Saved:
     else:
         # The box itself only where what it holds stays in its memory; others may hold something
         # else tomorrow.
-        root = box if box._base is None else box._base
+        root = box._root
         tensor = box if box._in_storage(root) else boxed(upward.FACES.tensor, box._alias())
         edge = box._edge() if box._requires_grad else None
     pack, unpack = pair

@@ -47,7 +47,7 @@ def repeated_view(x: Any, result: Any) -> Any:
 def own_memory(x: Any, result: Any) -> Any:
     """What a function gave that makes a new array; where it shows `x` or is `x` itself, a copy."""
     if isinstance(result, Value):
-        shown: Any = result if result._base is None else result._base
+        shown: Any = result._root
         root: Any = x if not isinstance(x, Value) or x._base is None else x._base
         # Where rules repeat and slice, memory is shared by what is no view.
         return ops.positive(result) if shown is root or _on_memory_of(x, result) else result
