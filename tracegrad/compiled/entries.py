@@ -133,13 +133,17 @@ def make_entry(
         if place is None and isinstance(x, Boxed)
     }
     changing = {id(c.target) for c in traced.changes}
+    stored = tuple([s.found(arrays) for s in watch.stored])
+    held = [x for s in stored for x in s.held() if x.place is not None and x.instead is None]
+    kept = {id(x.one) for x in held}
     around_it = watch.unread(around.facts)
     # What the function itself changed while it was traced (a counter, a log) is its result, not
     # something it relied on.
     facts = [
         (p, Content(v) if id(v) in around.arrays else v)
         for p, v in around_it
-        if (id(v) not in captured or (isinstance(v, Boxed) and id(v._data) in apart))
+        if id(v) not in kept
+        and (id(v) not in captured or (isinstance(v, Boxed) and id(v._data) in apart))
         and id(v) not in changing
         and unchanged(p, v)
     ]
@@ -148,7 +152,11 @@ def make_entry(
         (place.then(".grad is None", "{it}._grad is None"), x._grad is None)
         for x, place in around.asked(traced.asked)
     ]
-    facts += one_object(around_it, traced.captures, places)
+    facts += one_object(
+        around.facts,
+        [*traced.captures, *[x.one for x in held]],
+        [*places, *[x.place for x in held]],
+    )
     beside, fixed = beside_written(name, changes, around_it, traced.captures, places)
     facts += fixed
     known = {
@@ -196,7 +204,7 @@ def make_entry(
         mode=MODE.enabled,
         standing=tuple(standing_of(x) for x in traced.captures),
         changes=changes,
-        stored=tuple(watch.stored),
+        stored=stored,
         holder=watch.holder,
         bounds=bounds,
         staged=rewritten,

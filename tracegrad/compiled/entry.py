@@ -87,14 +87,15 @@ class Entry:
         )
         return entry
 
-    def store(self, outs: Sequence[Any], given: Sequence[Any]) -> None:
+    def store(self, outs: Sequence[Any], given: Sequence[Any], held: Sequence[Any]) -> None:
         """Store in Python's variables what a call computed, whose arguments are `given` as (args,
-        kwargs)."""
+        kwargs), and what was there before it."""
         self.holder[:] = given
         end = len(self.traced.history)
         results = iter(outs[end - sum(s.results for s in self.stored) : end])
-        for stored in self.stored:
-            stored.carry_out(results)
+        before, made = iter(held), dict[int, Any]()
+        for stored, value in [(s, s.value(results, before, made)) for s in self.stored]:
+            stored.carry_out(value)
         self.holder.clear()
 
     def holds(self) -> bool:

@@ -34,7 +34,11 @@ def one_object(
 ) -> Iterator[Fact]:
     """That what was captured is found at other places, too, which code names: it is read at one of
     them, for all."""
-    where = {id(x): place for x, place in zip(captures, places, strict=True)}
+    where: dict[int, Place | None] = {}
+    for x, place in zip(captures, places, strict=True):
+        taken = where.setdefault(id(x), place)
+        if taken is not place and taken is not None and place is not None:
+            yield place.same(taken), True
     memory = {id(x._data): x for x in captures if isinstance(x, Boxed)}
     for place, x in facts:
         if (taken := where.get(id(x))) is not None:

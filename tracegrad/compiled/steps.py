@@ -16,8 +16,10 @@ import numpy as np
 
 from ..control.call import spent
 from ..ir.dispatch import STATE
+from ..surroundings.held import Held
 from ..surroundings.places import ITEM, Place
 from ..surroundings.stored import Output
+from ..surroundings.variables import MISSING
 from ..tape.mode import MODE
 from ..tensor import Boxed, Tensor
 from ..transforms.tracing import Change, result_of
@@ -46,6 +48,8 @@ class PlainCall:
         """What the call changes, and the boxes of now."""
         self.outs: Sequence[Any] = ()
         """The results of the graph."""
+        self.held: Sequence[Any] = ()
+        """What was there before the call, and is stored by it."""
         self.result: Any = None
 
 
@@ -127,10 +131,12 @@ class ChangedBoxes(Step):
 
 
 class Holders(Step):
-    """Find what holds the variables that the call stores into, each under its name h0 and so on."""
+    """Find what holds the variables that the call stores into, each under its name h0 and so on,
+    and what was there before and is stored: old0 and so on."""
 
     def do(self, call: PlainCall) -> None:
-        pass  # the places themselves know the way
+        # What holds variables, their places themselves know.
+        call.held = [x.read(call.leaves) for s in self.entry.stored for x in s.held()]
 
     def write(self, to: CallerText) -> None:
         read: dict[Place, str] = {}
@@ -141,6 +147,12 @@ class Holders(Step):
                 to.line(2, f"h{j} = {to.at(stored.place.before, read)}")
                 if stored.place.code == ITEM:
                     to.wrong(f"type(h{j}) is not {to.name(type(stored.place.before()))}")
+        for k, x in enumerate(x for s in self.entry.stored for x in s.held()):
+            if x.place is not None:
+                to.line(2, f"old{k} = {to.at(x.place, read)}")
+            else:
+                given = f"b{x.number}" if x.number in to.boxes else f"x{x.number}"
+                to.line(2, f"old{k} = {given}")
 
 
 # --- after the results are there ------------------------------------------------------------------
@@ -194,33 +206,55 @@ class StoreInVariables(Step):
         self.first = first
 
     def do(self, call: PlainCall) -> None:
-        self.entry.store(call.outs, call.given)
+        self.entry.store(call.outs, call.given, call.held)
 
     def write(self, to: CallerText) -> None:
+        # All values first: what is stored may be the old value of another variable.
         numbers = iter(range(self.first, len(self.traced.history)))
+        before, made = iter(range(sum(len(s.held()) for s in self.entry.stored))), dict[int, str]()
+        for j, stored in enumerate(self.entry.stored):
+            leaves = [self._leaf(to, x, numbers, before, made) for x in stored.fixed]
+            if stored.spec is not None:
+                value = to.together(unflatten(stored.spec, range(len(leaves))), leaves)
+                to.line(1, f"new{j} = {value}")
         for j, stored in enumerate(self.entry.stored):
             if not stored.simple:
-                own = "".join(f"o{next(numbers)}, " for _ in range(stored.results))
-                to.line(1, f"{to.name(stored)}.carry_out(iter(({own})))")
+                value = to.name(MISSING) if stored.spec is None else f"new{j}"
+                to.line(1, f"{to.name(stored)}.carry_out({value})")
                 continue
-            leaves = [self._leaf(to, x, numbers) for x in stored.fixed]
-            value = to.together(unflatten(stored.spec, range(len(leaves))), leaves)
             key = stored.place.key
             key = repr(key) if type(key) in (str, int) else to.name(key)
-            to.line(1, f"{stored.place.code.format(it=f'h{j}', key=key)} = {value}")
+            to.line(1, f"{stored.place.code.format(it=f'h{j}', key=key)} = new{j}")
 
-    def _leaf(self, to: CallerText, x: Any, numbers: Iterator[int]) -> str:
-        """What is stored at one leaf: a fixed object, or the next result as it stood there."""
+    def _leaf(
+        self,
+        to: CallerText,
+        x: Any,
+        numbers: Iterator[int],
+        before: Iterator[int],
+        made: dict[int, str],
+    ) -> str:
+        """What is stored at one leaf: a fixed object, what was there before, or the next result as
+        it stood there."""
+        if type(x) is Held:
+            held = f"old{next(before)}"
+            return f"{to.name(x)}.shown({held})" if x.view or x.detached else held
         if type(x) is not Output:
             return to.name(x)
         out = next(numbers)
+        if x.number in made:
+            return made[x.number]
         if x.kind is Tensor:
-            return to.tensor(out)
-        if x.kind is None:
-            if self.traced.device is not None:
-                raise Unfit("an array of NumPy that is stored by a call on a device")
-            return to.results.plain[out]
-        return f"{to.name(x.kind)}(o{out})"
+            new = to.tensor(out)
+        elif x.kind is not None:
+            return f"{to.name(x.kind)}(o{out})"
+        elif self.traced.device is not None:
+            raise Unfit("an array of NumPy that is stored by a call on a device")
+        else:
+            new = to.results.plain[out]
+        made[x.number] = f"made{x.number}"
+        to.line(1, f"made{x.number} = {new}")
+        return made[x.number]
 
 
 class Draws(Step):

@@ -244,6 +244,8 @@ class Writes(WriteChecks):
         root = self._root
         root._touch()
         counter = root._version_counter
+        if STATE.traces and isinstance(new, Value) and not isinstance(new._data, Var):
+            new = new._captured(STATE.traces[-1])  # which holds something else at the next call
         if self._in_storage(root) and not (isinstance(new, Value) and isinstance(new._data, Var)):
             self._check_write(root, new)
             tracked = isinstance(new, Writes) and (new._requires_grad or bool(new._tangents))

@@ -41,6 +41,7 @@ class Value:
     _viewed: Callable[..., Any]
     _update: Callable[..., Any]
     _end: Callable[[], Any]
+    _captured: Callable[..., Any]
     detach: Callable[[], Any]
     tolist: Callable[[], Any]
     dtype: Any

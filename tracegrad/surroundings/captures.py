@@ -21,8 +21,8 @@ from ..ops.sparse.operand import is_sparse
 from ..ops.sparse.pattern import FORMATS, layout_of
 from ..staging.functions import is_dispatcher
 from ..tensor import Boxed
-from .names import IN_OWN_MODULE, modules_of, names_of, not_loaded, texts_of, variables_of
-from .places import ABSENT, ATTRIBUTE, ENTRY, ITEM, LAYOUT, Fact, Place, root
+from .names import IN_OWN_MODULE, asked_of, modules_of, names_of, not_loaded, texts_of, variables_of
+from .places import ABSENT, ATTRIBUTE, ENTRY, ITEM, LAYOUT, LENGTH, TYPE, Fact, Place, root
 from .reach import library
 
 _SCALARS = (bool, int, float, complex, str, type(None), np.generic)
@@ -59,6 +59,10 @@ class Surroundings:
         self._mentioned: set[str] = set()
         self._scanned: set[types.CodeType] = set()
         self._count = 0
+        self._objects: list[tuple[Any, Place]] = []
+        """Instances of the user's classes."""
+        self._asked: set[str] = set()
+        """The attributes that some function asks for, which may not be there."""
         self._function(function)
         for place, _, value in given:
             # A model among the arguments is read like one around the function.
@@ -68,6 +72,12 @@ class Surroundings:
                 0,
                 _names(function),
             )
+        self.facts += [
+            (place.then(f".{name}", ABSENT[ATTRIBUTE], name), False)
+            for x, place in (self._objects if self._asked else ())
+            for name in sorted(self._asked)
+            if inspect.getattr_static(x, name, ABSENT) is ABSENT
+        ]
         if not self._mentioned & _DYNAMIC and len(self._scanned) < _MOST_CODE:
             # Arrays may be large, and are compared at each call.
             self.facts = [
@@ -143,15 +153,17 @@ class Surroundings:
             return
         names = _names(function)
         self._mentioned.update(names)
+        self._asked |= asked_of(function)
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             try:
                 value = cell.cell_contents
             except ValueError:
                 continue
             self._value(value, Place(name, "{key}.cell_contents", cell), 0, names)
-        for value in (function.__defaults__, function.__kwdefaults__):
-            if value:
-                self._value(value, root("default", value), 0, names)
+        for attribute in ("__defaults__", "__kwdefaults__"):
+            if value := getattr(function, attribute):
+                place = root("", function).then("default", ATTRIBUTE, attribute)
+                self._value(value, place, 0, names)
         space = function.__globals__
         if not _foreign(space.get("__name__")):
             return
@@ -251,9 +263,9 @@ class Surroundings:
             self._function(value)
         else:
             self._seen.add(id(value))
-            self.facts.append((place.then("", "type({it})"), type(value)))
+            self.facts.append((place.then("", TYPE), type(value)))
             if isinstance(value, (list, tuple, dict)):
-                self.facts.append((place.then("", "len({it})"), len(value)))
+                self.facts.append((place.then("", LENGTH), len(value)))
             elif isinstance(value, (set, frozenset)) and len(value) < 100:
                 self.facts.append((place.then("", "frozenset({it})"), frozenset(value)))
             if dataclasses.is_dataclass(value):
@@ -269,6 +281,7 @@ class Surroundings:
             if model:
                 names = (*names, "forward")
             if own:
+                self._objects.append((value, place))
                 names = _with_methods(type(value), names)
             for child, where in _children(value, place):
                 # Modules hold modules in dicts, as deep as the model is: what they hold is no

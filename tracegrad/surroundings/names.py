@@ -91,6 +91,17 @@ def texts_of(function: types.FunctionType) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*_texts(code), *found]))
 
 
+def asked_of(function: types.FunctionType) -> frozenset[str]:
+    """The names of attributes that a function may find missing, and goes on: `hasattr(x, name)`."""
+    code, found = function.__code__, set[str]()
+    names = set(spelled(code))
+    if not names.isdisjoint(("hasattr", "getattr")):
+        found.update(text for text in _texts(code) if text.isidentifier())
+    if "AttributeError" in names:
+        found |= names
+    return frozenset(found)
+
+
 def names_of(function: types.FunctionType) -> tuple[str, ...]:
     """The names by which a function finds variables: those that it spells, and those by which it
     looks them up."""

@@ -42,6 +42,7 @@ ATTRIBUTE = "getattr({it}, {key})"
 ITEM, ENTRY, CELL = "{it}[{key}]", "{it}.__dict__[{key}]", "{key}.cell_contents"
 ABSENT = {ITEM: "{key} in {it}", ENTRY: "{key} in {it}.__dict__", ATTRIBUTE: "hasattr({it}, {key})"}
 """How it is asked whether there is anything at such a place."""
+TYPE, LENGTH = "type({it})", "len({it})"
 LAYOUT = "layout({it})"
 """Where the entries of a sparse array stand."""
 SAME = "{it} is {key}()"
@@ -52,8 +53,8 @@ READERS: dict[str, Callable[[Any, Any], Any]] = {
     ITEM: lambda it, key: it[key],
     ENTRY: lambda it, key: it.__dict__[key],
     ATTRIBUTE: lambda it, key: getattr(it, key),
-    "type({it})": lambda it, key: type(it),
-    "len({it})": lambda it, key: len(it),
+    TYPE: lambda it, key: type(it),
+    LENGTH: lambda it, key: len(it),
     "frozenset({it})": lambda it, key: frozenset(it),
     LAYOUT: lambda it, key: layout_of(it),
     SAME: lambda it, key: it is key(),

@@ -13,12 +13,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from ..errors import TracegradError
-from ..holders import GroupHolder
 from ..ir.dispatch import STATE
 from ..ir.graph import Var
 from ..ir.trace import Trace, is_left_over
@@ -27,34 +26,18 @@ from ..tensor import Array, Boxed, Tensor, inside
 from ..transforms.tracing import leaf_type
 from ..tree import flatten
 from .escapes import escaped, traced_in
-from .mutators import written_at
-from .places import ABSENT, ATTRIBUTE, CELL, ITEM, Fact, Place, leads_to
+from .held import Held, twins
+from .places import ABSENT, ATTRIBUTE, CELL, ITEM, LENGTH, TYPE, Fact, Place, leads_to
 from .reach import Reach, library
+from .refusals import ELEMENTS, LIST, RANDOM, Refusals
 from .stored import Log, Number, Output, Stored
-from .variables import MISSING, Contents, Reached, Variables
-
-_OUT = (
-    "Make it a 0-d Tensor (tracegrad.tensor(0), which a compiled function reads and writes "
-    "at each call), pass it as an argument and return the new value, name it in static_argnames, "
-    "or change it outside of the compiled function."
-)
-
+from .variables import MISSING, Contents, Reached, Slot, Variables
 
 _IN_RULE = (
     "in a derivative that the user gives, which is traced once for the derivative of a compiled "
     "function, and not run at each call. Compute what is to be kept from the arguments "
     "and results of the function, or compile the whole: tg.jit(tg.grad(f))."
 )
-
-
-class Slot(NamedTuple):
-    """A variable that the function binds anew, and what it was."""
-
-    variables: Variables
-    key: Any
-    old: Any
-    grows: bool = False
-    """Whether it is a list that something is appended to."""
 
 
 @contextmanager
@@ -73,7 +56,7 @@ def unchanged(owner: Any) -> Iterator[None]:
         watch.restore()
 
 
-class Watch:
+class Watch(Refusals):
     """What a function changes around it while it is traced."""
 
     def __init__(
@@ -87,12 +70,19 @@ class Watch:
         """Those which need one: the function has to be traced again."""
         self.logs: list[tuple[Slot, Log]] = []
         self.stored: list[Stored] = []
+        self.there: dict[int, Held] = {}
+        """By their ids the arguments, and what stands for arrays."""
         self.facts: list[Fact] = []
         """What the surroundings were where the function changed them, and could not be given a
         traced value."""
+        self.replaced: list[tuple[Variables, Any, Any]] = []
+        """Variables that held Tensors or arrays, with these, which are bound anew at each call."""
+        self.made: dict[int, int] = {}
+        """By their ids the new objects that are stored, numbered."""
         self.places: dict[int, Place] = {}
         """By their ids what stands for captured values, and where those are read."""
-        self.boxes: dict[int, Any] = {}
+        self.boxes: dict[tuple[int, Any], Any] = {}
+        """What stands in the places of the slots."""
         self.holder: list[Any] = []
         """The arguments of the call that is being made, as (args, kwargs); where they hold
         containers, these are changed."""
@@ -112,6 +102,9 @@ class Watch:
         for k, tree in enumerate((args, kwargs)):
             self._take(at.then(tree, "args" if k == 0 else "", ITEM, k))
         self.stored, self.facts, self.places, self.boxes = [], [], {}, {}
+        self.replaced, self.made = [], {}
+        leaves = flatten((args, kwargs))[0]
+        self.there = {id(x): Held(x, None, k) for k, x in enumerate(leaves) if isinstance(x, Boxed)}
         for node in self.reach.arrays:
             node.value.flags.writeable = False
             self._locked.append(node.value)
@@ -123,7 +116,7 @@ class Watch:
                 self.logs.append((slot, box))
             else:
                 box = self._boxed(slot.old, place, trace)
-            self.boxes[id(box)] = box
+            self.boxes[id(slot.variables), slot.key] = box
             slot.variables.put(slot.key, box)
 
     def _take(self, node: Reached) -> None:
@@ -165,9 +158,13 @@ class Watch:
                 key: self._boxed(x, place.then(f"[{key!r:.40}]", ITEM, key), trace)
                 for key, x in old.items()
             }
-        if isinstance(old, (np.ndarray, Boxed)):
+        if isinstance(old, Boxed):
+            return old  # which is read at its place by itself
+        if isinstance(old, np.ndarray):
             self.places[id(old)] = place
-            return inside(old)
+            box = inside(old)
+            self.there[id(box)] = Held(box, place, instead=(box, box._data))
+            return box
         type_ = leaf_type(old)
         var = Var(type_, "", trace)
         box = Number(var)
@@ -182,7 +179,7 @@ class Watch:
         it."""
         self.wanted = []
         outputs: list[Any] = []
-        boxed = {(id(s.variables), s.key) for s in self.slots}
+        boxed = self.boxes.keys()
         found: list[Slot] = []
         for held in self.reach.contents:
             if held.changed():
@@ -193,7 +190,10 @@ class Watch:
         found += [
             Slot(v, key, old)
             for v, key, old, _ in self._changes()
-            if (id(v), key) not in boxed and _replaceable(old) and id(v.node.value) not in lists
+            if (id(v), key) not in boxed
+            and _replaceable(old)
+            and not _of_tensors(old)
+            and id(v.node.value) not in lists
         ]
         if found:
             self.wanted = found
@@ -264,7 +264,7 @@ class Watch:
     def _changes(self) -> Iterator[tuple[Variables, Any, Any, Any]]:
         for v in self.reach.variables:
             for key, old, new in v.changes():
-                if id(new) not in self.boxes or self.boxes[id(new)] is not new:
+                if self.boxes.get((id(v), key), MISSING) is not new:
                     yield v, key, old, new
 
     def again(self) -> None:
@@ -274,16 +274,22 @@ class Watch:
     def unread(self, facts: Sequence[Fact]) -> list[Fact]:
         """Those facts that are not about variables which the graph reads and writes at each
         call."""
-        if not self.slots:
+        taken = [(s.variables, s.key, s.old) for s in self.slots] + self.replaced
+        if not taken:
             return list(facts)
         mark = Array(np.zeros(()))
-        for s in self.slots:
-            s.variables.put(s.key, mark)
+        for v, key, _ in taken:
+            v.put(key, mark)
         try:
-            return [(place, x) for place, x in facts if not leads_to(place, mark)]
+            # How many there are, and in what, has shaped the graph.
+            return [
+                (place, x)
+                for place, x in facts
+                if place.code in (TYPE, LENGTH) or not leads_to(place, mark)
+            ]
         finally:
-            for s in self.slots:
-                s.variables.put(s.key, s.old)
+            for v, key, old in taken:
+                v.put(key, old)
 
     # --- regions ----------------------------------------------------------------------------------
 
@@ -321,7 +327,9 @@ class Watch:
 
     def _rely_on(self, v: Variables, key: Any, old: Any) -> None:
         """Note that a variable was what it was, or was not there."""
-        if isinstance(old, (Boxed, np.ndarray)):
+        if _of_tensors(old):
+            self.replaced.append((v, key, old))
+        if isinstance(old, np.ndarray) or _of_tensors(old):
             return
         if old is not MISSING:
             self.facts.append((v.place(key), old))
@@ -334,8 +342,11 @@ class Watch:
             )
 
     def _leaf(self, x: Any, kind: Any, v: Variables, key: Any, trace: Trace) -> Any:
-        """A leaf of a new value: an `Output`, or what is stored as it is."""
+        """A leaf of a new value: an `Output`, something `Held`, or what is stored as it is."""
         path = v.place(key).path
+        if isinstance(x, (Boxed, np.ndarray)) and (held := self._held(x)) is not None:
+            return held
+        number = self.made.setdefault(id(x), len(self.made))
         if isinstance(x, SYMBOLIC):
             raise TracegradError(
                 f"jit: {self.name} stores a size in {path}, which has to be known for that"
@@ -349,9 +360,9 @@ class Watch:
             ):
                 raise escaped(data, self._written_at(key, v.code), path, self.name)
             if isinstance(x, Number) and x.old is not None:
-                return Output(x.kind)
+                return Output(x.kind, number)
             if isinstance(x, Tensor):
-                return Output(Tensor)
+                return Output(Tensor, number)
             if kind in (int, float, bool, complex):
                 if np.dtype(kind).kind != x.dtype.kind:
                     self._refuse(
@@ -361,17 +372,29 @@ class Watch:
                         f"as a number it is a Python {kind.__name__}, "
                         f"computed as an array a {x.dtype}",
                     )
-                return Output(kind)
+                return Output(kind, number)
             return Output(
-                _PYTHON[x.dtype.kind] if isinstance(data, Var) and data.type.weak else None
+                _PYTHON[x.dtype.kind] if isinstance(data, Var) and data.type.weak else None, number
             )
         if isinstance(x, (np.ndarray, np.generic)):
             if x.dtype.hasobject or x.dtype.kind not in "biufc":
                 self._refuse(path, v, key, f"it becomes an array of dtype {x.dtype}")
-            return Output(None)
+            return Output(None, number)
         if id(x) not in self.reach.seen and (var := traced_in(x)) is not None:
             raise escaped(var, self._written_at(key, v.code), path, self.name)
         return x
+
+    def _held(self, x: Any) -> Held | None:
+        """Of an array or Tensor that was there before, and of a view of one, that it is this one;
+        None of a new one."""
+        root = x._root if isinstance(x, Boxed) else x
+        for one in (root, *twins(root)):
+            known = self.there.get(id(one))
+            if known is None and (node := self.reach.found.get(id(one))) is not None:
+                known = Held(one, node.place())
+            if known is not None and known.one is one and known.stands():
+                return known.showing(x, one is not root)
+        return None
 
     def _whole(self, held: Contents) -> list[Slot]:
         """A change of an object as a whole: of a set it is carried out, and so are appends to a
@@ -402,76 +425,24 @@ class Watch:
             f"{where}: jit: {self.name} {held.what} {held.node.path}, which happens once, "
             "while the function is traced, and not at each call. "
             + (
-                _RANDOM
+                RANDOM
                 if held.what == "draws from"
-                else _ARRAY
+                else ELEMENTS
                 if "elements" in held.what
-                else _LIST
+                else LIST
             )
         )
-
-    def _refuse(self, path: str, v: Variables, key: Any, why: str) -> NoReturn:
-        raise TracegradError(
-            f"{self._written_at(key, v.code)}: jit: {self.name} changes {path}, "
-            f"which cannot be carried out at each call: {why}. {_OUT}"
-        )
-
-    def _refuse_group(self, v: Variables, key: Any) -> None:
-        if isinstance(v.node.value, GroupHolder):
-            self._refuse(
-                v.place(key).path,
-                v,
-                key,
-                "the options of an optimizer, as a scheduler sets them, are read when a step "
-                "is traced; step the scheduler between the calls",
-            )
-
-    def refusal(self, error: Exception, tried: Sequence[Slot]) -> TracegradError:
-        """The error of a function that needs the value of what it changes."""
-        paths = [s.variables.place(s.key).path for s in tried]
-        where = self._written_at(tried[0].key, "" if tried[0].grows else tried[0].variables.code)
-        return TracegradError(
-            f"{where}: jit: {self.name} changes {' and '.join(paths)} at each call, "
-            f"and asks for what it is now: {error} " + (_LIST if tried[0].grows else _OUT)
-        )
-
-    def locked(self, error: ValueError) -> TracegradError | None:
-        """The error of a write into an array that is locked while the function runs; None of any
-        other ValueError."""
-        if "read-only" not in str(error) or not self.reach.arrays:
-            return None
-        paths = " or ".join(node.path for node in self.reach.arrays)
-        return TracegradError(
-            f"{self._written_at(None, ITEM)}: jit: {self.name} changes the elements of {paths}, "
-            f"which happens once, while the function is traced, and not at each call. {_ARRAY}"
-        )
-
-    def drawn_at(self) -> str:
-        """The line that draws random numbers."""
-        return self._written_at(None, "draws")
-
-    def unbounded(self, node: str) -> TracegradError:
-        """The error of arithmetic that leaves the integers of arrays, where Python's go on."""
-        paths = [s.variables.place(s.key).path for s in self.slots]
-        return TracegradError(
-            f"jit: {self.name} computes with the integers {' and '.join(paths)}, which it "
-            f"changes at each call, and {node} may leave 64 bits, where Python's integers go on. "
-            f"Make it a float. {_OUT}"
-        )
-
-    def _written_at(self, key: Any, code: str) -> str:
-        """The line that writes: the first in the code that may run which binds this name, or calls
-        a method that changes a container."""
-        return written_at(self.reach.codes, key, code)
 
 
 _PYTHON = {"b": bool, "i": int, "f": float, "c": complex}
-_RANDOM = "Use tg.Generator, or draw outside and pass the numbers as an argument."
-_ARRAY = (
-    "Make it a Tensor (tracegrad.tensor(x)), which a compiled function writes at each call, "
-    "or return the new array."
-)
-_LIST = "Return what is to be kept, and keep it outside of the compiled function."
+
+
+def _of_tensors(x: Any) -> bool:
+    """Whether it is a Tensor, or a tree of Tensors alone: each is read at its place as it is."""
+    kind = type(x)
+    if kind in (tuple, list):
+        return bool(x) and all(map(_of_tensors, x))
+    return bool(x) and all(map(_of_tensors, x.values())) if kind is dict else isinstance(x, Boxed)
 
 
 def _replaceable(x: Any) -> bool:

@@ -4,6 +4,7 @@ traced."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from ..ir.operands import NUMBERS
 from ..ir.trace import inside_of
 from ..tensor import Array, Boxed, Tensor
 from ..tree import unflatten
+from .held import Held
 from .places import CELL, ENTRY, ITEM, Place
 from .variables import MISSING
 
@@ -29,7 +31,7 @@ class Stored(NamedTuple):
     spec: Any
     """The structure of the value; None where the variable goes."""
     fixed: tuple[Any, ...]
-    """Its leaves: `Output`s, and whatever is the same at each call."""
+    """Its leaves: `Output`s, what is `Held`, and whatever is the same at each call."""
     how: str = "bind"
     """"bind" a variable (or unbind it), "refill" a set, "extend" a list, or "replace" what a list
     holds."""
@@ -57,19 +59,42 @@ class Stored(NamedTuple):
         """How many results of the graph it takes."""
         return sum(type(x) is Output for x in self.fixed)
 
-    def value(self, outputs: Iterator[Any]) -> Any:
-        """The value of one call."""
-        leaves = [x.shown(next(outputs)) if type(x) is Output else x for x in self.fixed]
-        return unflatten(self.spec, leaves)
+    def held(self) -> list[Held]:
+        """What was there before."""
+        return [x for x in self.fixed if type(x) is Held]
 
-    def carry_out(self, outputs: Iterator[Any]) -> None:
-        """Store the next results."""
+    def found(self, places: dict[int, Place]) -> Stored:
+        """With the places at which what was there is read otherwise, too."""
+        fixed = [
+            replace(x, place=places[id(x.one)])
+            if type(x) is Held and x.place is not None and id(x.one) in places
+            else x
+            for x in self.fixed
+        ]
+        return self._replace(fixed=tuple(fixed))
+
+    def value(self, outputs: Iterator[Any], held: Iterator[Any], made: dict[int, Any]) -> Any:
+        """The value of one call, whose next results and next objects that were there are given;
+        `made` are the objects made for results by their numbers, for what stores them again."""
+        leaves = []
+        for x in self.fixed:
+            if type(x) is Output:
+                new = next(outputs)
+                if x.number not in made:
+                    made[x.number] = x.shown(new)
+                leaves.append(made[x.number])
+            else:
+                leaves.append(x.shown(next(held)) if type(x) is Held else x)
+        return MISSING if self.spec is None else unflatten(self.spec, leaves)
+
+    def carry_out(self, value: Any) -> None:
+        """Store the value of one call."""
         if self.how == "bind":
-            put(self.place, MISSING if self.spec is None else self.value(outputs))
+            put(self.place, value)
         elif self.how == "extend":
-            self.place().extend(self.value(outputs))
+            self.place().extend(value)
         elif self.how == "replace":
-            self.place()[:] = self.value(outputs)
+            self.place()[:] = value
         else:
             held = self.place()
             held.clear()
@@ -80,12 +105,16 @@ class Output(NamedTuple):
     """A leaf that the graph computes, as which type of Python's or NumPy's it is stored."""
 
     kind: Any
+    number: int
+    """Of the object: it may be stored at several places."""
 
     def shown(self, x: Any) -> Any:
         """A result as it is stored: a Python number, or as the function itself would return it."""
         data = x._data if isinstance(x, Boxed) else x
         if isinstance(data, Var):
-            return x
+            # Inside of another trace, to which it is a number as well.
+            number = self.kind in (int, float, bool, complex) and type(x) is not Number
+            return Number.of(x, self.kind, "") if number else x
         if self.kind is Tensor:
             return x if isinstance(x, Tensor) else Tensor(np.array(data))
         data = to_host(data)
@@ -151,10 +180,15 @@ class Number(Array):
             and made._data.type.weak
             and made.dtype.kind in _KINDS
         ):
-            number = Number(made._data, made._requires_grad)
-            number.kind, number.old, number.path = _KINDS[made.dtype.kind], None, self.path
-            return number
+            return Number.of(made, _KINDS[made.dtype.kind], self.path)
         return made
+
+    @classmethod
+    def of(cls, x: Any, kind: type, path: str) -> Number:
+        """A traced value as a number."""
+        number = cls(x._data, x._requires_grad)
+        number.kind, number.old, number.path = kind, None, path
+        return number
 
 
 _KINDS: dict[str, type] = {"b": bool, "i": int, "f": float, "c": complex}

@@ -8,7 +8,7 @@ import itertools
 import operator
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..holders import GroupHolder
 from .places import ATTRIBUTE, CELL, ENTRY, ITEM, Place, root
@@ -117,6 +117,16 @@ class Variables:
             for key, old in before.items():
                 if key not in now:
                     yield key, old, MISSING
+
+
+class Slot(NamedTuple):
+    """A variable that the function binds anew, and what it was."""
+
+    variables: Variables
+    key: Any
+    old: Any
+    grows: bool = False
+    """Whether it is a list that something is appended to."""
 
 
 class Contents:

@@ -97,7 +97,10 @@ class TensorShapes(Value):
             sizes = sizes_of(shape)
             data = self._data
             result = results.reshape(self, sizes)
-            if not isinstance(data, Var) and data.size and not share_memory(result._data, data):
+            shown = result._data
+            if isinstance(shown, Var) and isinstance(data, np.ndarray):
+                shown = data.reshape(shown.shape)  # of a value from around the trace
+            if not isinstance(data, Var) and data.size and not share_memory(shown, data):
                 raise RuntimeError(
                     "view size is not compatible with input tensor's size and stride (at least one "
                     "dimension spans across two contiguous subspaces). Use .reshape(...) instead."
