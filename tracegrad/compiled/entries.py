@@ -135,6 +135,7 @@ def make_entry(
     changing = {id(c.target) for c in traced.changes}
     stored = tuple([s.found(arrays) for s in watch.stored])
     held = [x for s in stored for x in s.held() if x.place is not None and x.instead is None]
+    outside = [(c, place) for c, place in changes if not isinstance(c.target, int)]
     kept = {id(x.one) for x in held}
     around_it = watch.unread(around.facts)
     # What the function itself changed while it was traced (a counter, a log) is its result, not
@@ -154,8 +155,8 @@ def make_entry(
     ]
     facts += one_object(
         around.facts,
-        [*traced.captures, *[x.one for x in held]],
-        [*places, *[x.place for x in held]],
+        [*traced.captures, *[x.one for x in held], *[c.target for c, _ in outside]],
+        [*places, *[x.place for x in held], *[place for _, place in outside]],
     )
     beside, fixed = beside_written(name, changes, around_it, traced.captures, places)
     facts += fixed

@@ -162,6 +162,7 @@ class Surroundings:
             self._value(value, Place(name, "{key}.cell_contents", cell), 0, names)
         for attribute in ("__defaults__", "__kwdefaults__"):
             if value := getattr(function, attribute):
+                self._mentioned.add(attribute)
                 place = root("", function).then("default", ATTRIBUTE, attribute)
                 self._value(value, place, 0, names)
         space = function.__globals__
