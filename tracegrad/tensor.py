@@ -266,7 +266,9 @@ class Boxed(Operators, Writes, NumpyDispatch):
 
     # --- what a traced value cannot do ------------------------------------------------------------
 
-    def _concrete(self, asked: str, instead: str) -> np.ndarray[Any, Any]:
+    def _concrete(self, asked: str, instead: str, read: bool = True) -> np.ndarray[Any, Any]:
+        """The elements, which are `read`, or only where they lie; a ConcretizationError where a
+        trace is to find them."""
         self._refresh()
         if isinstance(self._data, Var):
             known = of_sizes(self._data)
@@ -276,10 +278,18 @@ class Boxed(Operators, Writes, NumpyDispatch):
                 f"{user_line()}: {asked} needs the value of a traced array ({self._data.type}), "
                 f"which is not known while the function is traced. {instead}"
             )
+        if read and STATE.traces:
+            self._decides()
         if type(self._data) is DeviceArray:
             return self._data.copy_to_host()
         data: np.ndarray[Any, Any] = self._data
         return data
+
+    def _decides(self) -> None:
+        """What is recorded depends on the elements that are here now."""
+        for trace in STATE.traces:
+            if id(self) not in trace.made:
+                trace.deciding.append(self)
 
     def _condition(self) -> np.ndarray[Any, Any]:
         return self._concrete(

@@ -24,7 +24,16 @@ from ..staging.stager import STAGER
 from ..surroundings.captures import STATEFUL, Surroundings
 from ..surroundings.growth import Outgrown, bound_of, grown
 from ..surroundings.outside import check_drawn, states, watching
-from ..surroundings.places import SAME, UNREADABLE, Content, Fact, Place, content, unchanged
+from ..surroundings.places import (
+    SAME,
+    UNREADABLE,
+    Content,
+    Fact,
+    Place,
+    content,
+    root,
+    unchanged,
+)
 from ..surroundings.state import Watch
 from ..surroundings.stored import Number
 from ..tape.mode import MODE
@@ -160,12 +169,16 @@ def make_entry(
     )
     beside, fixed = beside_written(name, changes, around_it, traced.captures, places)
     facts += fixed
+    looked = {id(x): x for x in traced.deciding if isinstance(x, Boxed)}
+    facts += [(arrays.get(id(x)) or root("", x), Content(x)) for x in looked.values()]
     known = {
         captured[id(v)]: v
         for _, v in around.facts
         if isinstance(v, np.ndarray) and id(v) in captured
     }
-    deciding = frozenset([captured[id(x)] for x in traced.deciding if id(x) in captured])
+    deciding = frozenset(
+        [captured[id(x)] for x in traced.deciding if id(x) in captured and id(x) not in looked]
+    )
     constants = [
         x
         for x, place in zip(traced.captures, places, strict=True)

@@ -17,7 +17,7 @@ from ..ops.sparse.pattern import layout_of
 from ..runtime.device_code import CompiledOnDevice
 from ..runtime.execute import Compiled
 from ..runtime.memory import POOL
-from ..surroundings.places import ATTRIBUTE, SAME, UNREADABLE, Content, Place, same
+from ..surroundings.places import ATTRIBUTE, SAME, UNREADABLE, Content, Place, content, same
 from ..tape.mode import OFF, RECORDS
 from ..tensor import Boxed
 from ..transforms.tracing import Standing, hooks_of_leaf, standing_of
@@ -241,7 +241,7 @@ class Guards:
             elif isinstance(value, Content):
                 self.wrong(
                     f"{variable} is not {self.name(value.array)} "
-                    f"or {variable}.tobytes() != {self.name(value.bytes)}"
+                    f"or {self.name(content)}({variable}) != {self.name(value.bytes)}"
                 )
             else:
                 here = self.name(value)

@@ -12,6 +12,8 @@ from .._codegen import integers
 from ..devices import Device
 from ..ir.dispatch import STATE
 from ..sizes import Sizes
+from ..surroundings.places import Content
+from ..tensor import Boxed
 from ..transforms.tracing import Standing
 from ..types import ArrayType
 from .entries import warn_of_changes, what_differs
@@ -164,6 +166,9 @@ class Signatures:
             self._learn(entry)
             known[asked.key(self.reads_grads, self.swept), "inside"] = entry
             self._make_room()
+        for _, x in entry.facts:
+            if isinstance(x, Content) and isinstance(x.array, Boxed):
+                x.array._decides()  # in the trace around this call as well
         return entry
 
     def renew(self, entry: Entry, changed: Sequence[int]) -> Entry:

@@ -18,7 +18,7 @@ import numpy as np
 from .. import ops
 from ..checks import REFUSED, explained
 from ..errors import ConcretizationError
-from ..ir.dispatch import Value
+from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
 from ..ir.operands import PLAIN
 from ..ir.trace import is_left_over, left_over, user_line
@@ -299,5 +299,7 @@ class NumpyDispatch(Value):
                 f"{user_line()}: a traced or differentiated array ({self.array_type}) cannot "
                 f"become a plain ndarray, which would lose its derivative. {library or _CONVERTED}"
             )
+        if STATE.traces:
+            self._decides()
         shared = self.numpy() if self.boxes_everything and not copy else self._data
         return np.array(shared, dtype=dtype, copy=copy)

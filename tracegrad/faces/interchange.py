@@ -10,7 +10,7 @@ import numpy as np
 from .._codegen import addresses
 from ..checks import REFUSED, explained_here
 from ..devices import DeviceArray, exchange
-from ..ir.dispatch import Value
+from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
 from ..tape.mode import MODE
 from ..types import normalize_axis
@@ -36,6 +36,11 @@ class Interchange(Value):
                 self._data.__array__()
             return self._data.copy_to_host()
         data = self._concrete("numpy()", "Use NumPy's functions on the traced value itself.")
+        if STATE.traces and not any(id(self) in trace.made for trace in STATE.traces):
+            # NumPy would write into it once, while the function is traced.
+            seen: np.ndarray[Any, Any] = data.view()
+            seen.flags.writeable = False
+            return seen
         lent: np.ndarray[Any, Any] = self._version_counter.lend(data)
         return lent
 
@@ -59,7 +64,7 @@ class Interchange(Value):
         self._refresh()
         if type(self._data) is DeviceArray:
             return self._data.pointer
-        data = self._concrete("data_ptr()", "A traced value has no memory.")
+        data = self._concrete("data_ptr()", "A traced value has no memory.", read=False)
         return addresses.address_of(data)
 
     def __dlpack_device__(self: Any) -> tuple[int, int]:
@@ -68,7 +73,7 @@ class Interchange(Value):
         if type(self._data) is DeviceArray:
             return exchange.place(self._data)
         found: tuple[int, int] = self._concrete(
-            "DLPack", "A traced value has no memory."
+            "DLPack", "A traced value has no memory.", read=False
         ).__dlpack_device__()
         return found
 
@@ -150,7 +155,9 @@ class Interchange(Value):
         """Where the elements lie, not to be read."""
         if type(self._data) is DeviceArray:
             return self._data.layout
-        found: np.ndarray[Any, Any] = self._concrete(asked, "A traced value has no memory.")
+        found: np.ndarray[Any, Any] = self._concrete(
+            asked, "A traced value has no memory.", read=False
+        )
         return found
 
     def element_size(self: Any) -> int:

@@ -244,7 +244,12 @@ class Writes(WriteChecks):
         root = self._root
         root._touch()
         counter = root._version_counter
-        if STATE.traces and isinstance(new, Value) and not isinstance(new._data, Var):
+        if STATE.traces and not isinstance(new, Value):
+            trace = STATE.traces[-1]
+            if id(root) not in trace.made and type(root._data) is not Var:
+                # Each call does it anew.
+                new = self.face(trace.lift(np.array(new)))
+        elif STATE.traces and not isinstance(new._data, Var):
             new = new._captured(STATE.traces[-1])  # which holds something else at the next call
         if self._in_storage(root) and not (isinstance(new, Value) and isinstance(new._data, Var)):
             self._check_write(root, new)

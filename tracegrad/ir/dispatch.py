@@ -42,6 +42,7 @@ class Value:
     _update: Callable[..., Any]
     _end: Callable[[], Any]
     _captured: Callable[..., Any]
+    _decides: Callable[[], None]
     detach: Callable[[], Any]
     tolist: Callable[[], Any]
     dtype: Any

@@ -81,8 +81,9 @@ class Trace:
         self.captures: dict[Any, tuple[Var, Any]] = {}
         self.contents: dict[Any, tuple[np.ndarray[Any, Any], int, str]] = {}
         """Of captured arrays: what they held at their first use, and where that was."""
-        self.deciding: list[np.ndarray[Any, Any]] = []
-        """Arrays whose elements decided what is recorded (where entries of a matrix are)."""
+        self.deciding: list[Any] = []
+        """Arrays whose elements decided what is recorded (where entries of a matrix are), and boxes
+        from outside whose elements the program asked for."""
         self.live: set[Var] = set()
         """The variables that the tape knows to depend on something that requires grad."""
         self.made: dict[int, Any] = {}

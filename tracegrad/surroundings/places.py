@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..devices import DeviceArray
 from ..ops.sparse.pattern import layout_of
 from ..tensor import Boxed
 
@@ -111,7 +112,10 @@ class Content:
 
 def content(x: Any) -> bytes | None:
     """The bytes of an array that is there now; None for a traced one."""
-    data = x._data if isinstance(x, Boxed) else x
+    if isinstance(x, Boxed):
+        x._refresh()
+        x = x._data
+    data = x.copy_to_host() if type(x) is DeviceArray else x
     return data.tobytes() if isinstance(data, np.ndarray) else None
 
 

@@ -64,9 +64,11 @@ class Refusals:
     def locked(self, error: ValueError) -> TracegradError | None:
         """The error of a write into an array that is locked while the function runs; None of any
         other ValueError."""
-        if "read-only" not in str(error) or not self.reach.arrays:
+        if "read-only" not in str(error):
             return None
-        paths = " or ".join(node.path for node in self.reach.arrays)
+        paths = " or ".join(
+            [*[node.path for node in self.reach.arrays], "a Tensor by its numpy()"][:5]
+        )
         return TracegradError(
             f"{self._written_at(None, ITEM)}: jit: {self.name} changes the elements of {paths}, "
             f"which happens once, while the function is traced, and not at each call. {ELEMENTS}"

@@ -67,7 +67,7 @@ class Traced:
     swept: bool = False
     """Whether a backward pass ran inside, which calls the hooks of what it reaches."""
     deciding: tuple[Any, ...] = ()
-    """Captured arrays whose elements decided what was recorded."""
+    """Captured arrays and boxes whose elements decided what was recorded."""
 
 
 class Change(NamedTuple):
