@@ -148,3 +148,57 @@ def test_numpy_writes_are_refused_in_a_trace() -> None:
     with pytest.raises(tg.TracegradError, match=r"numpy\(\).*happens once"):
         filled(tg.ones(2))
     assert a.tolist() == [1.0, 2.0]
+
+
+ASKED: dict[str, Callable[[Any], Any]] = {
+    "maximum": lambda n: float(n.max()),
+    "number of NumPy": lambda n: n.max(),
+    "condition": lambda n: 2.0 if n.max() > 6 else 3.0,
+    "array": lambda n: (n * 2)[:1],
+    "element": lambda n: n[0],
+    "integer": lambda n: int(n[0]),
+    "count": lambda n: len(np.flatnonzero(n > 6.5)),
+    "any": lambda n: float(np.any(n > 6.5)),
+}
+
+
+@pytest.mark.usefixtures("kernels_in_python")
+@pytest.mark.parametrize("used", [False, True])
+@pytest.mark.parametrize("size", [4, 2000])
+@pytest.mark.parametrize("asked", ASKED)
+def test_elements_of_plain_arrays(asked: str, size: int, used: bool) -> None:
+    """A plain array that NumPy reads is compared at each call, whether it is an operand, too, or
+    large, and although a change may leave what is recorded as it was."""
+
+    def run(jit: Callable[[Any], Any]) -> list[Any]:
+        n = np.zeros(size)
+        n[:2] = 7.0, 8.0
+
+        def body(x: Any) -> Any:
+            r = (x * n).sum() if used else x.sum()
+            return (r * ASKED[asked](n)).sum()
+
+        called, x, found = jit(body), tg.tensor(2.0), []
+        for k in range(4):
+            n[:2] = 7.0 - k, 8.0 - k
+            found.append(called(x).tolist())
+        return found
+
+    assert run(tg.jit) == run(lambda f: f)
+
+
+@pytest.mark.parametrize("size", [4, 2000])
+def test_arrays_that_are_operands_only_are_not_compared(size: int) -> None:
+    weights = np.ones(size)
+
+    def body(x: Any) -> Any:
+        if x.ndim:
+            x = x * 1.0
+        return (x * weights).sum()
+
+    called = tg.jit(body)
+    for k in range(3):
+        weights[:] = k
+        assert called(np.ones(size)) == k * size
+    (entry,) = called._signatures.entries.values()
+    assert not entry.contents

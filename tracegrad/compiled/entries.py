@@ -43,6 +43,7 @@ from ..types import ArrayType
 from .effects import check_found, undisturbed
 from .entry import Entry
 from .kept import RETRACED
+from .operands import asks, same_operations
 from .sharing import beside_written, one_object
 
 SMALL = 8192
@@ -72,7 +73,7 @@ def make_entry(
     asked: list[Fact] = []
     rewritten: tuple[str, ...] = ()
 
-    def attempt(f: Callable[..., Any]) -> Traced:
+    def attempt(f: Callable[..., Any], watch: Watch = watch) -> Traced:
         # What an attempt that was given up relied on is no fact of the one that is kept.
         nonlocal rewritten
         own = None if sizes is None else Sizes(sizes.hints, sizes.guards)
@@ -102,6 +103,17 @@ def make_entry(
             if (better := watch.locked(error)) is not None:
                 raise better from error
             raise
+
+    def decides(numbers: Sequence[int]) -> bool:
+        arrays = [traced.captures[k] for k in numbers]
+        shown = Watch(name, function, static)
+        if watch.slots or not shown.showing(arrays, Surroundings(function, static).facts):
+            return True
+        try:
+            other = staged(lambda f: attempt(f, shown), function, stage)
+        except Exception:
+            return True  # which asks for elements
+        return bool(shown.wanted or other.deciding) or not same_operations(traced, other)
 
     traced = trace()
     if watch.wanted:
@@ -189,6 +201,14 @@ def make_entry(
         for node in traced.graph.nodes
         for a in node.inputs
     )
+    contents = {
+        k: content(v) or b""
+        for k, v in known.items()
+        if constants or literal or v.dtype.kind in "biu" or v.nbytes <= SMALL or k in deciding
+    }
+    large = sorted(known.keys() - contents.keys())
+    if large and asks(traced.graph, watch.reach, facts) and decides(large):
+        contents |= {k: content(known[k]) or b"" for k in large}
     # A number that stands in the trace around this one is captured as it is.
     own = {
         k: x for k, x in enumerate(traced.captures) if type(x) is Number and id(x) in watch.places
@@ -204,11 +224,7 @@ def make_entry(
         lambda: make_entry(
             function, names, spec, types, faces, static, sizes, standing, device, stage, code
         ),
-        {
-            k: content(v) or b""
-            for k, v in known.items()
-            if constants or literal or v.dtype.kind in "biu" or v.nbytes <= SMALL or k in deciding
-        },
+        contents,
         any(
             isinstance(x, np.ndarray) and np.may_share_memory(x, v)
             for x in constants
@@ -219,6 +235,7 @@ def make_entry(
         standing=tuple(standing_of(x) for x in traced.captures),
         changes=changes,
         stored=stored,
+        decides=decides,
         holder=watch.holder,
         bounds=bounds,
         staged=rewritten,

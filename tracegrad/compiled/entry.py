@@ -37,8 +37,9 @@ class Entry:
     results shaped the graph."""
     views: bool = False
     """Whether a constant is a view of one of them."""
-    harmless: dict[int, int] = field(default_factory=dict)
-    """How often a change of such an array left the graph as it was; see `trust`."""
+    decides: Callable[[Sequence[int]], bool] = lambda _: True
+    """Whether elements of these captured arrays, as NumPy read them, decided what was recorded; it
+    traces the function again."""
     deciding: frozenset[int] = frozenset()
     """Which captured arrays decided the graph by their elements, and are compared for good."""
     executable: Executable | None = None
@@ -178,18 +179,17 @@ class Entry:
             rebound | {k for k, old in self.contents.items() if content(captured[k]) != old}
         )
 
-    def trust(self, changed: Sequence[int]) -> None:
-        """Note that changed arrays gave the same graph: such an array is operand only, and is no
-        longer compared.
-
-        One change settles it for real numbers, as for the weights of a training loop; of integers
-        and masks, which often decide sizes and positions, several changes may give the same graph
-        by chance.
-        """
-        for k in set(changed) - self.deciding:
-            self.harmless[k] = self.harmless.get(k, 0) + 1
-            if self.harmless[k] >= (1 if self.traced.captures[k].dtype.kind in "fc" else 4):
-                self.contents.pop(k, None)
+    def settle(self, changed: Sequence[int]) -> None:
+        """Arrays changed, and the graph did not: those of them which are operands only, as the
+        weights of a training loop, are no longer compared; the others always."""
+        open_ = [k for k in changed if k not in self.deciding]
+        if open_ and not self.decides(open_):
+            operands = open_
+        else:
+            operands = [k for k in open_ if len(open_) > 1 and not self.decides([k])]
+        self.deciding |= set(open_) - set(operands)
+        for k in operands:
+            self.contents.pop(k, None)
 
     def same_graph(self, other: Entry) -> bool:
         """Whether a second trace gave the same operations on the same constants, and results of

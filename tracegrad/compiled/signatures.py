@@ -181,7 +181,7 @@ class Signatures:
         if not entry.views and entry.same_graph(fresh):
             # Compared from now on with what they are now.
             entry.contents.update({k: fresh.contents[k] for k in changed if k in fresh.contents})
-            entry.trust(changed)
+            entry.settle(changed)
             return entry
         for key in [k for k, e in self.entries.items() if e is entry]:
             self.entries[key] = fresh

@@ -114,6 +114,8 @@ class Watch(Refusals):
             if slot.grows:
                 box: Any = Log(place.path)
                 self.logs.append((slot, box))
+            elif slot.shows:
+                box = Array(slot.old)
             else:
                 box = self._boxed(slot.old, place, trace)
             self.boxes[id(slot.variables), slot.key] = box
@@ -266,6 +268,16 @@ class Watch(Refusals):
             for key, old, new in v.changes():
                 if self.boxes.get((id(v), key), MISSING) is not new:
                     yield v, key, old, new
+
+    def showing(self, arrays: Sequence[Any], found: Sequence[Fact]) -> bool:
+        """Put boxes in the places of these arrays while the function is traced, so that what NumPy
+        computes with them is seen; False where one is found where it cannot be replaced."""
+        for x in arrays:
+            held = [(v, key) for v in self.reach.variables for key, y in v.before.items() if y is x]
+            if not held or len(held) < sum(y is x for _, y in found):
+                return False
+            self.slots += [Slot(v, key, x, shows=True) for v, key in held]
+        return True
 
     def again(self) -> None:
         """Trace with traced values in the places that the last trace found changed."""

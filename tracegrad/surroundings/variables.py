@@ -127,6 +127,8 @@ class Slot(NamedTuple):
     old: Any
     grows: bool = False
     """Whether it is a list that something is appended to."""
+    shows: bool = False
+    """Whether it is an array that is put there boxed, to see whether NumPy reads it."""
 
 
 class Contents:
