@@ -176,8 +176,9 @@ def make_entry(
     ]
     facts += one_object(
         around.facts,
-        [*traced.captures, *[x.one for x in held], *[c.target for c, _ in outside]],
-        [*places, *[x.place for x in held], *[place for _, place in outside]],
+        traced.captures,
+        places,
+        [*[(x.one, x.place) for x in held], *[(c.target, place) for c, place in outside]],
     )
     beside, fixed = beside_written(name, changes, around_it, traced.captures, places)
     facts += fixed

@@ -30,25 +30,30 @@ def written_boxes(changes: Changes) -> list[Any]:
 
 
 def one_object(
-    facts: Sequence[Fact], captures: Sequence[Any], places: Sequence[Place | None]
+    facts: Sequence[Fact],
+    captures: Sequence[Any],
+    places: Sequence[Place | None],
+    others: Sequence[tuple[Any, Place | None]],
 ) -> Iterator[Fact]:
-    """That what was captured is found at other places, too, which code names: it is read at one of
-    them, for all."""
+    """That what was captured, or is written or stored (`others`), is found at other places, too,
+    which code names: it is read at one of them, for all."""
+    captured = list(zip(captures, places, strict=True))
     where: dict[int, Place | None] = {}
-    for x, place in zip(captures, places, strict=True):
+    for x, place in (*captured, *others):
         taken = where.setdefault(id(x), place)
         if taken is not place and taken is not None and place is not None:
             yield place.same(taken), True
     memory = {id(x._data): x for x in captures if isinstance(x, Boxed)}
+    own = {id(x) for x in captures}
     for place, x in facts:
-        if (taken := where.get(id(x))) is not None:
-            if place is not taken:
-                yield place.same(taken), True
-        elif isinstance(x, Boxed) and (other := memory.get(id(x._data))) is not None:
-            # Both are read as one of them: neither may become another.
+        if (taken := where.get(id(x))) is not None and place is not taken:
+            yield place.same(taken), True
+        if isinstance(x, Boxed) and id(x) not in own and id(x._data) in memory:
+            # Both are read as the one that was captured: neither may become another.
+            one = memory[id(x._data)]
             yield place, x
-            if (taken := where[id(other)]) is not None:
-                yield taken, other
+            if (taken := where[id(one)]) is not None:
+                yield taken, one
 
 
 def beside_written(

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..control.call import spent
 from ..ir.dispatch import STATE
-from ..surroundings.held import Held
+from ..surroundings.earlier import Earlier
 from ..surroundings.places import ITEM, Place
 from ..surroundings.stored import Output
 from ..surroundings.variables import MISSING
@@ -236,7 +236,7 @@ class StoreInVariables(Step):
     ) -> str:
         """What is stored at one leaf: a fixed object, what was there before, or the next result as
         it stood there."""
-        if type(x) is Held:
+        if type(x) is Earlier:
             held = f"old{next(before)}"
             return f"{to.name(x)}.shown({held})" if x.view or x.detached else held
         if type(x) is not Output:

@@ -25,8 +25,8 @@ from ..sizes import SYMBOLIC
 from ..tensor import Array, Boxed, Tensor, inside
 from ..transforms.tracing import leaf_type
 from ..tree import flatten
+from .earlier import Earlier, twins
 from .escapes import escaped, traced_in
-from .held import Held, twins
 from .places import ABSENT, ATTRIBUTE, CELL, ITEM, LENGTH, TYPE, Fact, Place, leads_to
 from .reach import Reach, library
 from .refusals import ELEMENTS, LIST, RANDOM, Refusals
@@ -70,7 +70,7 @@ class Watch(Refusals):
         """Those which need one: the function has to be traced again."""
         self.logs: list[tuple[Slot, Log]] = []
         self.stored: list[Stored] = []
-        self.there: dict[int, Held] = {}
+        self.there: dict[int, Earlier] = {}
         """By their ids the arguments, and what stands for arrays."""
         self.facts: list[Fact] = []
         """What the surroundings were where the function changed them, and could not be given a
@@ -104,7 +104,9 @@ class Watch(Refusals):
         self.stored, self.facts, self.places, self.boxes = [], [], {}, {}
         self.replaced, self.made = [], {}
         leaves = flatten((args, kwargs))[0]
-        self.there = {id(x): Held(x, None, k) for k, x in enumerate(leaves) if isinstance(x, Boxed)}
+        self.there = {
+            id(x): Earlier(x, None, k) for k, x in enumerate(leaves) if isinstance(x, Boxed)
+        }
         for node in self.reach.arrays:
             node.value.flags.writeable = False
             self._locked.append(node.value)
@@ -165,7 +167,7 @@ class Watch(Refusals):
         if isinstance(old, np.ndarray):
             self.places[id(old)] = place
             box = inside(old)
-            self.there[id(box)] = Held(box, place, instead=(box, box._data))
+            self.there[id(box)] = Earlier(box, place, instead=(box, box._data))
             return box
         type_ = leaf_type(old)
         var = Var(type_, "", trace)
@@ -354,7 +356,7 @@ class Watch(Refusals):
             )
 
     def _leaf(self, x: Any, kind: Any, v: Variables, key: Any, trace: Trace) -> Any:
-        """A leaf of a new value: an `Output`, something `Held`, or what is stored as it is."""
+        """A leaf of a new value: an `Output`, something `Earlier`, or what is stored as it is."""
         path = v.place(key).path
         if isinstance(x, (Boxed, np.ndarray)) and (held := self._held(x)) is not None:
             return held
@@ -396,14 +398,14 @@ class Watch(Refusals):
             raise escaped(var, self._written_at(key, v.code), path, self.name)
         return x
 
-    def _held(self, x: Any) -> Held | None:
+    def _held(self, x: Any) -> Earlier | None:
         """Of an array or Tensor that was there before, and of a view of one, that it is this one;
         None of a new one."""
         root = x._root if isinstance(x, Boxed) else x
         for one in (root, *twins(root)):
             known = self.there.get(id(one))
             if known is None and (node := self.reach.found.get(id(one))) is not None:
-                known = Held(one, node.place())
+                known = Earlier(one, node.place())
             if known is not None and known.one is one and known.stands():
                 return known.showing(x, one is not root)
         return None

@@ -19,7 +19,7 @@ from ..ir.operands import NUMBERS
 from ..ir.trace import inside_of
 from ..tensor import Array, Boxed, Tensor
 from ..tree import unflatten
-from .held import Held
+from .earlier import Earlier
 from .places import CELL, ENTRY, ITEM, Place
 from .variables import MISSING
 
@@ -31,7 +31,7 @@ class Stored(NamedTuple):
     spec: Any
     """The structure of the value; None where the variable goes."""
     fixed: tuple[Any, ...]
-    """Its leaves: `Output`s, what is `Held`, and whatever is the same at each call."""
+    """Its leaves: `Output`s, what is `Earlier`, and whatever is the same at each call."""
     how: str = "bind"
     """"bind" a variable (or unbind it), "refill" a set, "extend" a list, or "replace" what a list
     holds."""
@@ -59,15 +59,15 @@ class Stored(NamedTuple):
         """How many results of the graph it takes."""
         return sum(type(x) is Output for x in self.fixed)
 
-    def held(self) -> list[Held]:
+    def held(self) -> list[Earlier]:
         """What was there before."""
-        return [x for x in self.fixed if type(x) is Held]
+        return [x for x in self.fixed if type(x) is Earlier]
 
     def found(self, places: dict[int, Place]) -> Stored:
         """With the places at which what was there is read otherwise, too."""
         fixed = [
             replace(x, place=places[id(x.one)])
-            if type(x) is Held and x.place is not None and id(x.one) in places
+            if type(x) is Earlier and x.place is not None and id(x.one) in places
             else x
             for x in self.fixed
         ]
@@ -84,7 +84,7 @@ class Stored(NamedTuple):
                     made[x.number] = x.shown(new)
                 leaves.append(made[x.number])
             else:
-                leaves.append(x.shown(next(held)) if type(x) is Held else x)
+                leaves.append(x.shown(next(held)) if type(x) is Earlier else x)
         return MISSING if self.spec is None else unflatten(self.spec, leaves)
 
     def carry_out(self, value: Any) -> None:

@@ -19,7 +19,7 @@ from .places import Place
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class Earlier:
     """A leaf of what is stored: what a call finds at a place, or in its arguments, and what is
     shown of it."""
 
@@ -38,7 +38,7 @@ class Held:
         """Whether it was not replaced by a write, as what stands for an array is."""
         return self.instead is None or self.instead[0]._data is self.instead[1]
 
-    def showing(self, x: Any, detached: bool) -> Held | None:
+    def showing(self, x: Any, detached: bool) -> Earlier | None:
         """That `x`, which is this or a view of it, is stored; None where that cannot be said."""
         view = x._view if isinstance(x, Boxed) and x._base is not None else ()
         known = all(
@@ -70,4 +70,4 @@ def twins(x: Any) -> list[Any]:
     return [y for r in TWINS.get(id(x), ()) if (y := r()) is not None and y is not x]
 
 
-__all__ = ["Held", "twins"]
+__all__ = ["Earlier", "twins"]
