@@ -43,7 +43,7 @@ from ..types import ArrayType
 from .effects import check_found, undisturbed
 from .entry import Entry
 from .kept import RETRACED
-from .operands import asks, same_operations
+from .operands import asks, asks_identity, same_operations
 from .sharing import beside_written, one_object
 
 SMALL = 8192
@@ -169,6 +169,8 @@ def make_entry(
         and id(v) not in changing
         and unchanged(p, v)
     ]
+    if any(map(asks_identity, watch.reach.codes)):
+        facts += [(p, v) for p, v in around_it if isinstance(v, Boxed) and unchanged(p, v)]
     facts += [*watch.facts, *asked]
     facts += [
         (place.then(".grad is None", "{it}._grad is None"), x._grad is None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dis
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from types import CodeType
 from typing import Any
 
@@ -32,6 +33,17 @@ def asks(graph: Graph, reach: Reach, facts: Sequence[Fact]) -> bool:
         for node in graph.nodes
         for a in node.inputs
     )
+
+
+@lru_cache(maxsize=1024)
+def asks_identity(code: CodeType) -> bool:
+    """Whether code asks whether two things are one object, neither of them None or the like."""
+    before = ""
+    for i in dis.get_instructions(code):
+        if i.opname == "IS_OP" and before != "LOAD_CONST":
+            return True
+        before = i.opname
+    return False
 
 
 _CONDITIONS = ("POP_JUMP", "JUMP_IF", "RAISE_VARARGS")
