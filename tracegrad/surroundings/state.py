@@ -268,7 +268,7 @@ class Watch(Refusals):
     def _changes(self) -> Iterator[tuple[Variables, Any, Any, Any]]:
         for v in self.reach.variables:
             for key, old, new in v.changes():
-                if self.boxes.get((id(v), key), MISSING) is not new:
+                if (id(v), key) not in self.boxes or self.boxes[id(v), key] is not new:
                     yield v, key, old, new
 
     def showing(self, arrays: Sequence[Any], found: Sequence[Fact]) -> bool:
@@ -291,15 +291,19 @@ class Watch(Refusals):
         taken = [(s.variables, s.key, s.old) for s in self.slots] + self.replaced
         if not taken:
             return list(facts)
-        mark = Array(np.zeros(()))
+        mark, log = Array(np.zeros(())), Array(np.zeros(()))
         for v, key, _ in taken:
             v.put(key, mark)
+        for s in self.slots:
+            if s.grows:
+                s.variables.put(s.key, log)
         try:
-            # How many there are, and in what, has shaped the graph.
+            # How many there are, and in what, has shaped the graph; of a log it has not.
             return [
                 (place, x)
                 for place, x in facts
-                if place.code in (TYPE, LENGTH) or not leads_to(place, mark)
+                if not leads_to(place, log)
+                and (place.code in (TYPE, LENGTH) or not leads_to(place, mark))
             ]
         finally:
             for v, key, old in taken:
