@@ -149,7 +149,7 @@ REFUSED: dict[Callable[[], Made], str] = {
         r"test_python_state_refused\.py:\d+ may leave 64 bits"
     ),
     becomes_a_float_where_an_array_would_not: r"held\.n, which it changes at each call",
-    elements_of_an_array: r"changes the elements of held or .*Make it a Tensor",
+    elements_of_an_array: r"changes the elements of held, .*Make it a Tensor",
     elements_of_a_large_array: r"changes the elements of held or .*Make it a Tensor",
     list_read_and_appended_to: (
         r"changes held at each call.*held, to which the function appends at each call, is read"

@@ -59,6 +59,8 @@ class Surroundings:
         self._mentioned: set[str] = set()
         self._scanned: set[types.CodeType] = set()
         self._count = 0
+        self._members: set[tuple[int, str]] = set()
+        """Methods, each with its class, that are compared."""
         self._objects: list[tuple[Any, Place]] = []
         """Instances of the user's classes."""
         self._asked: set[str] = set()
@@ -289,7 +291,7 @@ class Surroundings:
                 # deeper than they are.
                 self._value(child, where, depth - 1 if model else depth + 1, names)
             if own:
-                self._methods(type(value), place, names, getattr(value, "__dict__", {}))
+                self._methods(type(value), place, names, getattr(value, "__dict__", None))
                 for method in [
                     m
                     for c in type(value).__mro__
@@ -304,12 +306,14 @@ class Surroundings:
                         self._mention(function)
 
     def _methods(
-        self, cls: type, place: Place, names: tuple[str, ...], own: Mapping[str, Any]
+        self, cls: type, place: Place, names: tuple[str, ...], own: Mapping[str, Any] | None
     ) -> None:
         """Methods, properties and attributes of the class of an object that the code names; an
         attribute may be shadowed later on."""
         for name in names:
             found = inspect.getattr_static(cls, name, None)
+            if isinstance(found, _MEMBERS):
+                self._member(cls, name, found, place, own)
             if isinstance(found, property) and found.fget is not None:
                 found = found.fget
             if isinstance(found, (staticmethod, classmethod)):
@@ -319,9 +323,26 @@ class Surroundings:
             elif (
                 isinstance(found, (*_SCALARS, np.ndarray, Boxed))
                 and found is not None
-                and name not in own
+                and name not in (own or ())
             ):
                 self._value(found, place.then(f".{name}", ATTRIBUTE, name), 4, names)
+
+    def _member(
+        self, cls: type, name: str, found: Any, place: Place, own: Mapping[str, Any] | None
+    ) -> None:
+        """That a class still has this method, and that the object has nothing instead of it."""
+        owner = next((c for c in cls.__mro__ if name in vars(c)), cls)
+        if not _foreign(owner.__module__):
+            return
+        if (id(owner), name) not in self._members:
+            self._members.add((id(owner), name))
+            at = root(owner.__name__, owner)
+            self.facts.append((at.then(f".{name}", ENTRY, name), found))
+        if own is not None and name not in own and not isinstance(found, property):
+            self.facts.append((place.then(f".{name}", ABSENT[ENTRY], name), False))
+
+
+_MEMBERS = (types.FunctionType, staticmethod, classmethod, property)
 
 
 def _wrapped(x: Any) -> Any:

@@ -379,7 +379,8 @@ class Watch(Refusals):
                 raise escaped(data, self._written_at(key, v.code), path, self.name)
             if isinstance(x, Number) and x.old is not None:
                 return Output(x.kind, number)
-            if isinstance(x, Tensor):
+            counted = kind in (int, float, bool, complex) and not x.shape
+            if isinstance(x, Tensor) and not (counted and x.dtype.kind == np.dtype(kind).kind):
                 return Output(Tensor, number)
             if kind in (int, float, bool, complex):
                 if np.dtype(kind).kind != x.dtype.kind:
