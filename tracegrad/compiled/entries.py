@@ -73,7 +73,7 @@ def make_entry(
     asked: list[Fact] = []
     rewritten: tuple[str, ...] = ()
 
-    def attempt(f: Callable[..., Any], watch: Watch = watch) -> Traced:
+    def attempt(f: Callable[..., Any], watch: Watch) -> Traced:
         # What an attempt that was given up relied on is no fact of the one that is kept.
         nonlocal rewritten
         own = None if sizes is None else Sizes(sizes.hints, sizes.guards)
@@ -98,7 +98,7 @@ def make_entry(
 
     def trace() -> Traced:
         try:
-            return staged(attempt, function, stage)
+            return staged(lambda f: attempt(f, watch), function, stage)
         except ValueError as error:
             if (better := watch.locked(error)) is not None:
                 raise better from error
@@ -107,7 +107,7 @@ def make_entry(
     def decides(numbers: Sequence[int]) -> bool:
         arrays = [traced.captures[k] for k in numbers]
         shown = Watch(name, function, static)
-        if watch.slots or not shown.showing(arrays, Surroundings(function, static).facts):
+        if stateful or not shown.showing(arrays, Surroundings(function, static).facts):
             return True
         try:
             other = staged(lambda f: attempt(f, shown), function, stage)
@@ -119,6 +119,7 @@ def make_entry(
     if watch.wanted:
         undisturbed()
         traced = _with_state(watch, trace)
+    stateful = bool(watch.slots)
     check_drawn(name, watch, drawn)
     if not around.not_loaded.isdisjoint(sys.modules):
         # A module was loaded by the function while it was traced.
@@ -189,7 +190,7 @@ def make_entry(
     known = {
         captured[id(v)]: v
         for _, v in around.facts
-        if isinstance(v, np.ndarray) and id(v) in captured
+        if isinstance(v, np.ndarray) and id(v) in captured and id(v) not in watch.places
     }
     deciding = frozenset(
         [captured[id(x)] for x in traced.deciding if id(x) in captured and id(x) not in looked]
@@ -237,7 +238,7 @@ def make_entry(
         mode=MODE.enabled,
         standing=tuple(standing_of(x) for x in traced.captures),
         changes=changes,
-        stored=stored,
+        stored=tuple([s.let_go() for s in stored]),
         decides=decides,
         holder=watch.holder,
         bounds=bounds,

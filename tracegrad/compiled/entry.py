@@ -135,9 +135,9 @@ class Entry:
             except UNREADABLE:
                 return None
             if new is not old:
-                # In an enclosing trace a traced number may stand for a number.
+                # In an enclosing trace a traced value may stand for a number or an array.
                 kinds = type(new) is type(old) or (
-                    isinstance(new, Boxed) and isinstance(old, _NUMBERS)
+                    isinstance(new, Boxed) and isinstance(old, (*_NUMBERS, np.ndarray))
                 )
                 if not kinds or leaf_type(new) != leaf_type(old):
                     return None

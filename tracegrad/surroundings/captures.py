@@ -56,6 +56,8 @@ class Surroundings:
         self._whole: set[Place | None] = set()
         """Dataclasses: as trees they are read field by field."""
         self._seen: set[int] = set()
+        self._at: dict[int, Place] = {}
+        """Where objects were found first."""
         self._mentioned: set[str] = set()
         self._scanned: set[types.CodeType] = set()
         self._count = 0
@@ -256,7 +258,9 @@ class Surroundings:
                             names,
                         )
         elif id(value) in self._seen or depth > _DEEPEST:
-            return
+            if (first := self._at.get(id(value))) is not None and first is not place:
+                # What is read of it is read there.
+                self.facts.append((place.same(first), True))
         elif (
             isinstance(value, functools.partial)
             or _wrapped(value) is not None
@@ -266,6 +270,7 @@ class Surroundings:
             self._function(value)
         else:
             self._seen.add(id(value))
+            self._at[id(value)] = place
             self.facts.append((place.then("", TYPE), type(value)))
             if isinstance(value, (list, tuple, dict)):
                 self.facts.append((place.then("", LENGTH), len(value)))

@@ -73,6 +73,17 @@ class Stored(NamedTuple):
         ]
         return self._replace(fixed=tuple(fixed))
 
+    def let_go(self) -> Stored:
+        """Without what stood there while tracing."""
+        return self._replace(
+            fixed=tuple(
+                [
+                    replace(x, one=None, instead=None) if type(x) is Earlier else x
+                    for x in self.fixed
+                ]
+            )
+        )
+
     def value(self, outputs: Iterator[Any], held: Iterator[Any], made: dict[int, Any]) -> Any:
         """The value of one call, whose next results and next objects that were there are given;
         `made` are the objects made for results by their numbers, for what stores them again."""
@@ -113,8 +124,9 @@ class Output(NamedTuple):
         data = x._data if isinstance(x, Boxed) else x
         if isinstance(data, Var):
             # Inside of another trace, to which it is a number as well.
-            number = self.kind in (int, float, bool, complex) and type(x) is not Number
-            return Number.of(x, self.kind, "") if number else x
+            if self.kind in (int, float, bool, complex):
+                return x if type(x) is Number else Number.of(x, self.kind, "")
+            return Array(data, x._requires_grad) if self.kind is None else x
         if self.kind is Tensor:
             return x if isinstance(x, Tensor) else Tensor(np.array(data))
         data = to_host(data)
