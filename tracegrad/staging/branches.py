@@ -31,7 +31,9 @@ from .lists import Grown, Stacked
 from .looks import Looks
 from .places import (
     MISSING,
+    AttributePlace,
     BoxPlace,
+    ItemPlace,
     StagedPlace,
     VariablePlace,
     traced,
@@ -178,6 +180,11 @@ def choose(
                 bounded(value.added, 0, form_of(form(value.most)) + 1)
             # Lists that both branches make longer by as many stay as long as each other.
             value.added = lengths.setdefault(tuple([s[k].length for s in sides]), value.added)
+        if a.reason and isinstance(p, (AttributePlace, ItemPlace)):
+            raise Refused(
+                f"{line}: {p.name} is set in one branch of a condition on traced values, and is "
+                "not there before it. Set it before the condition."
+            )
         if a.reason and p.name not in known:
             _unbound(session, p, line, a.reason)
         else:

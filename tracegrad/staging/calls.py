@@ -325,6 +325,11 @@ class CallHelpers:
             return function(*args) if places is None else places
         if function is builtins.print:
             return self.printed(line, args, kwargs)
+        if function is builtins.setattr and len(args) == 3:
+            self.set_attribute(line, args[2], args[0], args[1])  # type: ignore[attr-defined]
+            return None
+        if function is builtins.delattr and session.regions:
+            self.effect(line, "delattr")
         if function is builtins.sum and type(args[0]) is Grown:
             return _sum(*args, **kwargs)
         try:

@@ -22,7 +22,7 @@ from ..tree import unflatten
 from ..types import COUNT, ArrayType
 from .agreement import readable, same_object, with_numbers
 from .aliases import Held
-from .places import MISSING, BoxPlace, StagedPlace, is_leaf
+from .places import MISSING, AttributePlace, BoxPlace, ItemPlace, StagedPlace, is_leaf
 from .regions import Refused, contents_of, is_static, parts
 from .session import Session
 
@@ -205,6 +205,11 @@ class Carried:
         if self.undefined and not sure:
             value = MISSING
         if value is MISSING:
+            if self.bound and isinstance(self.place, (AttributePlace, ItemPlace)):
+                raise Refused(
+                    f"{self.line}: {self.place.name} is set in this loop, which may have no pass, "
+                    "and is not there before it. Set it before the loop."
+                )
             session.unbound[self.place.name] = (
                 f"the loop at {self.line} may end without having bound it"
             )

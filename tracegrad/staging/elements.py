@@ -24,6 +24,7 @@ from .lists import Grown
 from .masks import chosen, is_mask, lists_elements, replaced
 from .numpy_objects import JOINING, joined
 from .places import (
+    MISSING,
     AttributePlace,
     ItemPlace,
     any_in,
@@ -52,7 +53,7 @@ def _held(owner: Any, key: Any) -> Any:
     try:
         return owner[key]
     except (KeyError, IndexError, TypeError):
-        return None
+        return MISSING
 
 
 def late_places(owner: Boxed, key: Any) -> Any:
@@ -207,7 +208,7 @@ class Elements:
         if session is not None and isinstance(owner, np.ndarray) and name in WRITTEN:
             self._plain(line, owner, value, f".{name} =")
         if session is not None and session.regions:
-            if getattr(owner, name, None) is value:
+            if getattr(owner, name, MISSING) is value:
                 return
             if isinstance(owner, (np.ndarray, Boxed)):
                 self.effect(line, f".{name} =")

@@ -379,8 +379,12 @@ class Watch(Refusals):
                 raise escaped(data, self._written_at(key, v.code), path, self.name)
             if isinstance(x, Number) and x.old is not None:
                 return Output(x.kind, number)
+            # What a branch chooses is a Tensor among Tensors: that it is a number, its type tells,
+            # or what Python stored before.
             counted = kind in (int, float, bool, complex) and not x.shape
-            if isinstance(x, Tensor) and not (counted and x.dtype.kind == np.dtype(kind).kind):
+            plain = kind is np.ndarray or (counted and x.dtype.kind == np.dtype(kind).kind)
+            plain = plain or (isinstance(data, Var) and data.type.weak)
+            if isinstance(x, Tensor) and not plain:
                 return Output(Tensor, number)
             if kind in (int, float, bool, complex):
                 if np.dtype(kind).kind != x.dtype.kind:
@@ -406,14 +410,19 @@ class Watch(Refusals):
     def _held(self, x: Any) -> Earlier | None:
         """Of an array or Tensor that was there before, and of a view of one, that it is this one;
         None of a new one."""
+        if (known := self._known(x)) is not None:
+            return known
         root = x._root if isinstance(x, Boxed) else x
         for one in (root, *twins(root)):
-            known = self.there.get(id(one))
-            if known is None and (node := self.reach.found.get(id(one))) is not None:
-                known = Earlier(one, node.place())
-            if known is not None and known.one is one and known.stands():
+            if (known := self._known(one)) is not None:
                 return known.showing(x, one is not root)
         return None
+
+    def _known(self, x: Any) -> Earlier | None:
+        known = self.there.get(id(x))
+        if known is None and (node := self.reach.found.get(id(x))) is not None:
+            known = Earlier(x, node.place())
+        return known if known is not None and known.one is x and known.stands() else None
 
     def _whole(self, held: Contents) -> list[Slot]:
         """A change of an object as a whole: of a set it is carried out, and so are appends to a
