@@ -5,9 +5,10 @@ run as it is, the other compiled."""
 from __future__ import annotations
 
 import random
+import re
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,7 @@ B = tg.from_numpy(N);A = tg.stack([A, B])[0];N = A.numpy();L[-1] = L[0]"""
 SHOWN = "A;B;N;I;K;F;FLAG;S.v;S.w;S.n;S.items;S.table;S.cache;S.log;P;L;D;T;Box.rate;Box.shared"
 
 
-def _choices(text: str) -> list[str]:
+def choices(text: str) -> list[str]:
     return [part for line in text.split("\n") for part in line.split(";")]
 
 
@@ -94,7 +95,7 @@ def _body(rng: random.Random, depth: int, writes: bool) -> list[str]:
     """Random statements that add to `r`."""
 
     def one(text: str) -> str:
-        return rng.choice(_choices(text))
+        return rng.choice(choices(text))
 
     lines: list[str] = []
     for _ in range(rng.randint(1, 4)):
@@ -121,7 +122,7 @@ def drawn(seed: int) -> tuple[str, list[int | None], str]:
     function is called."""
     rng = random.Random(seed)
     body = [*_body(rng, 0, rng.random() < 0.7), "r = r + h(x)"]
-    changes = [rng.choice(_choices(CHANGES)) for _ in range(rng.randint(4, 10))]
+    changes = [rng.choice(choices(CHANGES)) for _ in range(rng.randint(4, 10))]
     text = HEAD + (
         "def made():\n    c, k = t(2, 2), 3\n    def put(**kw):\n        nonlocal c, k\n"
         "        c, k = kw.get('c', c), kw.get('k', k)\n"
@@ -130,11 +131,8 @@ def drawn(seed: int) -> tuple[str, list[int | None], str]:
     text += "".join(f"        {line}\n" for line in body)
     text += "        return r\n    return f, put, lambda: (c, k)\nf, put, cells = made()\n"
     for j, change in enumerate(changes):
-        drawn = change.replace("(R", "(#").replace(" R", " #").replace("[R", "[#")
-        while "#" in drawn:
-            drawn = drawn.replace("#", str(rng.choice([0.5, 1.5, 2.0, 3.0, -1.0])), 1)
         text += f"def m{j}():\n    global A, B, D, F, FLAG, I, K, L, M, N, NPF, P, S, T, h\n"
-        text += f"    {drawn}\n"
+        text += f"    {with_numbers(change, rng)}\n"
     text += (
         f"def state(): return ({SHOWN.replace(';', ', ')}, S.pair, vars(S), M.weight, cells())\n"
     )
@@ -142,12 +140,24 @@ def drawn(seed: int) -> tuple[str, list[int | None], str]:
     return text, order, rng.choice(["jit", "jit", "jit", "grad", "grad inside", "nested"])
 
 
-def _loaded(text: str, name: str, path: str) -> types.ModuleType:
+def loaded(text: str, name: str, folder: str, **given: Any) -> types.ModuleType:
+    """A module of this text, in a file in which the source of its functions is found."""
     module = types.ModuleType(name)
-    module.__file__ = path
+    module.__file__ = path = f"{folder}/{name}.py"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
     sys.modules[name] = module
+    module.__dict__.update(given)
     exec(compile(text, path, "exec"), module.__dict__)
     return module
+
+
+def with_numbers(change: str, rng: random.Random) -> str:
+    """A change with a number in place of each R."""
+    change = re.sub(r"\bR\b", "#", change)
+    while "#" in change:
+        change = change.replace("#", str(rng.choice([0.5, 1.5, 2.0, 3.0, -1.0])), 1)
+    return change
 
 
 def shown(x: Any) -> Any:
@@ -174,18 +184,28 @@ WAYS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 
 
 def check(seed: int, folder: str) -> str:
-    """Run the program of a seed both ways; what differs, if anything does. A program that is
-    refused, or is wrong as it is, ends there, with nothing changed."""
+    """Run the program of a seed both ways; what differs, if anything does."""
     text, order, way = drawn(seed)
-    path = f"{folder}/program_{seed}.py"
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)  # in which the source of its functions is found
-    plain, compiled = (_loaded(text, f"_state_program_{k}_{seed}", path) for k in "ab")
-    run, run_compiled = WAYS[way][0](plain.f), WAYS[way][1](compiled.f)
+    plain, compiled = (loaded(text, f"_state_program_{k}_{seed}", folder) for k in "ab")
+    return compared(
+        f"seed {seed}, {way}",
+        order,
+        (plain, WAYS[way][0](plain.f)),
+        (compiled, WAYS[way][1](compiled.f)),
+    )
+
+
+Running = tuple[types.ModuleType, Callable[[Any], Any]]
+
+
+def compared(name: str, order: Sequence[int | None], one: Running, other: Running) -> str:
+    """Call both modules' functions, with changes of the modules between the calls: what differs. A
+    program that is refused, or is wrong as it is, ends there, with nothing changed."""
+    (plain, run), (compiled, run_compiled) = one, other
     x = tg.tensor([1.0, -2.0])
     try:
         for step, change in enumerate(order):
-            at = f"seed {seed}, {way}, step {step} after change {change}"
+            at = f"{name}, step {step} after change {change}"
             if change is not None:
                 try:
                     getattr(plain, f"m{change}")()
