@@ -52,7 +52,7 @@ class TestSurroundings:
             for _ in range(5):
                 f(np.eye(2))
                 w[:] -= 0.1
-        assert len(traces) <= 2
+        assert len(traces) <= 3  # once more, and once to see that w is an operand only
 
     def test_the_sign_of_zero(self) -> None:
         z = 0.0

@@ -8,7 +8,7 @@ from .._codegen import integers, lowering
 from ..ir.graph import Graph, Node, Var
 from ..sizes import same, same_shape
 from ..types import Int
-from .flat import in_parts, is_record
+from .flat import RECORD, in_parts, is_record
 
 COSTLY = 20
 """A value this expensive (in additions) is stored when it would be computed in two places."""
@@ -23,7 +23,7 @@ IN_A_ROW = 5
 REPEATED = 8
 """A value this expensive is stored before it is broadcast along a long axis."""
 SCATTERED = 100
-"""A value this expensive is stored before it is written at places."""
+"""A value this expensive is stored before short rows of it are written at places."""
 SHORT = 16
 """A reduction over at most this many elements may be computed where it is read."""
 HUGE = 2000
@@ -105,9 +105,12 @@ class Analysis:
                     if self.cost(a) > REPEATED:
                         self.store(a)
             if isinstance(rule, lowering.Scatter):
-                # A loop that writes at places computes one by one what vectorises elsewhere.
+                # A loop that writes short rows at places computes one by one what vectorises
+                # elsewhere.
                 for a in sources[1:2]:
-                    if self.cost(a) > SCATTERED:
+                    last = a.type.shape[-1] if a.type.shape else 0
+                    short = isinstance(last, int) and last <= RECORD
+                    if short and self.cost(a) > SCATTERED:
                         self.store(a)
             self.count(node)
             if isinstance(rule, lowering.Reduce):

@@ -19,7 +19,11 @@ from .places import unknown
 def inside_of(key: Any, n: Any) -> Any:
     """A part of a key for an axis of n elements; a slice of which it is not known that its one
     traced end is inside, with one that is."""
-    if not isinstance(key, slice) or not has_traced_ends(key) or key.step not in (None, 1):
+    if (
+        not isinstance(key, slice)
+        or not has_traced_ends(key)
+        or not (key.step is None or (type(key.step) is int and key.step == 1))
+    ):
         return key
     try:
         span(key, n)

@@ -101,6 +101,12 @@ def _window(extent: Any, step: int) -> Window:
     return quotient_of(extent + abs(step) - 1, abs(step)), step, extent
 
 
+def _wrapping(*ends: Any) -> str:
+    """What to do about integers of which that is never known."""
+    kinds = [x.dtype for x in ends if hasattr(x, "dtype") and x.dtype != np.int64]
+    return f" ({kinds[0]} may wrap around: take i.astype(np.int64))" if kinds else ""
+
+
 def _between(start: Any, stop: Any, step: int, n: Int) -> tuple[Any, Window]:
     """A slice of which a loop changes the length."""
     down = step < 0
@@ -115,7 +121,7 @@ def _between(start: Any, stop: Any, step: int, n: Int) -> tuple[Any, Window]:
         raise UnknownEnds(
             f"{user_line()}: the ends of a slice are traced, and their difference is not known "
             f"while the function is traced, or not that they are in order and inside: so neither "
-            f"is the result's size. {DYNAMIC}"
+            f"is the result's size{_wrapping(start, stop)}. {DYNAMIC}"
         )
     if unknown(extent):
         names = frozenset(s for s in integers.symbols(extent) if s.startswith(UNKNOWN))
