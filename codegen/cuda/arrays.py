@@ -197,7 +197,9 @@ ROUTINES: dict[str, Callable[..., None]] = {
 }
 ROUTINES |= {
     f"blocked_{name}": ROUTINES[name]
-    for name in ("cholesky", "det", "inv", "slogdet", "solve", "triangular_solve")
-}
+    for name in (
+        "cholesky", "det", "eigh", "eigvalsh", "inv", "qr", "slogdet", "solve", "triangular_solve",
+    )
+}  # fmt: skip
 
 __all__ = ["Arrays", "arrays", "by_library"]
