@@ -168,6 +168,8 @@ def shown(x: Any) -> Any:
         return "array", str(x.dtype), x.tolist()
     if isinstance(x, dict):
         return {key: shown(v) for key, v in x.items() if not callable(v)}
+    if isinstance(x, (set, frozenset)):
+        return sorted(x)
     if isinstance(x, (list, tuple)):
         return [type(x).__name__, *map(shown, x)]
     if type(x).__name__ == "Pair":
