@@ -40,7 +40,7 @@ def _lower_index(context: Any, builder: Any, sig: Any, args: Any) -> Any:
 
 def signed(value: Any) -> Any:
     """An index as an int64 value."""
-    return np.int64(value)
+    return np.uint64(int(value) & (1 << 64) - 1).astype(np.int64)
 
 
 def _type_signed(value: Any) -> Any:

@@ -35,6 +35,7 @@ BINARY = {
     ast.NotEq: operator.ne, ast.USub: operator.neg, ast.UAdd: operator.pos,
     ast.Invert: operator.invert, ast.Not: operator.not_,
 }  # fmt: skip
+OVERFLOWING = (ast.Add, ast.Sub, ast.Mult)
 
 
 class Again(Exception):
@@ -63,6 +64,8 @@ class Expressions:
     """Where a function goes on that gets no memory."""
     growing: dict[str, Room]
     """The arrays that move when they grow, by name."""
+    wraps: bool
+    """Whether its integers are values, which wrap around, and not places in arrays that it got."""
 
     # --- variables --------------------------------------------------------------------------------
 
@@ -149,9 +152,7 @@ class Expressions:
             case ast.Name(name):
                 return self.name(name)
             case ast.BinOp(left, op, right):
-                return self.calls.operate(
-                    b, BINARY[type(op)], self.expression(left), self.expression(right)
-                )
+                return self.operate(op, self.expression(left), self.expression(right))
             case ast.UnaryOp(op, x):
                 return self.calls.operate(b, BINARY[type(op)], self.expression(x))
             case ast.Compare(left, ops, rights):
@@ -253,6 +254,15 @@ class Expressions:
                 self.values.store(
                     b, status, at, NumbaValue(types.int64, b.select(told, value, kept))
                 )
+
+    def operate(self, op: ast.operator, x: Operand, y: Operand) -> Operand:
+        """`x op y`. Numba tells LLVM that signed integers do not overflow, which is undefined where
+        they do: that shortens what negative indices take, and is not said of values."""
+        found = self.calls.operate(self.builder, BINARY[type(op)], x, y)
+        if self.wraps and isinstance(op, OVERFLOWING) and isinstance(found, NumbaValue):
+            if isinstance(found.type, types.Integer):
+                found.ir.flags = [f for f in found.ir.flags if f != "nsw"]
+        return found
 
     def indices(self, at: ast.expr) -> list[Operand]:
         found = self.expression(at)

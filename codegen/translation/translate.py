@@ -21,7 +21,7 @@ from numba.core import types
 
 from ..disk.sources import assignments
 from .calls import Calls
-from .expressions import BINARY, Again, Expressions
+from .expressions import Again, Expressions
 from .operands import SCALARS, ArrayFields, NumbaValue, Operand, Static, UntranslatableError
 
 WRITTEN_OUT = 16
@@ -56,10 +56,14 @@ class FunctionTranslation(Expressions):
     part of."""
 
     def __init__(
-        self, unit: EnclosingUnit, function: FunctionType, tree: ast.FunctionDef | ast.Lambda
+        self,
+        unit: EnclosingUnit,
+        function: FunctionType,
+        tree: ast.FunctionDef | ast.Lambda,
+        wraps: bool,
     ) -> None:
         self.unit, self.calls, self.values = unit, unit.calls, unit.calls.values
-        self.tree = tree
+        self.tree, self.wraps = tree, wraps
         cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
         self.outside = {
             **builtins.__dict__,
@@ -128,10 +132,7 @@ class FunctionTranslation(Expressions):
                 self.assign(target, self.expression(value))
             case ast.AugAssign(target, op, value):
                 old = self.expression(_reading(target))
-                self.assign(
-                    target,
-                    self.calls.operate(self.builder, BINARY[type(op)], old, self.expression(value)),
-                )
+                self.assign(target, self.operate(op, old, self.expression(value)))
             case ast.For(ast.Name(name), ast.Call(ast.Name("range"), args, []), body, []):
                 self.loop(name, [self.expression(a) for a in args], body)
             case ast.While(test, body, []):

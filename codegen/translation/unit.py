@@ -15,7 +15,7 @@ from numba.core import types
 from ..disk.sources import tree_of
 from .arithmetic import arithmetic_of, contract, denormals_are_zeros
 from .calls import Calls
-from .operands import NUMBERS, NumbaValue, Operand, Static, UntranslatableError
+from .operands import NUMBERS, SCALARS, NumbaValue, Operand, Static, UntranslatableError
 from .translate import FunctionTranslation
 
 LINES = 1500
@@ -57,7 +57,7 @@ class Unit:
                 given = zip(argument_types, packer.from_arguments(builder, raw), strict=True)
                 return [self.calls.values.lent(builder, NumbaValue(k, v)) for k, v in given]
 
-            made = FunctionTranslation(self, function, tree)
+            made = FunctionTranslation(self, function, tree, True)
             made.result = types.none
             made.translate(begin, arguments)
             if made.values.lacks:
@@ -168,7 +168,8 @@ class Unit:
                 for a, k in zip(args, kinds, strict=True)
             ]
 
-        made = FunctionTranslation(self, function, tree)
+        of_numbers = all(k is None or isinstance(k, SCALARS) for k in kinds)
+        made = FunctionTranslation(self, function, tree, of_numbers)
         try:
             llvm = made.translate(begin, arguments)
         except Exception as error:

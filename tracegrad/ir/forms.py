@@ -110,7 +110,7 @@ class Forms:
         elif node.op.between is not None and _integral(out) and all(map(_integral, node.inputs)):
             value, divisor = map(self.form, node.inputs)
             if isinstance(divisor, int) and divisor > 0:
-                ends = node.op.between(smallest(value), largest(value), divisor)
+                ends = node.op.between(*_unwrapped(smallest(value), largest(value)), divisor)
                 if ends is not None:
                     self.ranges[str(self.form(out))] = ends[0], ends[1] + 1
 
@@ -146,6 +146,15 @@ def made_of(node: Node, form: Callable[[Atom], Int]) -> Int | None:
     found: Int = node.op.symbolic(*map(form, node.inputs))
     terms = () if isinstance(found, int) else found.terms
     return found if all(abs(c) < FACTOR for _, c in terms) else None
+
+
+def _unwrapped(low: Int | None, high: Int | None) -> tuple[Int | None, Int | None]:
+    """The ends of an integer, where 64 bits hold whatever is between them: then it is what its
+    form says."""
+    fit = all(
+        e is not None and (not isinstance(e, int) or abs(e) < 2 * ENDLESS) for e in (low, high)
+    )
+    return (low, high) if fit else (None, None)
 
 
 def _integral(atom: Atom) -> bool:

@@ -67,9 +67,12 @@ def nonnegative(value: Int, ranges: Ranges) -> bool:
         names.sort(key=lambda n: -_depth(n, ranges))
     for name in names:
         factor = integers.coefficient(value, name)
-        if factor is None:
-            continue
         lo, hi = ranges[name]
+        if factor is None:
+            # What is left of it in the end counts as not negative.
+            if not nonnegative(lo, {k: v for k, v in ranges.items() if k != name}):
+                return False
+            continue
         if nonnegative(factor, ranges):
             extreme: Int = lo
         elif nonnegative(-factor, ranges):

@@ -15,6 +15,9 @@ from .._codegen import integers
 from .owners import RELATIONS, SIZES, Int, LateLength, answered, is_late, pinned
 from .signs import not_negative, positive
 
+LARGEST = 1 << 62
+"""What sizes that the code computes with do not exceed."""
+
 # --- questions ------------------------------------------------------------------------------------
 
 
@@ -93,11 +96,18 @@ def shown(value: Any) -> str:
 
 def within_64_bits(size: Size) -> Int:
     """The form of a size as an operand, if the code can compute it; else the number."""
+    return size.form if _fits(size.form) else pinned(size.form)
+
+
+def _fits(value: Int) -> bool:
+    """Whether the code can compute what an expression is made of: its quotients' dividends did
+    (`_divided`)."""
+    if isinstance(value, int):
+        return abs(value) <= LARGEST
     # One symbol times a small number, or added to one, is far below that.
-    small = all(len(m) <= 1 and abs(c) < 1 << 20 for m, c in size.form.terms)
-    if small or not answered(size.form) or (at_most(size, 1 << 62) and at_most(-(1 << 62), size)):
-        return size.form
-    return pinned(size.form)
+    if all(len(m) <= 1 and abs(c) < 1 << 20 for m, c in value.terms) or not answered(value):
+        return True
+    return at_most(value, LARGEST) and at_most(-LARGEST, value)
 
 
 # --- from one kind to the other -------------------------------------------------------------------
@@ -329,13 +339,14 @@ def _refuse_zero(divisor: Any) -> None:
 
 
 def _divided(function: Callable[[Int, Int], Int]) -> Callable[[Int, Int], Int]:
-    """A quotient or remainder: of the numbers, where one of them is negative."""
+    """A quotient or remainder: of the numbers, where one of them is negative or too large."""
 
     def result(a: Int, b: Int) -> Int:
-        exactly = integers.mul(integers.floordiv(a, b), b) == a
-        if exactly or (not_negative(a) and positive(b)):
+        if integers.mul(integers.floordiv(a, b), b) == a:
             return function(a, b)
-        return function(a, b) if at_most(0, a) and less(0, b) else function(pinned(a), pinned(b))
+        known = (not_negative(a) and positive(b)) or (at_most(0, a) and less(0, b))
+        # Of what was cut off at 64 bits the quotient would be another one.
+        return function(a, b) if known and _fits(a) and _fits(b) else function(pinned(a), pinned(b))
 
     return result
 
