@@ -98,6 +98,43 @@ def test_second_derivatives() -> None:
     np.testing.assert_allclose(found, tg.hessian(counted)(x), rtol=1e-10)
 
 
-def test_both_ends_are_refused_with_the_line() -> None:
-    with pytest.raises(tg.ConcretizationError, match=r"test_clipped_slices\.py:\d+: the ends of"):
-        tg.jit(lambda x, a, b: np.sum(x[a:b]))(np.arange(5.0), 1, 3)
+def written_between(x: Any, j: Any, k: Any) -> Any:
+    table = np.outer(x, x)
+    table[1, j:k] = 2.0 * x[j:k]
+    table[j:k] += 1.0
+    return np.sum(table**2)
+
+
+PAIRS = ((-9, -2), (-2, 9), (1, 4), (3, 1), (2**40, -(2**40)), (5, 5))
+
+
+def test_both_ends() -> None:
+    f = written_between
+    x = np.array([0.3, -1.2, 2.0, 0.7, -0.4])
+    both: Any = tg.jit(tg.value_and_grad(f))
+    for j, k in PAIRS:
+        _, (value, gradient) = by_source(both, x, np.int64(j), np.int64(k))
+        np.testing.assert_allclose(value, f(x.copy(), j, k), rtol=1e-13, err_msg=f"{j}, {k}")
+        np.testing.assert_allclose(gradient, tg.grad(f)(x, j, k), rtol=1e-12, err_msg=f"{j}, {k}")
+
+
+def running_means(x: Any) -> Any:
+    out = np.zeros(x.shape[0])
+    for k in range(x.shape[0]):
+        out[k] = np.mean(x[max(0, k - 2) : k + 3])
+    return np.sum(out**2)
+
+
+def around_the_largest(x: Any) -> Any:
+    at = 0
+    for k in range(x.shape[0]):
+        if x[k] > x[at]:
+            at = k
+    return np.sum(x[max(at - 1, 0) : at + 3] ** 2) + np.sum(x[-at:at])
+
+
+@pytest.mark.parametrize("way", ["jit", "jit of vmap", "grad", "jit of grad"])
+@pytest.mark.parametrize("f", [running_means, around_the_largest])
+def test_both_ends_in_programs(f: Callable[..., Any], way: str) -> None:
+    x = np.array([0.3, -1.2, 0.8, 1.7, -0.4, 0.9, 2.2])
+    (check_value if way in VALUES else check_gradient)(f, way, x)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._codegen import integers, kernel, lowering
 from ..ir.graph import Node, Var
+from ..sizes import same_shape
 from ..types import Int
 from .bounds import nonnegative
 from .indices import Index
@@ -30,24 +31,36 @@ def piecewise(
         if known is None:
             possible.append((box, unknown))
     dtype = var.type.dtype
-    zero = replace(nothing(dtype), absent=rule.absent(node.params))
+    other: kernel.Expression = replace(nothing(dtype), absent=rule.absent(node.params))
     if not possible:
-        return zero
+        return other
     if e.probe is not None:
         _wish_cuts(e, possible)
+    below = [b for b, _ in possible if _is_below(b, node, var, index)]
+    if below:
+        # Once, also where something lies on it: in a branch of its own for each box around what was
+        # written, a chain of writes would be a tree.
+        possible = [(b, unknown) for b, unknown in possible if b not in below]
+        other = converted((yield node.inputs[below[0].source], index), dtype)
     made: list[tuple[kernel.Expression, Any, kernel.Expression]] = []
     for box, unknown in possible:
         with e.scope(barrier=True) as inner:
             value = converted((yield node.inputs[box.source], box.index(index)), dtype)
-        if value != zero or inner.statements:
+        if value != other or inner.statements:
             made.append((_guard(unknown), inner.statements, value))
     if not made:
-        return zero
-    result = e.declare(e.names.of(var), zero)
+        return other
+    result = e.declare(e.names.of(var), other)
     for condition, statements, value in made:
         then = (*statements, kernel.Update(result.name, value, None))
         e.emit(kernel.If(condition, then))
     return result
+
+
+def _is_below(box: lowering.Box, node: Node, var: Var, index: Index) -> bool:
+    """Whether a box shows an array of the result's shape as it is: other boxes lie on that."""
+    shape = node.inputs[box.source].type.shape
+    return box.index(index) == index and same_shape(shape, var.type.shape)
 
 
 def _inside(

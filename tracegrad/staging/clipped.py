@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..ir.forms import bounded
+from ..ir.forms import bounded, form_of, never_negative
 from ..ops.places.spans import UnknownEnds, has_traced_ends, span
 from ..sizes import at_most, form, seen
 from ..types import Int
@@ -33,10 +33,21 @@ def inside_of(key: Any, n: Any) -> Any:
             count = _between(n - _place(key.start, n), size)
             return slice(n - count, None)
         first = _number(key.start, size)
-        if first is None or not unknown(key.stop):
-            raise
-        return slice(first, first + _between(_place(key.stop, n) - first, size - first))
+        if first is not None and unknown(key.stop):
+            return slice(first, first + _between(_place(key.stop, n) - first, size - first))
+        if unknown(key.start):
+            return _inside_of_both(key.start, key.stop, n, size)
+        raise
     return key
+
+
+def _inside_of_both(start: Any, stop: Any, n: Any, size: Int) -> slice:
+    first = ops.minimum(ops.maximum(_place(start, n), 0), n)
+    count = _between(ops.minimum(_place(stop, n), n) - first, size)
+    # Which it is: what follows only makes that known.
+    first = ops.minimum(first, n - count)
+    bounded(first, 0, size - form_of(count) + 1)
+    return slice(first, first + count)
 
 
 def _number(start: Any, size: Int) -> int | None:
@@ -47,6 +58,8 @@ def _number(start: Any, size: Int) -> int | None:
 
 def _place(end: Any, n: Any) -> Any:
     end = ops.convert(end, np.int64)
+    if never_negative(form_of(end)):
+        return end
     return ops.where(ops.less(end, 0), end + n, end)
 
 

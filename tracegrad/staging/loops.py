@@ -248,6 +248,8 @@ class Loops:
                 except (TracegradError, NameError) as error:
                     if type(count) is not int or _of_outer(error, session):
                         raise
+                    if session.can_cut(error):
+                        raise
                     LOG.info("%s: not one loop: %s", place, error)
                     if isinstance(error, (ChangedShape, NameError)) and count > 2 and not flag:
                         self._after_one(

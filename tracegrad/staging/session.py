@@ -244,14 +244,8 @@ class Session:
     def _cut(self, error: BaseException) -> bool:
         """Whether a block can be cut where a length is needed that only a run knows: at the
         innermost statement that is not cut yet."""
-        tb, lines = error.__traceback__, []
-        while tb is not None:
-            code = ORIGINAL.get(tb.tb_frame.f_code)
-            if code is not None:
-                lines.append((code, tb.tb_lineno))
-            tb = tb.tb_next
         outlived = isinstance(error, Outlived)
-        for code, line in reversed(lines):
+        for code, line in _lines_of(error):
             known = dict(self.rests.get(code, ()))
             if (code, line) in self.passed:
                 continue
@@ -267,6 +261,13 @@ class Session:
             return True
         return False
 
+    def can_cut(self, error: BaseException) -> bool:
+        """Whether a block below the frame that caught this may be cut for a length."""
+        return isinstance(error, ComputedLength) and any(
+            (code, line) not in self.passed and dict(self.rests.get(code, ())).get(line, 0) < CUTS
+            for code, line in _lines_of(error)
+        )
+
     def _codes(self, tb: TracebackType | None) -> list[CodeType]:
         """The code of the user's functions that were running."""
         found: dict[CodeType, None] = {}
@@ -276,6 +277,17 @@ class Session:
                 found[code] = None
             tb = tb.tb_next
         return list(found)
+
+
+def _lines_of(error: BaseException) -> list[tuple[CodeType, int]]:
+    """The lines of the user's that were running, the innermost first."""
+    tb, lines = error.__traceback__, []
+    while tb is not None:
+        code = ORIGINAL.get(tb.tb_frame.f_code)
+        if code is not None:
+            lines.append((code, tb.tb_lineno))
+        tb = tb.tb_next
+    return lines[::-1]
 
 
 _KNOWN: dict[CodeType, Session] = {}
