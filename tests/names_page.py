@@ -23,7 +23,7 @@ PAGE = Path(__file__).parent.parent / "docs" / "numpy_and_scipy.md"
 OF_NUMPY = ("np", "np.fft", "np.linalg")
 OF_SCIPY = ("fft", "linalg", "special", "integrate", "interpolate", "ndimage", "signal", "stats")
 WHATEVER = {
-    "stats": "its distributions (its tests and summaries of samples are not listed)",
+    "stats": "its distributions, and the summaries of samples that work (others are not listed)",
 }
 HEAD = """# NumPy's and SciPy's functions by name
 
@@ -36,6 +36,38 @@ are NumPy's and SciPy's. `tg.linalg` has NumPy's arguments where both have a fun
 `lower` of `cholesky`. `np.r_`, `np.c_` and functions made by `np.vectorize` take traced values in
 functions that are differentiated or compiled (not Tensors beside of such a function).
 """
+
+
+SIZES = "scipy.{}: of sizes, degrees and options alone, which are plain numbers"
+PLAIN = {
+    f"scipy.{place}.{name}": SIZES.format(place)
+    for place, names in {
+        "fft": "fhtoffset get_workers next_fast_len prev_fast_len register_backend set_backend "
+               "set_global_backend set_workers skip_backend",
+        "linalg": "dft find_best_blas_type get_blas_funcs get_lapack_funcs hadamard helmert "
+                  "hilbert invhilbert invpascal pascal",
+        "special": "ai_zeros bei_zeros beip_zeros ber_zeros bernoulli berp_zeros bi_zeros c_roots "
+                   "cg_roots chebyc chebys chebyt chebyu erf_zeros euler fresnel_zeros "
+                   "fresnelc_zeros fresnels_zeros gegenbauer genlaguerre geterr h_roots he_roots "
+                   "hermite hermitenorm j_roots jacobi jn_zeros jnjnp_zeros jnp_zeros jnyn_zeros "
+                   "js_roots kei_zeros keip_zeros kelvin_zeros ker_zeros kerp_zeros l_roots "
+                   "la_roots laguerre legendre p_roots ps_roots roots_chebyc roots_chebys "
+                   "roots_chebyt roots_chebyu roots_gegenbauer roots_genlaguerre roots_hermite "
+                   "roots_hermitenorm roots_jacobi roots_laguerre roots_legendre roots_sh_chebyt "
+                   "roots_sh_chebyu roots_sh_jacobi roots_sh_legendre s_roots seterr sh_chebyt "
+                   "sh_chebyu sh_jacobi sh_legendre stirling2 t_roots ts_roots u_roots us_roots "
+                   "y0_zeros y1_zeros y1p_zeros yn_zeros ynp_zeros",
+        "integrate": "lebedev_rule newton_cotes",
+        "ndimage": "generate_binary_structure iterate_structure",
+        "signal": "bessel besselap buttap butter buttord cheb1ap cheb1ord cheb2ap cheb2ord cheby1 "
+                  "cheby2 check_COLA check_NOLA correlation_lags czt_points ellip ellipap ellipord "
+                  "firls firwin firwin2 firwin_2d gammatone get_window iircomb iirdesign iirfilter "
+                  "iirnotch iirpeak kaiser_atten kaiser_beta kaiserord max_len_seq remez "
+                  "savgol_coeffs unit_impulse",
+    }.items()
+    for name in names.split()
+}  # fmt: skip
+"""What no traced value is given to."""
 
 
 def is_function(x: Any) -> bool:
@@ -74,12 +106,14 @@ def scipys(place: str) -> dict[str, str | None]:
             continue
         here = ours is not None and name in ours.__all__
         if place == "stats":
-            if not hasattr(function, "logpdf") and not hasattr(function, "logpmf"):
+            if not here and not hasattr(function, "logpdf") and not hasattr(function, "logpmf"):
                 continue
         elif not (is_function(function) or here):
             continue
         if isinstance(function, np.ufunc) and counterpart(function) is not None:
             found[name] = ""
+        elif f"scipy.{place}.{name}" in PLAIN:
+            found[name] = PLAIN[f"scipy.{place}.{name}"]
         elif here:
             instead, same = INSTEAD.get(f"scipy.{place}.{name}", ""), f"tg.{place}.{name}"
             # With options, where what is left out means something else there.
@@ -106,7 +140,14 @@ def section(title: str, found: dict[str, str | None], own: str) -> str:
         names = [n for n, what in found.items() if belongs(n, what)]
         if names:
             parts.append(f"{words} {len(names)}.\n\n{wrapped(names)}\n")
-    others = {n: what for n, what in found.items() if what and what != f"{own}.{n}"}
+    plain = SIZES.format(title.split("`")[1].removeprefix("scipy."))
+    names = [n for n, what in found.items() if what == plain]
+    if names:
+        parts.append(
+            f"SciPy's, as they are: {len(names)}, which take sizes, degrees and options alone.\n\n"
+            f"{wrapped(names)}\n"
+        )
+    others = {n: what for n, what in found.items() if what and what not in (f"{own}.{n}", plain)}
     if others:
         rows = [f"| `{n}` | {what.replace('|', chr(92) + '|')} |" for n, what in others.items()]
         parts.append("\n".join(["| refused | write |", "|---|---|", *rows]) + "\n")

@@ -23,6 +23,7 @@ import scipy.linalg
 import scipy.ndimage
 import scipy.signal
 import scipy.special
+import scipy.stats
 
 import tracegrad as tg
 from tests.name_uses import HELPERS, arrays, uses

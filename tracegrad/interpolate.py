@@ -1,9 +1,18 @@
-"""Splines and monotone interpolation with SciPy's names: `tracegrad.interpolate`; piecewise linear
-interpolation is `interp`."""
+"""Splines, monotone interpolation and tables with SciPy's names: `tracegrad.interpolate`; piecewise
+linear interpolation is `interp`."""
 
 from __future__ import annotations
 
 from .ops.numerics.b_splines import BSpline
-from .ops.numerics.interpolation import CubicSpline, PchipInterpolator
+from .ops.numerics.interpolation import (
+    Akima1DInterpolator,
+    CubicHermiteSpline,
+    CubicSpline,
+    PchipInterpolator,
+)
+from .ops.numerics.regular_grids import RegularGridInterpolator, interpn
 
-__all__ = ["BSpline", "CubicSpline", "PchipInterpolator"]
+__all__ = [
+    "Akima1DInterpolator", "BSpline", "CubicHermiteSpline", "CubicSpline", "PchipInterpolator",
+    "RegularGridInterpolator", "interpn",
+]  # fmt: skip

@@ -8,9 +8,11 @@ from .ops.matrices.linalg import *  # noqa: F403
 from .ops.matrices.linalg import __all__ as _NUMPYS
 from .ops.matrices.made_of_others import *  # noqa: F403
 from .ops.matrices.made_of_others import __all__ as _MADE
+from .ops.matrices.patterned import *  # noqa: F403
+from .ops.matrices.patterned import __all__ as _PATTERNED
 from .ops.matrices.scipy_names import *  # noqa: F403
 from .ops.matrices.scipy_names import __all__ as _SCIPYS
 
-__all__ = [*_NUMPYS, *_SCIPYS, *_MADE]
+__all__ = [*_NUMPYS, *_SCIPYS, *_MADE, *_PATTERNED]
 
 publish(globals(), __all__, OFTEN)

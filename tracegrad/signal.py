@@ -9,7 +9,11 @@ from .ops.numerics.filters import *  # noqa: F403
 from .ops.numerics.filters import __all__ as _filters
 from .ops.numerics.signals import *  # noqa: F403
 from .ops.numerics.signals import __all__ as _signals
+from .ops.numerics.spectra import *  # noqa: F403
+from .ops.numerics.spectra import __all__ as _spectra
+from .ops.numerics.waves import *  # noqa: F403
+from .ops.numerics.waves import __all__ as _waves
 
-__all__ = [*_convolutions, *_filters, *_signals]
+__all__ = [*_convolutions, *_filters, *_signals, *_spectra, *_waves]
 
 publish(globals(), __all__, OFTEN)

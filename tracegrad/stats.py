@@ -1,17 +1,28 @@
 """Probability distributions with SciPy's names, arguments and methods (`logpdf`, `cdf`, `ppf`, ...)
-on plain, traced and differentiated values: `tracegrad.stats`. They draw no random numbers."""
+on plain, traced and differentiated values, and summaries of samples: `tracegrad.stats`. They draw
+no random numbers."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .ops.stats import continuous, discrete, more_continuous, multivariate
+from .checks import OFTEN, publish
+from .ops.stats import (
+    continuous,
+    discrete,
+    more_continuous,
+    multivariate,
+    rarer_continuous,
+    summaries,
+)
+from .ops.stats.summaries import *  # noqa: F403
 
 _ALL = {
     d.name: d
     for d in (
         *continuous.DISTRIBUTIONS,
         *more_continuous.DISTRIBUTIONS,
+        *rarer_continuous.DISTRIBUTIONS,
         *discrete.DISTRIBUTIONS,
         *multivariate.DISTRIBUTIONS,
     )
@@ -22,4 +33,6 @@ if TYPE_CHECKING:
     def __getattr__(name: str) -> Any: ...
 
 
-__all__ = sorted(_ALL)
+__all__ = sorted([*_ALL, *summaries.__all__])
+
+publish(globals(), summaries.__all__, OFTEN)

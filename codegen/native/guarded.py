@@ -1,5 +1,5 @@
 """SciPy's compiled functions that may not be called for all numbers, with what stands in their
-place."""
+place, and what is made of them."""
 
 from __future__ import annotations
 
@@ -49,6 +49,27 @@ def hyp1f1(a: Any, b: Any, x: Any) -> Any:
     """Kummer's function."""
     known = abs(a) <= LARGEST and abs(b) <= LARGEST and abs(x) <= LARGEST
     return _single(a, b, x)(scipy.special.hyp1f1(a, b, x) if known else math.nan)
+
+
+def _legendre(phi: Any, m: Any, first: bool) -> Any:
+    turns = math.floor(phi / math.pi + 0.5) if math.isfinite(phi) else math.nan
+    s, c = (math.sin(phi), math.cos(phi)) if math.isfinite(phi) else (math.nan, math.nan)
+    s, rd, rest = s if turns % 2 == 0 else -s, scipy.special.elliprd, 1 - m
+    q = c * c + rest * s * s
+    value = s * s * s / 6 * (rd(c * c, 1, q) if first else -rd(c * c, q, 1))
+    if turns != 0:
+        value += turns / 3 * (rd(0, 1, rest) if first else -rd(0, rest, 1))
+    return _single(phi, m)(value)
+
+
+def ellipkinc_by_m(phi: Any, m: Any) -> Any:
+    """The derivative by m of the incomplete elliptic integral of the first kind."""
+    return _legendre(phi, m, True)
+
+
+def ellipeinc_by_m(phi: Any, m: Any) -> Any:
+    """The derivative by m of the incomplete elliptic integral of the second kind."""
+    return _legendre(phi, m, False)
 
 
 # --- compiled -------------------------------------------------------------------------------------
@@ -112,3 +133,29 @@ def _native_hyp1f1(a: Any, b: Any, x: Any) -> Any:
         return kind(nan)
 
     return body
+
+
+def _by_m(function: Callable[..., Any], first: bool) -> None:
+    @implements(function, inline=False)
+    def native(phi: Any, m: Any) -> Any:
+        kind, rd, pi = _kind(phi, m), _scipys("elliprd", 3), math.pi
+        if kind is None:
+            return None
+
+        def body(phi: Any, m: Any) -> Any:
+            a, rest = np.float64(phi), 1.0 - np.float64(m)
+            turns = np.floor(a / pi + 0.5)
+            s, c = np.sin(a), np.cos(a)
+            if turns % 2 != 0:
+                s = -s
+            q, cubed = c * c + rest * s * s, s * s * s / 6
+            value = cubed * rd(c * c, 1.0, q, 0) if first else -cubed * rd(c * c, q, 1.0, 0)
+            if turns != 0:
+                value += turns / 3 * (rd(0.0, 1.0, rest, 0) if first else -rd(0.0, rest, 1.0, 0))
+            return kind(value)
+
+        return body
+
+
+_by_m(ellipkinc_by_m, True)
+_by_m(ellipeinc_by_m, False)

@@ -73,6 +73,6 @@ def _special_name(routine: str) -> str:
     its signature."""
     capsules = imported(SPECIAL).__pyx_capi__
     for name in (routine, *(f"__pyx_fuse_{k}{routine}" for k in range(4))):
-        if name in capsules and '"double (double' in repr(capsules[name]):
+        if name in capsules and re.search(r'"(double|void) \(double', repr(capsules[name])):
             return name
     raise LookupError(f"SciPy has no compiled routine {routine} over doubles")

@@ -21,6 +21,10 @@ def _trigamma(x: Any) -> Any:
     return np.float32(value) if isinstance(x, np.float32) else np.float64(value)
 
 
+SEVERAL = (
+    "airy_ai airy_aip airy_bi airy_bip cosh_integral cosine_integral elliptic_amplitude "
+    "fresnel_cosine fresnel_sine sine_integral sinh_integral"
+)
 SCALARS = (
     Scalar(
         "erfinv",
@@ -44,5 +48,9 @@ SCALARS = (
     ),
     Scalar("polygamma", native="special", cost=60),
     Scalar("zeta", native="special", cost=60),
-    *[Scalar(name, native="guarded", cost=400) for name in ("hyp0f1", "hyp1f1", "kn", "yn")],
+    *[
+        Scalar(name, native="guarded", cost=400)
+        for name in ("ellipeinc_by_m", "ellipkinc_by_m", "hyp0f1", "hyp1f1", "kn", "yn")
+    ],
+    *[Scalar(name, native="several", cost=400) for name in SEVERAL.split()],
 )

@@ -213,12 +213,12 @@ BETWEEN = (np.array([-8.0, -4.0, -1.0, -0.5, 0.0, 0.5, 1.0, 3.0, 4.0, 4.5, 7.0, 
 SMOOTHED = (
     *[Case(f"grid {mode} {order}", lambda x, at, by, m=mode, o=order: moved(
                ndimage, x, at, by, mode=m, order=o, cval=0.4),
-           wide if order == 3 and mode in REFLECTED else far,
+           wide if order > 1 and mode in REFLECTED else far,
            lambda x, at, by, m=mode, o=order: moved(sn, x, at, by, mode=m, order=o, cval=0.4),
-           order=2 if (mode, order) == ("mirror", 3) else 0,
+           order=2 if (mode, order) in (("mirror", 3), ("wrap", 4)) else 0,
            jit=(mode, order) in (("mirror", 3), ("wrap", 1), ("grid-constant", 1)), vmap=False,
            special=SMALL if order == 1 or (order == 3 and mode not in REFLECTED) else ())
-      for mode in MODES for order in (0, 1, 3)],
+      for mode in MODES for order in ((0, 1, 3) if mode == "grid-mirror" else range(6))],
     *[Case(f"grid of one axis {mode}", lambda at, m=mode: ndimage.map_coordinates(
                np.arange(5.0) ** 2, at[None], order=1, mode=m),
            lambda _: BETWEEN, lambda at, m=mode: sn.map_coordinates(
@@ -247,6 +247,11 @@ SMOOTHED = (
     Case("spline_filter", lambda x: tuple(ndimage.spline_filter(x, mode=m) for m in MODES),
          normal((26, 25)), lambda x: tuple(sn.spline_filter(x, mode=m) for m in MODES), order=0,
          jit=False),
+    *[Case(f"spline_filter {order}",
+           lambda x, o=order: (ndimage.spline_filter(x, o), ndimage.spline_filter1d(x, o, 0)),
+           normal((9, 25)),
+           lambda x, o=order: (sn.spline_filter(x, o), sn.spline_filter1d(x, o, 0)), order=0,
+           jit=False) for order in (2, 4, 5)],
     Case("spline_filter single", ndimage.spline_filter, normal((5, 4), dtype=np.float32),
          sn.spline_filter, order=0, jit=False),
 )  # fmt: skip

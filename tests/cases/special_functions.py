@@ -46,6 +46,16 @@ def row(
     )
 
 
+def several(name: str, *ops: str) -> Case:
+    """A function of one number that has several results."""
+    case = row(name, (0.3, 4), special=((np.array([0.5, -2.0, 40.0, np.nan]),),))
+    return Case(**{**vars(case), "ops": ops})
+
+
+def in_degrees(library: Any, x: Any) -> tuple[Any, ...]:
+    return library.sindg(x), library.cosdg(x), library.tandg(x), library.cotdg(x)
+
+
 NAN = (np.array([np.nan, 0.5]),)
 LAST1, LAST2, LAST3 = (1,), (2,), (3,)
 NO_COMPLEX_ORDER = ((np.array(1), np.array(2j)), tg.DTypeError, "complex")
@@ -63,6 +73,16 @@ ONE = (
     row("ellipe", (-3, 0.9), special=((np.array([0.0, 1e-12, 1.0]),),)),
     row("erfi", (-2, 2)), row("dawsn", (-4, 4), special=(NAN,), errors=(NO_COMPLEX,)),
     row("spence", (0.2, 3), special=((np.array([1.0, 1.0 + 1e-9, 0.0]),),)),
+    row("ellipkm1", (1e-3, 3), special=((np.array([1.0, 1e-300, 0.0]),),)),
+    row("wrightomega", (-5, 5), special=(NAN,)), row("ndtri_exp", (-9, -0.1)),
+    *[several(*names) for names in (
+        ("airy", "airy_ai", "airy_aip", "airy_bi", "airy_bip"),
+        ("sici", "sine_integral", "cosine_integral"),
+        ("shichi", "sinh_integral", "cosh_integral"),
+        ("fresnel", "fresnel_sine", "fresnel_cosine"))],
+    Case("special degrees", lambda x: in_degrees(tg.special, x),
+         lambda rng: (rng.uniform(-170, 170, size=(2, 3)),), lambda x: in_degrees(sp, x),
+         ("sindg", "cosdg", "tandg", "cotdg"), special=((np.array([30.0, 90, -180, 45]),),)),
     row("rgamma", (0.3, 5), special=((np.array([0.0, -1.0, -1.5]),),)),
 )  # fmt: skip
 TWO = (
@@ -73,17 +93,28 @@ TWO = (
     row("gammainccinv", (0.5, 5), (0.1, 0.9), wrt=LAST1, tolerance=1e-5),
     row("stdtr", (1, 9), (-3, 3)),
     row("stdtrit", (1, 9), (0.1, 0.9), wrt=LAST1, tolerance=1e-5),
-    row("ellipkinc", (0.1, 1.4), (0.1, 0.9), wrt=(0,)),
-    row("ellipeinc", (0.1, 1.4), (0.1, 0.9), wrt=(0,)),
+    *[Case(**{**vars(row(name, (-3, 9), (-9, 0.9), special=(
+          (np.array([0.0, 1.2, 1.2, np.nan]), np.array([0.5, 0.0, 1.0, 0.5])),))),
+          "ops": (name, f"{name}_by_m")}) for name in ("ellipkinc", "ellipeinc")],
     row("binom", (4, 9), (0.5, 3.5)),
     row("poch", (0.5, 4), (0.5, 4)),
     row("owens_t", (-2, 2), (-2, 2)),
-    row("zeta", (1.5, 9), (0.3, 40), wrt=LAST1,
+    row("elliprc", (0.3, 4), (0.3, 4), special=((np.array([1.0, 0.0]), np.array([-2.0, 1.0])),)),
+    Case("special ellipj", lambda u, m: tg.special.ellipj(u, m),
+         lambda rng: (rng.uniform(-6, 6, size=3), rng.uniform(0.1, 0.9, size=(2, 3))),
+         lambda u, m: sp.ellipj(u, m), ("elliptic_amplitude",),
+         special=((np.array([0.3, 2.0, 1.0]), np.array([0.0, 1.0, -0.5])),)),
+    Case("special expn", tg.special.expn,
+         lambda rng: (np.array([0, 1, 4]), rng.uniform(0.5, 6, size=(2, 3))), sp.expn, ("expn",),
+         wrt=LAST1, special=((np.array([2.0, 3.0, 1.0]), np.array([0.0, np.nan, 1e3])),)),
+    row("zeta", (1.5, 9), (0.3, 40),
         special=((np.array([2.0, 60.0, 1.0, 0.5]), np.array([0.1, 30.0, 2.0, -3.5])),)),
 )  # fmt: skip
 MORE = (
     *[row(name, (0.5, 4), (0.5, 4), (0.1, 0.9), wrt=wrt, tolerance=1e-5)
       for name, wrt in (("betainc", LAST2), ("betaincc", LAST2), ("betaincinv", None))],
+    *[row(name, (0.3, 4), (0.3, 4), (0.3, 4), special=((np.array([0.0]), np.ones(1), np.ones(1)),))
+      for name in ("elliprd", "elliprf", "elliprg")],
     row("hyp2f1", (0.5, 2), (0.5, 2), (2, 3), (-2, 0.7), wrt=LAST3),
     row("hyp0f1", (0.5, 4), (-6, 9), wrt=LAST1,
         special=((np.array([170.5, -2.5, -2.0, 0.0, 2.0, 900.0, np.nan]),
@@ -105,6 +136,33 @@ def made(name: str, *intervals: tuple[float, float], word: str = "", **more: Any
     """A composition: it has no operation of its own."""
     case = row(name, *intervals, word=word, **more)
     return Case(**{**vars(case), "ops": ()})
+
+
+def polynomials(library: Any, x: Any, a: Any) -> tuple[Any, ...]:
+    degrees = np.array([[0], [1], [5]])
+    return (
+        *[getattr(library, f"eval_{n}")(degrees, x) for n in
+          ("legendre", "chebyt", "chebyu", "hermite", "hermitenorm", "laguerre")],
+        library.eval_gegenbauer(4, a, x), library.eval_genlaguerre(3, a, x),
+    )  # fmt: skip
+
+
+def of_bessel(library: Any, x: Any) -> tuple[Any, ...]:
+    return (
+        library.jvp(0.7, x), library.yvp(0.7, x, 2), library.ivp(2, x, 3), library.kvp(1.2, x),
+        library.hankel1(0.7, x), library.hankel2(0.7, x),
+        *[getattr(library, f"spherical_{k}n")(n, x, d) for k in "jyik" for n in (0, 2)
+          for d in (False, True)],
+    )  # fmt: skip
+
+
+def of_counts(library: Any, x: Any, y: Any) -> tuple[Any, ...]:
+    return (
+        library.bdtr(2.0, 5, x), library.bdtrc(2.5, 5, x), library.nbdtr(2, 5, x),
+        library.nbdtrc(2, 5, x), library.chdtri(3.0, x), library.perm(y + 3.0, y),
+        library.agm(x, y), library.powm1(y, x), library.radian(x, y, 3.0),
+        library.voigt_profile(y, x, y),
+    )  # fmt: skip
 
 
 EDGES = (np.array([0.0, 0.0, -1.0, 2.0, np.nan]), np.array([0.0, 1.0, 1.0, 0.0, 1.0]))
@@ -161,6 +219,14 @@ COMPLEX = (
 )  # fmt: skip
 MADE = (
     *MADE,
+    Case("special polynomials", lambda x, a: polynomials(tg.special, x, a),
+         lambda rng: (rng.uniform(-0.9, 0.9, size=3), rng.uniform(0.4, 2, size=3)),
+         lambda x, a: polynomials(sp, x, a), jit=False),
+    Case("special made of Bessel functions", lambda x: of_bessel(tg.special, x),
+         lambda rng: (rng.uniform(0.3, 3, size=3),), lambda x: of_bessel(sp, x), jit=False),
+    Case("special of counts", lambda x, y: of_counts(tg.special, x, y),
+         lambda rng: (rng.uniform(0.2, 0.8, size=3), rng.uniform(0.5, 2, size=3)),
+         lambda x, y: of_counts(sp, x, y), jit=False),
     Case("tails of distributions", lambda a, x: tails(tg.special, a, x),
          lambda rng: (rng.uniform(1, 5, size=3), rng.uniform(0.5, 4, size=(2, 3))),
          lambda a, x: tails(sp, a, x), order=1, wrt=(1,)),

@@ -13,6 +13,7 @@ import tracegrad as tg
 from tests.checks import check_first_order, check_second_order
 from tracegrad.errors import ShapeError, UnsupportedFunctionError
 from tracegrad.ops.stats.distribution import METHODS
+from tracegrad.ops.stats.summaries import __all__ as SUMMARIES
 
 stats: Any = tg.stats
 CONTINUOUS: dict[str, tuple[float, ...]] = {
@@ -35,14 +36,22 @@ EAGER: dict[str, tuple[float, ...]] = {
     "reciprocal": (0.5, 4.0), "lomax": (2.2,), "fisk": (2.2,), "burr12": (1.5, 2.0),
     "johnsonsu": (0.3, 1.2), "johnsonsb": (0.3, 1.2), "exponnorm": (1.2,), "moyal": (),
     "rice": (0.8,), "truncexpon": (2.0,), "laplace_asymmetric": (1.3,), "halflogistic": (),
-    "hypsecant": (), "arcsine": (), "wald": (),
+    "hypsecant": (), "arcsine": (), "wald": (), "alpha": (1.4,), "fatiguelife": (0.8,),
+    "foldnorm": (0.9,), "gibrat": (), "levy_l": (), "powernorm": (1.6,),
+    "powerlognorm": (1.6, 0.7), "recipinvgauss": (0.8,), "norminvgauss": (1.4, 0.5),
+    "burr": (2.1, 1.3), "exponpow": (1.4,), "genlogistic": (0.7,), "halfgennorm": (1.3,),
+    "kappa3": (1.2,), "loglaplace": (1.8,), "mielke": (2.1, 1.7), "truncpareto": (1.3, 4.0),
+    "truncweibull_min": (1.4, 0.2, 1.9), "pearson3": (-0.7,), "anglit": (), "cosine": (),
+    "semicircular": (), "rdist": (2.6,), "wrapcauchy": (0.4,), "foldcauchy": (0.9,),
+    "skewcauchy": (0.4,), "bradford": (1.7,), "triang": (0.3,), "trapezoid": (0.2, 0.7),
 }  # fmt: skip
 """Compositions like the others, which are compiled nowhere here."""
 DISCRETE |= {
     "betabinom": (7.0, 1.4, 2.2), "hypergeom": (20.0, 7.0, 12.0), "randint": (-1.0, 5.0),
-    "planck": (0.7,), "dlaplace": (0.8,), "skellam": (1.3, 2.2),
+    "planck": (0.7,), "dlaplace": (0.8,), "skellam": (1.3, 2.2), "zipf": (2.3,),
+    "boltzmann": (0.6, 9.0), "betanbinom": (5.0, 2.2, 1.4),
 }  # fmt: skip
-COUNTS = {"binom": 1, "betabinom": 1, "hypergeom": 3, "randint": 2}
+COUNTS = {"binom": 1, "betabinom": 1, "hypergeom": 3, "randint": 2, "betanbinom": 1}
 """How many of the parameters are whole numbers."""
 ENDS = {
     "genextreme": ((1.0,), (-0.4,), (1e-9,), (2.5,)), "genpareto": ((-1.0,), (-0.4,), (1e-9,)),
@@ -54,7 +63,7 @@ QUANTILES = np.array([0.0, 0.05, 0.5, 0.9, 1.0, np.nan, 1.5])
 
 def test_all_are_here() -> None:
     names = {*CONTINUOUS, *EAGER, *DISCRETE, *MANY, "multinomial"}
-    assert names == set(stats.__all__)
+    assert names == set(stats.__all__) - set(SUMMARIES)
     assert len(names) >= 25
 
 
@@ -259,3 +268,27 @@ def test_parameters() -> None:
     np.testing.assert_allclose(found, (sides[0] - sides[1]) / (2 * step), rtol=1e-8)
     with pytest.raises(AttributeError, match="no 'rvs' here"):
         _ = stats.norm(0.0, 1.0).rvs
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_summaries(name: str) -> None:
+    """Along axes and of all elements, with every option; derivatives of two orders."""
+    x = np.random.default_rng(2).uniform(0.5, 2.0, size=(4, 5))
+    ours, theirs = getattr(stats, name), getattr(scipy.stats, name)
+    options: dict[str, tuple[dict[str, Any], ...]] = {
+        "zscore": ({"ddof": 1},), "gmean": ({"weights": x * x},), "hmean": ({"weights": x * x},),
+        "moment": ({"order": 3}, {"center": 0.2, "order": 2}), "skew": ({"bias": False},),
+        "kurtosis": ({"bias": False}, {"fisher": False}), "sem": ({"ddof": 0},),
+        "variation": ({"ddof": 1},), "entropy": ({"base": 2.0}, {"qk": x * x}),
+    }  # fmt: skip
+    for axis in (0, 1, -1, None):
+        for more in ({}, *([] if axis is None else options[name])):
+            kept = {} if name == "zscore" else {"keepdims": axis == -1}
+            np.testing.assert_allclose(
+                ours(x, axis=axis, **more, **kept), theirs(x, axis=axis, **more, **kept),
+                rtol=1e-12, atol=1e-14)  # fmt: skip
+    value = lambda v: ours(v, axis=1)  # noqa: E731
+    check_first_order(value, (x,), [0], 1e-6, np.random.default_rng(0))
+    check_second_order(value, (x,), [0], 1e-5, np.random.default_rng(0))
+    with pytest.raises(UnsupportedFunctionError, match="nan_policy='omit' is not supported"):
+        ours(x, nan_policy="omit")

@@ -33,8 +33,9 @@ KNOWN: dict[Any, Callable[..., Any]] = {
 """The operation that each ufunc of NumPy is; those of SciPy join when one is first met."""
 SCIPY = tuple(
     sorted(set(special_functions.__all__) - {
-        "comb", "factorial", "log_softmax", "logsumexp", "multigammaln", "polygamma", "sinc",
-        "softmax", "softplus", "zeta",
+        "comb", "factorial", "ivp", "jvp", "kvp", "log_softmax", "logsumexp", "multigammaln",
+        "perm", "polygamma", "sinc", "softmax", "softplus", "spherical_in", "spherical_jn",
+        "spherical_kn", "spherical_yn", "yvp", "zeta",
     } | {"round"})
 )  # fmt: skip
 """The ufuncs of scipy.special that are operations here, under the same name."""

@@ -198,7 +198,7 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     >>> tg.signal.sosfilt([[1.0, 1.0, 0.0, 1.0, 0.0, 0.0]], [1.0, 0.0, 0.0])
     array([1., 1., 0.])
     """
-    sections = _sections("sosfilt", sos)
+    sections = sections_of("sosfilt", sos)
     if zi is None:
         for b, a in sections:
             x = lfilter(b, a, x, axis)
@@ -217,7 +217,7 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     return x, stack(final, 0)
 
 
-def _sections(name: str, sos: Any) -> list[tuple[Any, Any]]:
+def sections_of(name: str, sos: Any) -> list[tuple[Any, Any]]:
     """Numerator and denominator of each section."""
     sos = as_array(sos)
     if ndim_of(sos) != 2 or not same(shape_of(sos)[1], 6):
@@ -260,7 +260,7 @@ def sosfilt_zi(sos: Any) -> Any:
     array([[1., 0.]])
     """
     found, scale = [], None
-    for b, a in _sections("sosfilt_zi", sos):
+    for b, a in sections_of("sosfilt_zi", sos):
         one = lfilter_zi(b, a)
         found.append(one if scale is None else mul(one, scale))
         gain = div(sum_(b), sum_(a))
@@ -291,34 +291,44 @@ def filtfilt(
         raise UnsupportedFunctionError(
             f'{user_line()}: signal.filtfilt with method={method!r} is not supported; use "pad"'
         )
-    if padtype not in ("odd", "even", "constant", None):
-        raise ValueError(
-            f'filtfilt: padtype is {padtype!r}; it must be "odd", "even", "constant" or None'
-        )
     b, a = _coefficients("filtfilt", "b", b), _coefficients("filtfilt", "a", a)
-    x = as_array(x)
-    if ndim_of(x) == 0:
-        raise ShapeError("filtfilt: x is one number; a filter needs an axis")
-    x = moveaxis(x, normalize_axis(axis, ndim_of(x)), -1)
-    last = ndim_of(x) - 1
-    n = int(shape_of(x)[last])
     taps = max(int(shape_of(b)[0]), int(shape_of(a)[0]))
-    margin = 0 if padtype is None else 3 * taps if padlen is None else operator.index(padlen)
-    if not 0 <= margin < n:
-        raise ValueError(f"filtfilt: padlen is {margin} for {n} elements; it must be less")
-    longer = x
-    if margin:
-        places = np.pad(np.arange(n), margin, mode="edge" if padtype == "constant" else "reflect")
-        longer = take(x, places, -1)
-        if padtype == "odd":
-            left = sub(mul(cut(x, last, 0, 1), 2), cut(longer, last, 0, margin))
-            right = sub(mul(cut(x, last, n - 1, 1), 2), cut(longer, last, n + margin, margin))
-            longer = concatenate([left, x, right], last)
+    padlen = 3 * taps if padlen is None else operator.index(padlen)
+    longer, n, margin, place = extended("filtfilt", x, axis, padtype, padlen)
     state = lfilter_zi(b, a)
     for _ in range(2):
         longer, _state_after = lfilter(b, a, longer, -1, mul(_row(state, longer), longer[..., :1]))
         longer = flip(longer, -1)
-    return moveaxis(cut(longer, last, margin, n), last, axis)
+    return moveaxis(cut(longer, ndim_of(longer) - 1, margin, n), -1, place)
+
+
+def extended(
+    name: str, x: Any, axis: int, padtype: str | None, margin: int
+) -> tuple[Any, int, int, int]:
+    """Signals with their axis last and `margin` elements more at both ends, how many there were,
+    the margin, and where the axis was."""
+    if padtype not in ("odd", "even", "constant", None):
+        raise ValueError(
+            f'{name}: padtype is {padtype!r}; it must be "odd", "even", "constant" or None'
+        )
+    x = as_array(x)
+    if ndim_of(x) == 0:
+        raise ShapeError(f"{name}: x is one number; a filter needs an axis")
+    place = normalize_axis(axis, ndim_of(x))
+    x = moveaxis(x, place, -1)
+    last = ndim_of(x) - 1
+    n, margin = int(shape_of(x)[last]), 0 if padtype is None else margin
+    if not 0 <= margin < n:
+        raise ValueError(f"{name}: padlen is {margin} for {n} elements; it must be less")
+    if not margin:
+        return x, n, 0, place
+    places = np.pad(np.arange(n), margin, mode="edge" if padtype == "constant" else "reflect")
+    longer = take(x, places, -1)
+    if padtype == "odd":
+        left = sub(mul(cut(x, last, 0, 1), 2), cut(longer, last, 0, margin))
+        right = sub(mul(cut(x, last, n - 1, 1), 2), cut(longer, last, n + margin, margin))
+        longer = concatenate([left, x, right], last)
+    return longer, n, margin, place
 
 
 def _row(v: Any, like: Any) -> Any:

@@ -55,7 +55,8 @@ def as_image(name: str, x: Any, output: Any = None) -> tuple[Any, np.dtype[Any]]
 def spline_order(name: str, order: Any) -> int:
     if isinstance(order, bool) or order not in ORDERS:
         raise ValueError(
-            f"ndimage.{name}: order is {order!r}; it must be 0 (nearest), 1 (linear) or 3 (cubic)"
+            f"ndimage.{name}: order is {order!r}; it must be an integer from 0 (nearest) and 1 "
+            "(linear) to 5"
         )
     return int(order)
 
@@ -77,8 +78,8 @@ def map_coordinates(
     prefilter: bool = True,
 ) -> Any:
     """The values of a grid at places between its elements: `coordinates` (ndim, ...) in elements,
-    by splines of order 0, 1 or 3 (others are refused). Differentiable by both; of order 0 by the
-    array alone. All modes of SciPy's.
+    by splines of order 0 to 5. Differentiable by both; of order 0 by the array alone. All modes of
+    SciPy's.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -128,7 +129,7 @@ def shift(
     prefilter: bool = True,
 ) -> Any:
     """The grid moved by `shift` elements (one number for all axes, or one for each) by splines of
-    order 0, 1 or 3. Differentiable by both; of order 0 by the array alone.
+    order 0 to 5. Differentiable by both; of order 0 by the array alone.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -358,8 +359,8 @@ def gaussian_filter(
 
 
 def spline_filter(input: Any, order: int = 3, output: Any = None, mode: str = "mirror") -> Any:
-    """The coefficients of the cubic spline through a grid, as `map_coordinates` and `shift` take
-    them with prefilter=False; in double precision, as SciPy's.
+    """The coefficients of the spline through a grid, as `map_coordinates` and `shift` take them
+    with prefilter=False; in double precision, as SciPy's.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -367,11 +368,11 @@ def spline_filter(input: Any, order: int = 3, output: Any = None, mode: str = "m
     array([1., 1., 1.])
     """
     x, _ = as_image("spline_filter", input, output)
-    if order != 3:
-        raise ValueError(f"ndimage.spline_filter: order is {order!r}; it must be 3")
+    if isinstance(order, bool) or order not in ORDERS[2:]:
+        raise ValueError(f"ndimage.spline_filter: order is {order!r}; it must be from 2 to 5")
     mode = check_mode("ndimage.spline_filter", mode)
     kept = "mirror" if mode == "grid-constant" else "reflect" if mode == "nearest" else mode
-    return coefficients(x, 3, kept, 0.0)[0]
+    return coefficients(x, order, kept, 0.0)[0]
 
 
 __all__ = [

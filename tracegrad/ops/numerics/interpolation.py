@@ -26,6 +26,7 @@ from ..elementwise.elementary import absolute, sign
 from ..elementwise.logic import logical_and, logical_not, logical_or
 from ..matrices.linalg import solve
 from ..places.along import take
+from ..totals.reductions import max as max_
 from ..totals.sorting import searchsorted
 
 
@@ -239,6 +240,81 @@ def _end(h: Any, chord: Any, y: Any, near: int, far: int, bc_type: str) -> tuple
     return b, both, value
 
 
+class CubicHermiteSpline(_Cubic):
+    """The cubic polynomials between samples y at places x that have the slopes dydx there, as
+    SciPy's.
+
+    >>> import tracegrad as tg
+    >>> hermite = tg.interpolate.CubicHermiteSpline([0.0, 1.0], [0.0, 1.0], [0.0, 0.0])
+    >>> float(hermite(0.5))
+    0.5
+    """
+
+    name = "CubicHermiteSpline"
+
+    def __init__(self, x: Any, y: Any, dydx: Any, axis: int = 0, extrapolate: Any = None) -> None:
+        slopes, _ = in_front(self.name, "dydx", floats(dydx), axis)
+        x, y, _, axis = _samples(self.name, x, y, 2, axis)
+        if len(shape_of(slopes)) != len(shape_of(y)) or not all(
+            map(same, shape_of(slopes), shape_of(y))
+        ):
+            raise ShapeError(f"{self.name}: dydx must have the shape of y")
+        beyond: bool | str = extrapolate is not False
+        super().__init__(x, y, slopes, "periodic" if extrapolate == "periodic" else beyond, axis)
+
+
+class Akima1DInterpolator(_Cubic):
+    """The interpolation of Akima (1970) through samples y at places x, as SciPy's; with
+    method="makima" the modified one, which does not overshoot where samples are equal. Beyond the
+    ends it is NaN, but for extrapolate=True.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> akima = tg.interpolate.Akima1DInterpolator(np.arange(5.0), np.arange(5.0) ** 2)
+    >>> float(akima(2.0))
+    4.0
+    """
+
+    name = "Akima1DInterpolator"
+
+    def __init__(
+        self, x: Any, y: Any, axis: int = 0, *, method: str = "akima", extrapolate: Any = None
+    ) -> None:
+        if method not in ("akima", "makima"):
+            raise ValueError(
+                f'{self.name}: method is {describe(method)}; it must be "akima" or "makima"'
+            )
+        x, y, n, axis = _samples(self.name, x, y, 2, axis)
+        _, chord = _second(x, y)
+        slopes = concatenate([chord, chord]) if n == 2 else self._slopes(chord, n, method)
+        beyond: bool | str = bool(extrapolate)
+        super().__init__(x, y, slopes, "periodic" if extrapolate == "periodic" else beyond, axis)
+
+    @staticmethod
+    def _slopes(chord: Any, n: int, method: str) -> Any:
+        # Two chords more at both ends, of the parabola through the last three samples.
+        def beyond(near: Any, far: Any) -> tuple[Any, Any]:
+            one = sub(mul(near, 2.0), far)
+            return one, sub(mul(one, 2.0), near)
+
+        last = n - 2
+        before = beyond(part(chord, 0, 1), part(chord, 1, 1))
+        after = beyond(part(chord, last, 1), part(chord, last - 1, 1))
+        m = concatenate([before[1], before[0], chord, *after])
+        gap = absolute(sub(part(m, 1, n + 2), part(m, 0, n + 2)))
+        if method == "makima":
+            both = absolute(add(part(m, 1, n + 2), part(m, 0, n + 2)))
+            gap = add(gap, mul(both, 0.5))
+        left, right = part(gap, 2, n), part(gap, 0, n)
+        low, high = part(m, 1, n), part(m, 2, n)
+        whole = add(left, right)
+        # Where both gaps vanish beside the largest, the mean of the chords around.
+        flat = logical_not(greater(whole, mul(max_(whole), 1e-9)))
+        safe = where(flat, 1.0, whole)
+        found = add(mul(div(left, safe), low), mul(div(right, safe), high))
+        return where(flat, mul(add(part(m, 0, n), part(m, 3, n)), 0.5), found)
+
+
 class PchipInterpolator(_Cubic):
     """The monotone cubic interpolation of Fritsch and Butland through samples y at places x, as
     SciPy's: it does not overshoot, and has one continuous derivative.
@@ -285,4 +361,4 @@ class PchipInterpolator(_Cubic):
         return concatenate([end(0, 1), inside, end(n - 2, n - 3)])
 
 
-__all__ = ["CubicSpline", "PchipInterpolator"]
+__all__ = ["Akima1DInterpolator", "CubicHermiteSpline", "CubicSpline", "PchipInterpolator"]

@@ -1,4 +1,4 @@
-"""Grids seen in other coordinates under the names of scipy.ndimage, by splines of order 0, 1 or 3.
+"""Grids seen in other coordinates under the names of scipy.ndimage, by splines of order 0 to 5.
 
 Computed in double precision, as SciPy does; a float32 array gives a float32 one.
 """
@@ -216,7 +216,7 @@ def zoom(
 def spline_filter1d(
     input: Any, order: int = 3, axis: int = -1, output: Any = None, mode: str = "mirror"
 ) -> Any:
-    """The coefficients of cubic splines along one axis.
+    """The coefficients of splines along one axis; x itself for orders 0 and 1.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -224,12 +224,12 @@ def spline_filter1d(
     array([1., 1., 1.])
     """
     x, dtype = as_image("spline_filter1d", input, output)
-    if order != 3:
-        raise ValueError(f"ndimage.spline_filter1d: order is {order!r}; it must be 3")
+    order = spline_order("spline_filter1d", order)
     mode = check_mode("ndimage.spline_filter1d", mode)
     kept = "mirror" if mode in ("constant", "wrap", "grid-constant") else mode
     kept = "reflect" if kept in ("grid-mirror", "nearest") else kept
-    return convert(along_one(x, normalize_axis(axis, ndim_of(x)), kept), dtype)
+    axis = normalize_axis(axis, ndim_of(x))
+    return convert(along_one(x, axis, kept, order) if order > 1 else x, dtype)
 
 
 def center_of_mass(input: Any, labels: Any = None, index: Any = None) -> Any:

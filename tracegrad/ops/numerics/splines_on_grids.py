@@ -27,8 +27,20 @@ from .filters import recursive_filter
 MODES = (
     "reflect", "grid-mirror", "constant", "grid-constant", "nearest", "mirror", "grid-wrap", "wrap",
 )  # fmt: skip
-ORDERS = (0, 1, 3)
-POLE = math.sqrt(3.0) - 2.0
+ORDERS = (0, 1, 2, 3, 4, 5)
+POLES: dict[int, tuple[float, ...]] = {
+    2: (math.sqrt(8.0) - 3.0,),
+    3: (math.sqrt(3.0) - 2.0,),
+    4: (
+        math.sqrt(664.0 - math.sqrt(438976.0)) + math.sqrt(304.0) - 19.0,
+        math.sqrt(664.0 + math.sqrt(438976.0)) - math.sqrt(304.0) - 19.0,
+    ),
+    5: (
+        math.sqrt(67.5 - math.sqrt(4436.25)) + math.sqrt(26.25) - 6.5,
+        math.sqrt(67.5 + math.sqrt(4436.25)) - math.sqrt(26.25) - 6.5,
+    ),
+}
+"""Of the recursions that give the coefficients of each order (Unser, Aldroubi and Eden 1993)."""
 MARGIN = 12
 """As far as SciPy continues an array whose boundary has no exact recursion."""
 
@@ -58,49 +70,52 @@ def coefficients(
             side = mul(np.ones(shape, x.dtype), cval)
             x = concatenate([side, x, side], axis)
     for axis in axes:
-        x = along_one(x, axis, boundary(mode))
+        x = along_one(x, axis, boundary(mode), order)
     return x, margin
 
 
-def _weights(n: int, mode: str) -> tuple[Any, Any]:
+def _weights(n: int, mode: str, pole: float) -> tuple[Any, Any]:
     """The first value of the recursion forwards as a sum of all elements, and the first one of that
     backwards as a sum of the last results (Unser 1999; the boundaries as SciPy has them)."""
-    powers = POLE ** np.arange(n, dtype=np.float64)
+    powers = pole ** np.arange(n, dtype=np.float64)
     first, last = powers.copy(), np.zeros(n)
     if mode in ("reflect", "nearest"):
-        all_ = POLE**n
-        first = (powers + all_ * powers[::-1]) * POLE / (1 - all_ * all_)
+        all_ = pole**n
+        first = (powers + all_ * powers[::-1]) * pole / (1 - all_ * all_)
         first[0] += 1
-        last[-1] = POLE / (POLE - 1)
+        last[-1] = pole / (pole - 1)
     elif mode == "grid-wrap":
         first[1:] = powers[:0:-1]
-        first /= 1 - POLE**n
-        last[-1], last[:-1] = 1.0, POLE * powers[:-1]
-        last *= POLE / (POLE**n - 1)
+        first /= 1 - pole**n
+        last[-1], last[:-1] = 1.0, pole * powers[:-1]
+        last *= pole / (pole**n - 1)
     else:
-        most = POLE ** (n - 1)
+        most = pole ** (n - 1)
         first[1:-1] += most * powers[1:-1][::-1]
         first /= 1 - most * most
-        last[-2:] = POLE * POLE, POLE
-        last /= POLE * POLE - 1
+        last[-2:] = pole * pole, pole
+        last /= pole * pole - 1
     return first, last
 
 
-def along_one(x: Any, axis: int, mode: str) -> Any:
-    """The coefficients of cubic splines along one axis."""
+def along_one(x: Any, axis: int, mode: str, order: int = 3) -> Any:
+    """The coefficients of splines of an order from 2 on, along one axis."""
     n = int(shape_of(x)[axis])
     if n < 2:
         return x
     moved = moveaxis(x, axis, -1)
     shape = tuple(shape_of(moved))
-    rows = mul(reshape(moved, (1, -1, n)), (1 - POLE) * (1 - 1 / POLE))
-    first, last = _weights(n, mode)
-    pole = np.full((1, 1), -POLE, x.dtype)
-    start = sum_(mul(rows, first.astype(x.dtype)), 2, keepdims=True)
-    up = recursive_filter(pole, concatenate([start, cut(rows, 2, 1, n - 1)], 2))
-    end = sum_(mul(up, last.astype(x.dtype)), 2, keepdims=True)
-    back = concatenate([mul(cut(up, 2, 0, n - 1), -POLE), end], 2)
-    return moveaxis(reshape(recursive_filter(pole, back, True), shape), -1, axis)
+    rows = reshape(moved, (1, -1, n))
+    for pole in POLES[order]:
+        rows = mul(rows, (1 - pole) * (1 - 1 / pole))
+        first, last = _weights(n, mode, pole)
+        before = np.full((1, 1), -pole, x.dtype)
+        start = sum_(mul(rows, first.astype(x.dtype)), 2, keepdims=True)
+        up = recursive_filter(before, concatenate([start, cut(rows, 2, 1, n - 1)], 2))
+        end = sum_(mul(up, last.astype(x.dtype)), 2, keepdims=True)
+        back = concatenate([mul(cut(up, 2, 0, n - 1), -pole), end], 2)
+        rows = recursive_filter(before, back, True)
+    return moveaxis(reshape(rows, shape), -1, axis)
 
 
 def _folded(at: Any, n: int, mode: str) -> Any:
@@ -150,16 +165,11 @@ def support(at: Any, n: int, margin: int, order: int, mode: str) -> tuple[Any, A
         add(at, float(margin)), n + 2 * margin, "reflect" if mode == "grid-mirror" else mode
     )
     n = n + 2 * margin
-    if order == 0:
-        low: Any = floor(add(at, 0.5))
-        first, weights = low, [add(mul(at, 0.0), 1.0)]
-    else:
-        low = floor(at)
-        first, t = sub(low, float(order // 2)), sub(at, low)
-        u = sub(1.0, t)
-        weights = [u, t]
-        if order == 3:
-            weights = [_outer(u), _inner(t), _inner(u), _outer(t)]
+    # Between the knots, which splines of even orders have halfway between the elements.
+    half = 0.0 if order % 2 else 0.5
+    low = floor(add(at, half))
+    first = sub(low, float(order // 2))
+    weights = basis(sub(add(at, half), low), order)
     count = order + 1
     steps = np.arange(count)
     index = add(convert(reshape(first, (*shape_of(first), 1)), np.int64), steps)
@@ -170,13 +180,18 @@ def support(at: Any, n: int, margin: int, order: int, mode: str) -> tuple[Any, A
     return _folded_indices(index, n, boundary(mode)), stacked, beyond, outside
 
 
-def _outer(t: Any) -> Any:
-    return mul(mul(mul(t, t), t), 1 / 6)
-
-
-def _inner(t: Any) -> Any:
-    """2/3 - t^2 (2 - t) / 2."""
-    return sub(2 / 3, mul(mul(mul(t, t), sub(2.0, t)), 0.5))
+def basis(t: Any, order: int) -> list[Any]:
+    """The values of the order + 1 B-splines over knots of distance 1 that are not 0 at t, from 0 to
+    1 behind a knot (Cox and de Boor)."""
+    found = [add(mul(t, 0.0), 1.0)]
+    for degree in range(1, order + 1):
+        parts = [mul(f, 1.0 / degree) for f in found]
+        found = [mul(sub(1.0, t), parts[0])]
+        for r in range(1, degree):
+            left, right = add(t, float(degree - r)), sub(float(r + 1), t)
+            found.append(add(mul(left, parts[r - 1]), mul(right, parts[r])))
+        found.append(mul(t, parts[-1]))
+    return found
 
 
 def check_mode(name: str, mode: Any, allowed: tuple[str, ...] = MODES) -> str:

@@ -7,8 +7,7 @@ from typing import Any
 
 from ...ir.dispatch import bind
 from ...ir.op import Op
-from ..define import as_array
-from ..elementwise.arithmetic import div, equal, greater, less, less_equal, neg, sub, where
+from ..elementwise.arithmetic import div, equal, greater, less, less_equal, sub, where
 from ..elementwise.derived import add, mul
 from ..elementwise.elementary import absolute, exp, expm1, log, log1p, square
 from ..elementwise.logic import isnan, logical_and, logical_or
@@ -198,29 +197,8 @@ def owens_t(h: Any, a: Any) -> Any:
     return bind(owens_t_op, [h, a])
 
 
-# --- zeta -----------------------------------------------------------------------------------------
-
-zeta_op: Op = scipys(
-    "zeta",
-    ("x", "q"),
-    (None, lambda x, q: neg(mul(x, zeta(add(x, 1.0), q)))),
-    "Hurwitz' zeta function.",
-)
-
-
-def zeta(x: Any, q: Any = 1.0) -> Any:
-    """Hurwitz' zeta function, the sum of `(k + q)**-x` over k = 0, 1, ..., for x > 1 and q > 0 (NaN
-    outside); without q Riemann's. No derivative by x.
-
-    >>> import tracegrad as tg
-    >>> round(float(tg.special.zeta(2.0)), 6)
-    1.644934
-    """
-    return bind(zeta_op, [x, as_array(q)])
-
-
-OPS = (owens_t_op, zeta_op)
+OPS = (owens_t_op,)
 __all__ = [
     "boxcox", "boxcox1p", "cosm1", "exp10", "huber", "inv_boxcox", "inv_boxcox1p", "kl_div",
-    "log_expit", "owens_t", "pseudo_huber", "rel_entr", "zeta",
+    "log_expit", "owens_t", "pseudo_huber", "rel_entr",
 ]  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 
 import scipy
 
+from ...dtypes import promote
 from ...errors import UnsupportedFunctionError
 from ...ir.lines import user_line
 from ...ir.op import Op
@@ -30,6 +31,17 @@ def no_derivative(name: str, operand: str, names: tuple[str, ...]) -> Partial:
     reads = names[0]
     made: Partial = eval(f"lambda {reads}: refused({reads})", {"refused": refused})
     return made
+
+
+def alike(*operands: Any) -> list[Any]:
+    """Python's numbers in the dtype of the others, as they are promoted with them: sums and
+    products of them alone would be double precision."""
+    kinds = [x.dtype for x in operands if getattr(x, "dtype", None) is not None]
+    floats = [k for k in kinds if k.kind == "f"]
+    if not floats:
+        return list(operands)
+    kind = promote(*kinds).type
+    return [kind(x) if type(x) in (int, float) else x for x in operands]
 
 
 def scipys(
@@ -60,3 +72,20 @@ def scipys(
         doc=doc,
         **facts,
     )
+
+
+def one_of(
+    name: str,
+    function: str,
+    which: int,
+    names: tuple[str, ...],
+    partials: tuple[Partial | None, ...],
+    **facts: Any,
+) -> Op:
+    """One of several results of a function of SciPy's, under a name of its own."""
+
+    def value(*operands: Any) -> Any:
+        return getattr(scipy.special, function)(*operands)[which]
+
+    doc = f"Result {which} of scipy.special.{function}."
+    return scipys(name, names, partials, doc, value, **facts)

@@ -27,29 +27,44 @@ from ..elementwise.special import (
 from ..elementwise.trigonometric import sinc
 from . import (
     bessel,
+    bessel_made,
     compositions,
+    degrees_and_counts,
+    elliptic,
     exponential_sums,
     hypergeometric,
     incomplete,
     more_functions,
+    orthogonal,
     series,
+    several_results,
+    symmetric,
 )
+from . import zeta as _zeta
 from .bessel import *  # noqa: F403
+from .bessel_made import *  # noqa: F403
 from .compositions import *  # noqa: F403
+from .degrees_and_counts import *  # noqa: F403
+from .elliptic import *  # noqa: F403
 from .exponential_sums import *  # noqa: F403
 from .hypergeometric import *  # noqa: F403
 from .incomplete import *  # noqa: F403
 from .more_functions import *  # noqa: F403
+from .orthogonal import *  # noqa: F403
 from .series import *  # noqa: F403
+from .several_results import *  # noqa: F403
+from .symmetric import *  # noqa: F403
+from .zeta import zeta as zeta
 
+_FAMILIES = (
+    bessel, bessel_made, compositions, degrees_and_counts, elliptic, exponential_sums,
+    hypergeometric, incomplete, more_functions, orthogonal, series, several_results, symmetric,
+    _zeta,
+)  # fmt: skip
 __all__ = [
     "beta", "betaln", "cbrt", "digamma", "entr", "erf", "erfc", "erfinv", "exp2", "expit", "expm1",
     "factorial", "gamma", "gammaln", "log1p", "logit", "ndtr", "ndtri",
     "polygamma", "psi", "sinc", "softplus", "xlog1py", "xlogy",
-    *bessel.__all__, *compositions.__all__, *exponential_sums.__all__, *hypergeometric.__all__,
-    *incomplete.__all__, *more_functions.__all__, *series.__all__,
+    *[name for family in _FAMILIES for name in family.__all__],
 ]  # fmt: skip
-OPS = (
-    *bessel.OPS, *compositions.OPS, *hypergeometric.OPS, *incomplete.OPS, *more_functions.OPS,
-    *series.OPS,
-)  # fmt: skip
+OPS = tuple(op for family in _FAMILIES for op in getattr(family, "OPS", ()))

@@ -19,7 +19,7 @@ from ..elementwise.derived import add, convert, mul
 from ..elementwise.elementary import absolute, exp, expm1, log
 from ..elementwise.pointwise import pointwise
 from ..elementwise.special import erf
-from .family import scipys
+from .family import alike, scipys
 from .incomplete import betainc, betaincc, gammainc, gammaincc
 
 ROOT_PI = math.sqrt(math.pi)
@@ -140,6 +140,7 @@ def chdtr(v: Any, x: Any) -> Any:
     >>> round(float(tg.special.chdtr(2.0, 2.0)), 6)
     0.632121
     """
+    v, x = alike(v, x)
     return gammainc(mul(v, 0.5), mul(x, 0.5))
 
 
@@ -150,6 +151,7 @@ def chdtrc(v: Any, x: Any) -> Any:
     >>> round(float(tg.special.chdtrc(2.0, 2.0)), 6)
     0.367879
     """
+    v, x = alike(v, x)
     return gammaincc(mul(v, 0.5), mul(x, 0.5))
 
 
@@ -160,6 +162,7 @@ def pdtr(k: Any, m: Any) -> Any:
     >>> round(float(tg.special.pdtr(0, 1.0)), 6)
     0.367879
     """
+    k, m = alike(k, m)
     return gammaincc(add(floor(k), 1.0), m)
 
 
@@ -170,6 +173,7 @@ def pdtrc(k: Any, m: Any) -> Any:
     >>> round(float(tg.special.pdtrc(0, 1.0)), 6)
     0.632121
     """
+    k, m = alike(k, m)
     return gammainc(add(floor(k), 1.0), m)
 
 
@@ -180,6 +184,7 @@ def gdtr(a: Any, b: Any, x: Any) -> Any:
     >>> round(float(tg.special.gdtr(1.0, 1.0, 1.0)), 6)
     0.632121
     """
+    a, b, x = alike(a, b, x)
     return gammainc(b, mul(a, x))
 
 
@@ -190,6 +195,7 @@ def gdtrc(a: Any, b: Any, x: Any) -> Any:
     >>> round(float(tg.special.gdtrc(1.0, 1.0, 1.0)), 6)
     0.367879
     """
+    a, b, x = alike(a, b, x)
     return gammaincc(b, mul(a, x))
 
 
@@ -204,6 +210,7 @@ def fdtr(dfn: Any, dfd: Any, x: Any) -> Any:
     >>> float(tg.special.fdtr(2.0, 2.0, 1.0))
     0.5
     """
+    dfn, dfd, x = alike(dfn, dfd, x)
     return betainc(mul(dfn, 0.5), mul(dfd, 0.5), _share(dfn, dfd, x))
 
 
@@ -214,6 +221,7 @@ def fdtrc(dfn: Any, dfd: Any, x: Any) -> Any:
     >>> float(tg.special.fdtrc(2.0, 2.0, 1.0))
     0.5
     """
+    dfn, dfd, x = alike(dfn, dfd, x)
     return betaincc(mul(dfn, 0.5), mul(dfd, 0.5), _share(dfn, dfd, x))
 
 

@@ -1,4 +1,4 @@
-"""Elliptic integrals, and what is made of gamma functions."""
+"""What is made of gamma functions."""
 
 from __future__ import annotations
 
@@ -11,82 +11,10 @@ from ...errors import DTypeError
 from ...ir.dispatch import bind
 from ...ir.op import Op
 from ..define import as_array
-from ..elementwise.arithmetic import div, less, neg, sub, where
+from ..elementwise.arithmetic import less, neg, sub, where
 from ..elementwise.derived import add, mul
-from ..elementwise.elementary import sqrt, square
 from ..elementwise.special import digamma, lgamma
-from ..elementwise.trigonometric import sin
 from .family import scipys
-from .hypergeometric import hyp2f1
-
-# --- elliptic integrals ---------------------------------------------------------------------------
-
-# Written with E and K these derivatives cancel near m = 0.
-ellipk_op: Op = scipys(
-    "ellipk",
-    ("m",),
-    (lambda m: mul(hyp2f1(1.5, 1.5, 2.0, m), math.pi / 8),),
-    "Complete elliptic integral of the first kind.",
-)
-ellipe_op: Op = scipys(
-    "ellipe",
-    ("m",),
-    (lambda m: mul(hyp2f1(0.5, 1.5, 2.0, m), -math.pi / 8),),
-    "Complete elliptic integral of the second kind.",
-)
-ellipkinc_op: Op = scipys(
-    "ellipkinc",
-    ("phi", "m"),
-    (lambda phi, m: div(1.0, sqrt(sub(1.0, mul(m, square(sin(phi)))))), None),
-    "Incomplete elliptic integral of the first kind.",
-)
-ellipeinc_op: Op = scipys(
-    "ellipeinc",
-    ("phi", "m"),
-    (lambda phi, m: sqrt(sub(1.0, mul(m, square(sin(phi))))), None),
-    "Incomplete elliptic integral of the second kind.",
-)
-
-
-def ellipk(m: Any) -> Any:
-    """Complete elliptic integral of the first kind of the parameter m < 1.
-
-    >>> import tracegrad as tg
-    >>> round(float(tg.special.ellipk(0.5)), 6)
-    1.854075
-    """
-    return bind(ellipk_op, [m])
-
-
-def ellipe(m: Any) -> Any:
-    """Complete elliptic integral of the second kind of the parameter m <= 1.
-
-    >>> import tracegrad as tg
-    >>> round(float(tg.special.ellipe(0.5)), 6)
-    1.350644
-    """
-    return bind(ellipe_op, [m])
-
-
-def ellipkinc(phi: Any, m: Any) -> Any:
-    """Incomplete elliptic integral of the first kind; no derivative by m.
-
-    >>> import tracegrad as tg
-    >>> float(tg.special.ellipkinc(0.0, 0.5))
-    0.0
-    """
-    return bind(ellipkinc_op, [phi, m])
-
-
-def ellipeinc(phi: Any, m: Any) -> Any:
-    """Incomplete elliptic integral of the second kind; no derivative by m.
-
-    >>> import tracegrad as tg
-    >>> float(tg.special.ellipeinc(0.0, 0.5))
-    0.0
-    """
-    return bind(ellipeinc_op, [phi, m])
-
 
 # --- gamma functions ------------------------------------------------------------------------------
 
@@ -192,8 +120,5 @@ def multigammaln(a: Any, d: int) -> Any:
     return total
 
 
-OPS = (ellipk_op, ellipe_op, ellipkinc_op, ellipeinc_op, rgamma_op, binom_op, poch_op)
-__all__ = [
-    "binom", "comb", "ellipe", "ellipeinc", "ellipk", "ellipkinc", "loggamma", "multigammaln",
-    "poch", "rgamma",
-]  # fmt: skip
+OPS = (rgamma_op, binom_op, poch_op)
+__all__ = ["binom", "comb", "loggamma", "multigammaln", "poch", "rgamma"]

@@ -22,6 +22,7 @@ from ..elementwise.special import betaln, lgamma, xlog1py, xlogy
 from ..elementwise.trigonometric import tanh
 from ..scipy_special.bessel import ive
 from ..scipy_special.incomplete import betainc, betaincc, gammainc, gammaincc
+from ..scipy_special.zeta import zeta
 from .distribution import INFINITY, Discrete
 
 
@@ -154,7 +155,38 @@ skellam = Discrete(
     ),
 )
 
+zipf = Discrete(
+    "zipf",
+    "a",
+    log_density=lambda k, a: neg(add(mul(a, log(k)), log(zeta(a)))),
+    support=(1.0, INFINITY),
+    valid=lambda a: (greater(a, 1),),
+)
+boltzmann = Discrete(
+    "boltzmann",
+    "lambda_ N",
+    log_density=lambda k, rate, N: sub(
+        log(div(expm1(neg(rate)), expm1(neg(mul(rate, N))))), mul(rate, k)
+    ),
+    support=(0.0, lambda rate, N: sub(N, 1.0)),
+    cdf=lambda k, rate, N: div(expm1(neg(mul(rate, add(k, 1.0)))), expm1(neg(mul(rate, N)))),
+)
+betanbinom = Discrete(
+    "betanbinom",
+    "n a b",
+    log_density=lambda k, n, a, b: sub(
+        betaln(add(a, n), add(b, k)),
+        add(add(betaln(a, b), log(add(n, k))), betaln(n, add(k, 1.0))),
+    ),
+    support=(0.0, INFINITY),
+    valid=lambda n, a, b: (
+        greater_equal(n, 0),
+        equal(n, floor(n)),
+        greater(a, 0),
+        greater(b, 0),
+    ),
+)
 DISTRIBUTIONS = (
     poisson, binom, bernoulli, nbinom, geom, logser, betabinom, hypergeom, randint, planck,
-    dlaplace, skellam,
+    dlaplace, skellam, zipf, boltzmann, betanbinom,
 )  # fmt: skip

@@ -1,0 +1,235 @@
+"""Functions of scipy.linalg for matrices of one pattern: banded and symmetric, tridiagonal,
+circulant, Toeplitz; and powers that are not whole."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from ...checks import describe
+from ...errors import ShapeError, UnsupportedFunctionError
+from ...ir.dispatch import Value
+from ...ir.lines import user_line
+from ...sizes import same
+from ...types import normalize_axis, show
+from ..arrays.concatenation import concatenate
+from ..arrays.creation import zeros
+from ..arrays.shape import expand_dims, moveaxis, reshape
+from ..define import as_array, ndim_of, shape_of
+from ..elementwise.arithmetic import div, where
+from ..elementwise.derived import conj, convert, mul, real
+from ..fourier.functions import fft, ifft
+from ..places.along import take
+from .factorizations import eigh, eigvalsh
+from .linalg import matrix_power, pinv
+from .products import matmul
+from .scipy_names import expm, logm, solve_banded, toeplitz
+
+
+def solveh_banded(
+    ab: Any, b: Any, overwrite_ab: bool = False, overwrite_b: bool = False, lower: bool = False,
+    check_finite: bool = True,
+) -> Any:  # fmt: skip
+    """x with a @ x = b, for a Hermitian a of which `ab` has the main diagonal and those above it,
+    the outermost first (`lower`: and those below it, the outermost last), as `solve_banded` has
+    them. By the solution of the full system; not positive definite ones are solved, too.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.linalg.solveh_banded(np.array([[0.0, 1.0], [2.0, 2.0]]), np.array([3.0, 3.0]))
+    array([1., 1.])
+    """
+    ab = as_array(ab)
+    if ndim_of(ab) != 2:
+        raise ShapeError(f"solveh_banded: ab must be a matrix, not of shape {show(shape_of(ab))}")
+    k = int(shape_of(ab)[0]) - 1
+    n = shape_of(ab)[1]
+    rows = [ab[j] if lower else ab[k - j] for j in range(k + 1)]
+    # Row j has the diagonal at distance j: above it from its element j on, below up to n - j.
+    near = [row[: n - j] if lower else row[j:] for j, row in enumerate(rows)]
+    nothing = [zeros((min(j, n),), ab.dtype) for j in range(k + 1)]
+    below, above = (near, [conj(r) for r in near]) if lower else ([conj(r) for r in near], near)
+    whole = [
+        *[concatenate([nothing[j], above[j]]) for j in range(k, 0, -1)],
+        near[0],
+        *[concatenate([below[j], nothing[j]]) for j in range(1, k + 1)],
+    ]
+    return solve_banded((k, k), concatenate([expand_dims(r, 0) for r in whole], 0), b)
+
+
+def _tridiagonal(name: str, d: Any, e: Any, select: str) -> Any:
+    if select != "a":
+        raise UnsupportedFunctionError(
+            f"{user_line()}: linalg.{name} with select={select!r} is not supported; take all of "
+            "them, and a slice"
+        )
+    d, e = as_array(d), as_array(e)
+    if ndim_of(d) != 1 or ndim_of(e) != 1 or not same(shape_of(e)[0] + 1, shape_of(d)[0]):
+        raise ShapeError(
+            f"{name}: d and e must be vectors, e with one element less, not of shapes "
+            f"{show(shape_of(d))} and {show(shape_of(e))}"
+        )
+    n = int(shape_of(d)[0])
+    gap = np.arange(n)[:, None] - np.arange(n)
+    found: Any = where(gap == 0, expand_dims(d, 0), 0.0)
+    for side in (1, -1):
+        longer = concatenate([e, zeros((1,), e.dtype)])
+        at = np.minimum(np.arange(n)[:, None], np.arange(n))
+        found = where(gap == side, reshape(take(longer, at.ravel(), 0), (n, n)), found)
+    return found
+
+
+def eigh_tridiagonal(
+    d: Any, e: Any, eigvals_only: bool = False, select: str = "a", select_range: Any = None,
+    check_finite: bool = True, tol: float = 0.0, lapack_driver: str = "auto",
+) -> Any:  # fmt: skip
+    """Eigenvalues, ascending, and eigenvectors of the symmetric matrix of the diagonal d and the
+    ones beside it, e. By the full matrix.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.linalg.eigh_tridiagonal(np.array([2.0, 2.0]), np.array([1.0]))[0].round(12)
+    array([1., 3.])
+    """
+    matrix = _tridiagonal("eigh_tridiagonal", d, e, select)
+    return eigvalsh(matrix) if eigvals_only else tuple(eigh(matrix))
+
+
+def eigvalsh_tridiagonal(
+    d: Any, e: Any, select: str = "a", select_range: Any = None, check_finite: bool = True,
+    tol: float = 0.0, lapack_driver: str = "auto",
+) -> Any:  # fmt: skip
+    """The eigenvalues of `eigh_tridiagonal`.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.linalg.eigvalsh_tridiagonal(np.array([2.0, 2.0]), np.array([1.0])).round(12)
+    array([1., 3.])
+    """
+    return eigvalsh(_tridiagonal("eigvalsh_tridiagonal", d, e, select))
+
+
+def pinvh(
+    a: Any, atol: Any = None, rtol: Any = None, lower: bool = True, return_rank: bool = False,
+    check_finite: bool = True,
+) -> Any:  # fmt: skip
+    """The pseudo-inverse of a Hermitian matrix, of which all is read. Eigenvalues up to `rtol`
+    times the largest in size count as zero. `atol` and `return_rank` are refused.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.linalg.pinvh(np.array([[2.0, 0.0], [0.0, 0.0]]))
+    array([[0.5, 0. ],
+           [0. , 0. ]])
+    """
+    if atol is not None or return_rank:
+        raise UnsupportedFunctionError(
+            f"{user_line()}: linalg.pinvh with atol= or return_rank= is not supported; "
+            "tg.linalg.matrix_rank gives the rank"
+        )
+    a = as_array(a)
+    if rtol is None:
+        kind = a.dtype if a.dtype.kind in "fc" else np.dtype(float)
+        rtol = float(np.finfo(kind).eps) * int(shape_of(a)[-1] if ndim_of(a) else 1)
+    return pinv(a, rtol, hermitian=True)
+
+
+def fractional_matrix_power(A: Any, t: Any) -> Any:
+    """A square matrix to a power: the exponential of t times its logarithm, or for a known whole t
+    products. NaN where there is no logarithm.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.linalg.fractional_matrix_power(np.diag([4.0, 9.0]), 0.5).round(12)
+    array([[2., 0.],
+           [0., 3.]])
+    """
+    if not isinstance(t, Value) and float(t).is_integer():
+        return matrix_power(A, int(t))
+    return expm(mul(t, logm(A)))
+
+
+def _pair(name: str, c_or_cr: Any) -> tuple[Any, Any]:
+    if not isinstance(c_or_cr, tuple):
+        return c_or_cr, None
+    if len(c_or_cr) != 2:
+        raise ValueError(f"{name}: c_or_cr is {describe(c_or_cr)}; it must be c, or (c, r)")
+    return c_or_cr
+
+
+def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: Any = None) -> Any:
+    """The product of the Toeplitz matrix of the first column c (and the first row r) with x. By the
+    full matrix.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.linalg.matmul_toeplitz(([1.0, 2.0], [1.0, 3.0]), np.array([1.0, 1.0]))
+    array([4., 3.])
+    """
+    return matmul(toeplitz(*_pair("matmul_toeplitz", c_or_cr)), as_array(x))
+
+
+def solve_circulant(
+    c: Any, b: Any, singular: str = "raise", tol: Any = None, caxis: int = -1, baxis: int = 0,
+    outaxis: int = 0,
+) -> Any:  # fmt: skip
+    """x with C @ x = b for the circulant matrix of the first column c, by Fourier transforms. A
+    singular matrix is not noticed: the result has infinities or NaN.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.linalg.solve_circulant(np.array([2.0, 1.0, 0.0]), np.array([3.0, 3.0, 3.0])).round(12)
+    array([1., 1., 1.])
+    """
+    if singular != "raise":
+        raise ValueError("solve_circulant: singular='lstsq' is not supported; use tg.linalg.lstsq")
+    c, b = as_array(c), as_array(b)
+    is_real = c.dtype.kind != "c" and b.dtype.kind != "c"
+    c = fft(moveaxis(c, normalize_axis(caxis, ndim_of(c)), -1))
+    b = fft(moveaxis(b, normalize_axis(baxis, ndim_of(b)), -1))
+    if not same(shape_of(c)[-1], shape_of(b)[-1]):
+        raise ShapeError(
+            f"solve_circulant: c and b have {shape_of(c)[-1]} and {shape_of(b)[-1]} elements along "
+            "their axes; they must have as many"
+        )
+    if ndim_of(b) > 1 and ndim_of(c) > 1:
+        c = reshape(c, (*shape_of(c)[:-1], *[1] * (ndim_of(b) - 1), shape_of(c)[-1]))
+    found = ifft(div(b, c))
+    return moveaxis(real(found) if is_real else found, -1, outaxis)
+
+
+def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
+    """The matrix A with `A @ v = convolve(a, v, mode)` for vectors v of n elements.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.linalg.convolution_matrix(np.array([1.0, 2.0]), 2)
+    array([[1., 0.],
+           [2., 1.],
+           [0., 2.]])
+    """
+    a = as_array(a)
+    n = operator.index(n)
+    m = int(shape_of(a)[-1]) if ndim_of(a) else 0
+    if ndim_of(a) != 1 or m < 1 or n < 1 or mode not in ("full", "same", "valid"):
+        raise ValueError(
+            f"convolution_matrix: a vector, n from 1 on and mode 'full', 'same' or 'valid' are "
+            f"needed, not shape {show(shape_of(a))}, n {n} and mode {mode!r}"
+        )
+    if a.dtype.kind not in "fc":
+        a = convert(a, np.float64)
+    gap = np.arange(m + n - 1)[:, None] - np.arange(n)
+    if mode != "full":
+        size = max(m, n) if mode == "same" else max(m, n) - min(m, n) + 1
+        first = (min(m, n) - 1) // 2 if mode == "same" else min(m, n) - 1
+        gap = gap[first : first + size]
+    inside = (gap >= 0) & (gap < m)
+    return where(inside, take(a, np.where(inside, gap, 0), 0), 0.0)
+
+
+__all__ = [
+    "convolution_matrix", "eigh_tridiagonal", "eigvalsh_tridiagonal", "fractional_matrix_power",
+    "matmul_toeplitz", "pinvh", "solve_circulant", "solveh_banded",
+]  # fmt: skip

@@ -1,0 +1,212 @@
+"""Derivatives of Bessel functions, Hankel functions and spherical Bessel functions of real numbers,
+with SciPy's names: compositions of Bessel functions."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from ...checks import describe
+from ...dtypes import inexact
+from ...errors import DTypeError
+from ...ir.dispatch import Value
+from ...ir.lines import user_line
+from ..define import as_array
+from ..elementwise.arithmetic import complex_, div, less, neg, sub, where
+from ..elementwise.derived import add, convert, mul
+from ..elementwise.elementary import absolute, sqrt, square
+from ..elementwise.powers import power
+from .bessel import iv, jv, kv, yv
+
+HIGHEST = 1000
+
+
+def _integer(name: str, word: str, n: Any) -> int:
+    try:
+        found = operator.index(n)
+    except TypeError:
+        found = -1
+    if isinstance(n, Value) or not 0 <= found <= HIGHEST:
+        raise ValueError(
+            f"special.{name}: {word} is {describe(n)}; it must be a known integer from 0 to "
+            f"{HIGHEST}"
+        )
+    return found
+
+
+def _derivative(name: str, f: Callable[[Any, Any], Any], v: Any, z: Any, n: Any, sign: int) -> Any:
+    """The derivative of order n by the argument, of functions with
+    2 f'(v) = f(v - 1) + sign * f(v + 1) (DLMF 10.6.7, 10.29.5)."""
+    n = _integer(name, "the order n of the derivative", n)
+    total: Any = f(sub(v, float(n)), z)
+    for i in range(1, n + 1):
+        term = f(add(v, float(2 * i - n)), z)
+        total = add(total, mul(term, float(math.comb(n, i) * sign**i)))
+    return mul(total, 0.5**n)
+
+
+def jvp(v: Any, z: Any, n: int = 1) -> Any:
+    """The derivative of order n of `jv` by z; z is real.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.jvp(0.0, 1.0)), 6)
+    -0.440051
+    """
+    return _derivative("jvp", jv, v, z, n, -1)
+
+
+def yvp(v: Any, z: Any, n: int = 1) -> Any:
+    """The derivative of order n of `yv` by z; z is real.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.yvp(0.0, 1.0)), 6)
+    0.781213
+    """
+    return _derivative("yvp", yv, v, z, n, -1)
+
+
+def ivp(v: Any, z: Any, n: int = 1) -> Any:
+    """The derivative of order n of `iv` by z; z is real.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.ivp(0.0, 1.0)), 6)
+    0.565159
+    """
+    return _derivative("ivp", iv, v, z, n, 1)
+
+
+def kvp(v: Any, z: Any, n: int = 1) -> Any:
+    """The derivative of order n of `kv` by z; z is real.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.kvp(0.0, 1.0)), 6)
+    -0.601907
+    """
+    found = _derivative("kvp", kv, v, z, n, 1)
+    return neg(found) if operator.index(n) % 2 else found
+
+
+def hankel1(v: Any, z: Any) -> Any:
+    """Hankel's function of the first kind, `jv + 1j * yv`, of a real argument.
+
+    >>> import tracegrad as tg
+    >>> complex(tg.special.hankel1(0.0, 1.0)).real.__round__(6)
+    0.765198
+    """
+    return complex_(jv(v, z), yv(v, z))
+
+
+def hankel2(v: Any, z: Any) -> Any:
+    """Hankel's function of the second kind, `jv - 1j * yv`, of a real argument.
+
+    >>> import tracegrad as tg
+    >>> complex(tg.special.hankel2(0.0, 1.0)).imag.__round__(6)
+    -0.088257
+    """
+    return complex_(jv(v, z), neg(yv(v, z)))
+
+
+# --- spherical ------------------------------------------------------------------------------------
+
+
+def _argument(name: str, z: Any) -> Any:
+    z = as_array(z)
+    if z.dtype.kind == "c":
+        raise DTypeError(f"{user_line()}: special.{name}: of complex numbers it is not supported")
+    return z if z.dtype.kind == "f" else convert(z, inexact(z.dtype))
+
+
+def _regular(name: str, f: Callable[[Any, Any], Any], n: Any, z: Any, sign: float) -> Any:
+    """j or i of order n: near 0 by the power series (DLMF 10.53.1), which has all derivatives."""
+    n, z = _integer(name, "the order n", n), _argument(name, z)
+    near = less(absolute(z), 1.0)
+    small = where(near, z, 0.0)
+    half = mul(square(small), 0.5 * sign)
+    series: Any = 1.0
+    for k in range(10, 0, -1):
+        series = add(mul(mul(half, series), 1.0 / (k * (2 * (n + k) + 1))), 1.0)
+    scale = 1.0
+    for k in range(1, n + 1):
+        scale /= 2 * k + 1
+    start = mul(power(small, n), series) if n else series
+    away = where(near, 1.0, absolute(z))
+    far = mul(f(n + 0.5, away), sqrt(div(math.pi / 2, away)))
+    far = where(less(z, 0), neg(far), far) if n % 2 else far
+    return where(near, mul(start, scale), far)
+
+
+def _with_derivative(
+    name: str, f: Callable[[int, Any], Any], n: Any, z: Any, derivative: Any, signs: tuple[int, int]
+) -> Any:
+    """f, or its derivative (DLMF 10.51.2, 10.51.5) from the orders on both sides."""
+    if not derivative:
+        return f(n, z)
+    n = _integer(name, "the order n", n)
+    below, above = (float(s) for s in signs)
+    after = mul(f(n + 1, z), above * (n + 1) / (2 * n + 1))
+    return after if n == 0 else add(mul(f(n - 1, z), below * n / (2 * n + 1)), after)
+
+
+def spherical_jn(n: int, z: Any, derivative: bool = False) -> Any:
+    """The spherical Bessel function of the first kind of a known order n and real z, or its
+    derivative.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.spherical_jn(1, 1.0)), 6)
+    0.301169
+    """
+    name = "spherical_jn"
+    return _with_derivative(name, lambda k, x: _regular(name, jv, k, x, -1.0), n, z, derivative,
+                            (1, -1))  # fmt: skip
+
+
+def spherical_in(n: int, z: Any, derivative: bool = False) -> Any:
+    """The modified spherical Bessel function of the first kind of a known order n and real z, or
+    its derivative.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.spherical_in(1, 1.0)), 6)
+    0.367879
+    """
+    name = "spherical_in"
+    return _with_derivative(name, lambda k, x: _regular(name, iv, k, x, 1.0), n, z, derivative,
+                            (1, 1))  # fmt: skip
+
+
+def _singular(name: str, f: Callable[[Any, Any], Any], n: Any, z: Any) -> Any:
+    n, z = _integer(name, "the order n", n), _argument(name, z)
+    return mul(f(n + 0.5, z), sqrt(div(math.pi / 2, z)))
+
+
+def spherical_yn(n: int, z: Any, derivative: bool = False) -> Any:
+    """The spherical Bessel function of the second kind of a known order n and real z > 0 (NaN
+    below), or its derivative.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.spherical_yn(1, 1.0)), 6)
+    -1.381773
+    """
+    name = "spherical_yn"
+    return _with_derivative(name, lambda k, x: _singular(name, yv, k, x), n, z, derivative,
+                            (1, -1))  # fmt: skip
+
+
+def spherical_kn(n: int, z: Any, derivative: bool = False) -> Any:
+    """The modified spherical Bessel function of the second kind of a known order n and real z > 0
+    (NaN below), or its derivative.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.spherical_kn(1, 1.0)), 6)
+    1.155727
+    """
+    name = "spherical_kn"
+    return _with_derivative(name, lambda k, x: _singular(name, kv, k, x), n, z, derivative,
+                            (-1, -1))  # fmt: skip
+
+
+__all__ = [
+    "hankel1", "hankel2", "ivp", "jvp", "kvp", "spherical_in", "spherical_jn", "spherical_kn",
+    "spherical_yn", "yvp",
+]  # fmt: skip
