@@ -67,3 +67,19 @@ def test_an_error_of_the_function_itself_is_told() -> None:
         with pytest.raises(LookupError, match="too long"):
             compiled(np.ones(5))
     assert compiled(np.ones(4)).shape == (4,)
+
+
+def test_a_traced_number_as_the_shape_of_a_new_array() -> None:
+    """NumPy tells of another error than the one that says what to do."""
+
+    def f(x: Any, n: Any) -> Any:
+        out = np.zeros(n)
+        for i in range(n):
+            out[i] = x * i
+        return out.sum()
+
+    fast = tg.jit(f)
+    assert [fast(2.0, 3), fast(2.0, 5)] == [6.0, 20.0]
+    for call in (lambda x, n: np.linspace(0.0, 1.0, n), lambda x, n: np.tile(x, n)):
+        with pytest.raises(tg.ConcretizationError, match="static_argnames"):
+            tg.jit(call)(np.ones(2), 3)

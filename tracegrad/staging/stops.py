@@ -8,6 +8,8 @@ from ..errors import ConcretizationError
 
 FLAT = "Error setting single item of array."
 """What NumPy makes of the error where `x.flat[k] = value` gets a traced value."""
+NO_SIZE = "expected a sequence of integers or a single integer, got '<traced"
+"""And of that where a traced number is the shape of a new array."""
 
 
 def stops(error: BaseException) -> bool:
@@ -20,6 +22,8 @@ def stops(error: BaseException) -> bool:
         if type(e).__module__.partition(".")[0] == "numba" or _in_numba(e.__traceback__):
             return True
         if getattr(e, "of_python", False) or (type(e) is ValueError and str(e) == FLAT):
+            return True
+        if type(e) is TypeError and str(e).startswith(NO_SIZE):
             return True
         e = e.__cause__ or e.__context__
         seen += 1

@@ -278,6 +278,7 @@ def linspace(
     >>> tg.ops.linspace(0.0, 1.0, 3)
     array([0. , 0.5, 1. ])
     """
+    num = _size(num)
     if isinstance(num, int) and num < 0:
         raise ValueError(f"num is {num}; it must be none below 0")
     if not STATE.traces and not isinstance(start, Value) and not isinstance(stop, Value):

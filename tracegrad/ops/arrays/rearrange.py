@@ -422,7 +422,7 @@ def rot90(x: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Any:
     return swapaxes(flip(x, b), a, b) if turns == 1 else flip(swapaxes(x, a, b), b)
 
 
-def tile(x: Any, reps: int | Sequence[int]) -> Any:
+def tile(x: Any, reps: Any) -> Any:
     """The whole array repeated along each axis.
 
     >>> import tracegrad as tg
@@ -430,7 +430,9 @@ def tile(x: Any, reps: int | Sequence[int]) -> Any:
     array([1, 2, 1, 2])
     """
     x = as_array(x)
-    times = (reps,) if isinstance(reps, (int, np.integer)) else tuple(reps)
+    # A traced number has an index, which says what to do.
+    one = hasattr(reps, "__index__") and ndim_of(reps) == 0
+    times = (reps if isinstance(reps, SYMBOLIC) else operator.index(reps),) if one else tuple(reps)
     ndim = max(len(times), ndim_of(x))
     times = (*[1] * (ndim - len(times)), *times)
     shape = (*[1] * (ndim - ndim_of(x)), *shape_of(x))

@@ -14,7 +14,7 @@ from ...errors import ShapeError
 from ...ir.dispatch import Value
 from ...types import normalize_axis, show
 from ..arrays.concatenation import concatenate
-from ..arrays.shape import moveaxis
+from ..arrays.shape import moveaxis, reshape
 from ..arrays.slices import cut, flip
 from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import div, less, neg, sub, where
@@ -200,7 +200,7 @@ def freqz(
 def _polynomial(coefficients: Any, angle: Any) -> Any:
     c = as_array(coefficients)
     if ndim_of(c) == 0:
-        c = c[None] if isinstance(c, Value) else np.atleast_1d(c)
+        c = reshape(c, (1,))
     if ndim_of(c) != 1:
         raise ShapeError(f"freqz: b and a must be vectors, not of shape {show(shape_of(c))}")
     return matmul(np.exp(-1j * angle[..., None] * np.arange(int(shape_of(c)[0]))), add(c, 0j))

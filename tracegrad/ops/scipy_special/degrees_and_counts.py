@@ -139,7 +139,7 @@ def ndtri_exp(y: Any) -> Any:
 
     >>> import tracegrad as tg
     >>> round(float(tg.special.ndtri_exp(-1000.0)), 6)
-    -44.615667
+    -44.615748
     """
     return bind(ndtri_exp_op, [y])
 
