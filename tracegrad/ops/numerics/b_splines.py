@@ -43,6 +43,13 @@ def _count(name: str, nu: Any) -> int:
     return count
 
 
+def _degree(k: Any) -> int:
+    try:
+        return operator.index(k)
+    except TypeError:
+        raise TypeError(f"BSpline: k is {describe(k)}; it must be a known integer") from None
+
+
 class BSpline:
     """The spline of degree k with knots t and coefficients c (along their axis `axis`), evaluated
     by de Boor's recursion.
@@ -61,7 +68,7 @@ class BSpline:
     def __init__(
         self, t: Any, c: Any, k: int, extrapolate: Extrapolate = True, axis: int = 0
     ) -> None:
-        self.t, self.k = floats(t), operator.index(k)
+        self.t, self.k = floats(t), _degree(k)
         self._front, self.axis = in_front("BSpline", "c", floats(c), axis)
         self.extrapolate = _beyond(extrapolate)
         if ndim_of(self.t) != 1:

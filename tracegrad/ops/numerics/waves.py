@@ -31,6 +31,16 @@ from .images import convolve1d
 from .neighbourhoods import median_filter
 
 
+def _whole(word: str, n: Any) -> int:
+    try:
+        found = -1 if isinstance(n, (bool, np.bool_)) else operator.index(n)
+    except TypeError:
+        found = -1
+    if not 0 <= found < 1 << 30:
+        raise ValueError(f"savgol_filter: {word} is {describe(n)}; it must be a known integer")
+    return found
+
+
 def savgol_filter(
     x: Any, window_length: int, polyorder: int, deriv: int = 0, delta: float = 1.0, axis: int = -1,
     mode: str = "interp", cval: float = 0.0,
@@ -43,6 +53,21 @@ def savgol_filter(
     >>> tg.signal.savgol_filter(np.arange(6.0) ** 2, 5, 2).round(12) + 0.0
     array([ 0.,  1.,  4.,  9., 16., 25.])
     """
+    window_length, polyorder, deriv = (
+        _whole(word, n)
+        for word, n in (
+            ("window_length", window_length),
+            ("polyorder", polyorder),
+            ("deriv", deriv),
+        )
+    )
+    if polyorder >= window_length:
+        raise ValueError(
+            f"savgol_filter: polyorder is {polyorder} and window_length {window_length}; it must "
+            "be less"
+        )
+    if isinstance(delta, bool) or not isinstance(delta, (int, float, np.number)):
+        raise ValueError(f"savgol_filter: delta is {describe(delta)}; it must be a known number")
     weights = loading.imported("scipy.signal").savgol_coeffs(
         window_length, polyorder, deriv=deriv, delta=delta
     )

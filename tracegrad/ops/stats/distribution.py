@@ -102,11 +102,20 @@ class Univariate:
         dtype = getattr(x, "dtype", None)
         kind = np.float64 if dtype is None or dtype.kind != "f" else dtype.type
 
-        def number(value: Any) -> Any:
-            return kind(value) if type(value) in (int, float) else of_list(value)
+        def number(name: str, value: Any) -> Any:
+            if type(value) in (int, float):
+                return kind(value)
+            try:
+                return of_list(value)
+            except TypeError as error:
+                raise TypeError(f"{self.name}.{method}: {name}: {error}") from None
 
-        values = [number(given[n]) for n in self.shapes]
-        return values, number(given.get("loc", 0.0)), number(given.get("scale", 1.0))
+        values = [number(n, given[n]) for n in self.shapes]
+        return (
+            values,
+            number("loc", given.get("loc", 0.0)),
+            number("scale", given.get("scale", 1.0)),
+        )
 
     def _formula(self, name: str, method: str) -> Formula:
         found = self.formulas[name]
