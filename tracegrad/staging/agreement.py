@@ -45,15 +45,17 @@ class Side:
         self.leaves = leaves
         self.kinds = [None if is_static(x) else leaf_type(x) for x in leaves]
         trace = STATE.traces[-1] if STATE.traces else None
-        roots = [root_of(x) for x in leaves if getattr(x, "shape", ())]
+        arrays = [root_of(x) for x in leaves if getattr(x, "shape", ())]
+        roots = [r for array in arrays for r in (array, *session.sources(array))]
         self.outer = [
             weakref.ref(r)
-            for root in roots
-            for r in (root, *session.sources(root))
+            for r in roots
             if isinstance(r, np.ndarray)
             or (isinstance(r, Boxed) and getattr(r._data, "trace", None) is not trace)
         ]
         """The arrays that were there before the branch."""
+        self.roots = [*map(id, roots)]
+        """All arrays that it leads to, by their ids."""
 
 
 class Agreed:
@@ -66,6 +68,8 @@ class Agreed:
         self.fixed_value: Any = MISSING
         self.outer = [s.outer for s in sides]
         """The arrays that were there before, which it may be on each side."""
+        self.roots = [s.roots for s in sides]
+        """All arrays that it may be on each side."""
         self.fixed = [
             x if k is None else None for x, k in zip(first.leaves, first.kinds, strict=True)
         ]
@@ -122,7 +126,7 @@ class Agreed:
     def bare(self) -> Agreed:
         """The form alone, without what it was found at."""
         found = copy.copy(self)
-        found.fixed_value, found.outer = MISSING, []
+        found.fixed_value, found.outer, found.roots = MISSING, [], []
         return found
 
     def leaves(self, value: Any, contents: dict[int, Any]) -> list[Any]:

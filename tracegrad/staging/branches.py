@@ -14,6 +14,7 @@ from ..errors import ShapeError
 from ..ir.dispatch import STATE
 from ..ir.forms import bounded, form_of
 from ..sizes import form
+from ..tensor import Boxed
 from .agreement import (
     Agreed,
     Forms,
@@ -204,15 +205,15 @@ def choose(
 
 
 def _remember(session: Session, given: Sequence[tuple[Agreed, Any]], line: str) -> None:
-    """What the values may be: arrays that were there before, or on one side both the same."""
+    """What the values may be: arrays that were there before, or on one side both the same, in one
+    value or in two."""
     for a, value in given:
         roots = [r() for side in a.outer for r in side]
         partners = [
             other
             for b, other in given
-            if b is not a
-            for mine, others in zip(a.outer, b.outer, strict=False)
-            if {id(r()) for r in mine} & {id(r()) for r in others}
+            for mine, others in zip(a.roots, b.roots, strict=False)
+            if (len(set(mine)) < len(mine) if b is a else not set(mine).isdisjoint(others))
         ]
         session.merge(value, [*[r for r in roots if r is not None], *partners], line)
 
@@ -353,8 +354,11 @@ class Branches:
 def compare(name: str, a: Any, b: Any) -> Any:
     """One comparison by name."""
     if name in ("in_", "not_in"):
-        if traced(a) and isinstance(b, (list, tuple, range, np.ndarray)):
-            found: Any = False
+        if traced(a) and isinstance(b, Boxed):
+            found: Any = ops.any(ops.equal(b, a))
+            return ops.logical_not(found) if name == "not_in" else found
+        if traced(a) and isinstance(b, (list, tuple, range, set, frozenset, dict, np.ndarray)):
+            found = False
             for x in b:
                 found = ops.logical_or(found, ops.equal(a, x))
             return ops.logical_not(found) if name == "not_in" else found

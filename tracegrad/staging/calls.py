@@ -60,7 +60,7 @@ def _log(x: Any, base: Any = None) -> Any:
 
 
 def _int(x: Any = 0) -> Any:
-    return _weak(ops.convert(x, np.int64))
+    return _weak(ops.convert(x, np.int64)) if STATE.traces else int(x._data)
 
 
 def _finite(helpers: Any, line: int, x: Any) -> Any:
@@ -236,7 +236,8 @@ class CallHelpers:
             elif (isinstance(owner, (list, dict, set)) and not is_born(session, owner)) or (
                 _stands_in(owner)
             ):
-                self.effect(line, f"{type(owner).__name__}.{name}")
+                container = "list" if isinstance(owner, list) else type(owner).__name__
+                self.effect(line, f"{container}.{name}")
         check = functools.partial(self.check, line)  # type: ignore[attr-defined]
         if any(type(a) is Grown for a in args):
             if (new := extreme_of(function, args, kwargs, check)) is not None:
@@ -271,7 +272,7 @@ class CallHelpers:
             found = self._users(session, function, args, kwargs)
         if session.regions and isinstance(function, type) and _is_maker(function):
             born(session, found)
-        if type(found) is np.ndarray and _is_new(found, args):
+        if type(found) is np.ndarray and _is_new(function, found, args):
             return self._own(session, number, found)
         return found
 
@@ -406,9 +407,9 @@ _OF_ARRAYS = (np.ndarray, bool, int, float, complex, list, tuple)
 """Operands of which an operator makes an array that nobody else holds."""
 
 
-def _is_new(found: Any, args: Any) -> bool:
-    """Whether nobody else holds the memory."""
-    return found.base is None and not any(found is a for a in args)
+def _is_new(function: Any, found: Any, args: Any) -> bool:
+    """Whether nobody else holds the memory, which some makers of NumPy's give as a view of it."""
+    return (found.base is None or function is np.linspace) and not any(found is a for a in args)
 
 
 __all__ = ["CallHelpers", "Refused"]

@@ -19,7 +19,7 @@ from ..tensor import Boxed, inside
 from .aliases import root_of
 from .clipped import inside_of
 from .constructors import stacked
-from .growing import item_of
+from .growing import item_of as item_of_grown
 from .lists import Grown
 from .masks import chosen, is_mask, lists_elements, replaced
 from .numpy_objects import JOINING, joined
@@ -35,7 +35,8 @@ from .places import (
     variables,
 )
 from .regions import Refused, born, change, is_born
-from .session import Restart, current
+from .session import current
+from .stand_ins import item_of, part_of, trace_from_start
 
 NUMBERED = frozenset((np.ndarray, np.flatiter, list, Grown, tuple, range))
 """Kinds whose items Python finds by known numbers only."""
@@ -80,22 +81,32 @@ class Elements:
     def get_item(self, line: int, owner: Any, key: Any) -> Any:
         """`owner[key]`."""
         kind = type(owner)
-        if kind is Grown and (found := item_of(owner, key, self, line)) is not NotImplemented:
+        if kind is Grown and (found := item_of_grown(owner, key, self, line)) is not NotImplemented:
             return found
         if STATE.traces and is_mask(key) and isinstance(owner, (np.ndarray, Boxed)):
             return chosen(inside(owner), key)
         if kind in NUMBERED and STATE.traces and any_in(key, traced):
             if kind is np.ndarray:
-                return inside(owner)[key]
+                return part_of(owner, key)
             if kind is np.flatiter:
                 return np.reshape(inside(owner.base), -1)[key]
             if not unknown(key):
                 return owner[operator.index(key)]
+            if isinstance(key, slice):
+                raise Refused(
+                    f"{self.line_of(line)}: a {kind.__name__} is cut at a place that is not known "
+                    "while the function is traced. Make it an array before: np.array(...)."
+                )
             if all(map(is_leaf, owner)) and len({getattr(x, "shape", ()) for x in owner}) == 1:
-                return inside(stacked(owner))[key]
+                return item_of(stacked(owner), key, kind.__name__)
             raise Refused(
                 f"{self.line_of(line)}: a {kind.__name__} of unlike things is read at a place that "
                 "is not known while the function is traced. Use an array."
+            )
+        if isinstance(owner, dict) and any_in(key, traced):
+            raise Refused(
+                f"{self.line_of(line)}: a {kind.__name__} is read at a key that is not known while "
+                "the function is traced. Use an array, or a list of values of one shape."
             )
         if isinstance(owner, Boxed) and STATE.traces:
             key = late_places(owner, key)
@@ -162,18 +173,7 @@ class Elements:
             return
         if not any_in(given, followed) and not STATE.traces:
             return
-        if found is None and not session.whole:
-            session.whole = True
-            raise Restart
-        if found is None or found[0] in session.sites:
-            raise Refused(
-                f"{self.line_of(line)}: {who and who + ': '}a traced or differentiated value is "
-                f"written into a plain array of shape {owner.shape} that was made elsewhere (an "
-                "argument, a variable around the function, a library). Write into a new one: "
-                "np.zeros_like(x), or a copy made in the function."
-            )
-        session.sites.add(found[0])
-        raise Restart
+        trace_from_start(owner, self.line_of(line), who)
 
     def augmented(self, line: int, name: str, now: Any, value: Any) -> Any:
         """The new value of `x` in `x += value`."""

@@ -14,9 +14,10 @@ from ..faces.numpy.flat import Flat
 from ..ir.forms import form_of, smallest
 from ..ops.elementwise.arithmetic import number
 from ..sizes import SYMBOLIC, form, larger_of, numel
-from ..tensor import Boxed, inside
+from ..tensor import Boxed
 from .lists import Grown
 from .places import traced
+from .stand_ins import part_of
 
 
 class Counted:
@@ -60,7 +61,7 @@ class Counted:
 
 
 class Rows:
-    """The items of an array along its first axis."""
+    """The items of an array along its first axis: views, as NumPy's."""
 
     def __init__(self, array: Any) -> None:
         self.array = array
@@ -72,7 +73,7 @@ class Rows:
 
     def item(self, k: Any) -> Any:
         """The item of a number."""
-        return inside(self.array)[k]
+        return self.array[k] if isinstance(self.array, Boxed) else part_of(self.array, k)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.array)

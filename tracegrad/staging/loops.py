@@ -237,7 +237,7 @@ class Loops:
             and any(_involved(f, items) for f in functions)
         ):
             count = items.count
-            if isinstance(count, (*SYMBOLIC, Boxed)) or count > 1:
+            if isinstance(count, (*SYMBOLIC, Boxed)) or (count > 1 and place not in session.apart):
                 try:
                     self._staged(
                         session, place, items, count, functions, names, known, others, flag

@@ -82,6 +82,8 @@ class StagedLoop:
         self.flag = next((p for p in places if flag and p.name == flag), None)
         self.varies = False
         """Whether the number of the step is the size of arrays."""
+        self.alike: list[list[Any]] = []
+        """What is carried and leads to one array at the end of a pass."""
         self.items: list[Any] = []
         """What may be an item of a list that the loop appended to: arrays, or places."""
 
@@ -201,26 +203,30 @@ class StagedLoop:
         return [x for c, v in zip(self.carried, found, strict=True) for x in c.leave(v, contents)]
 
     def _named(self, values: Sequence[Any], found: Sequence[Any], written: set[int]) -> None:
-        """After a pass: a variable may now be another name of an array that was there before it.
-        Such an array must not be written, since the next pass would have to see that through both
-        names."""
+        """After a pass: variables may now be other names of an array that was there before it, or
+        of one that the pass made. Such an array must not be written by the next pass, which would
+        have to see that through all names; who comes after the loop learns of them."""
         before = [[root_of(x) for x in arrays_of(v)] for v in values]
-        names = {id(r): r for own in before for r in own}
+        names = {id(r) for own in before for r in own}
         leading: dict[int, list[int]] = {}
+        self.alike = []
         for k, (c, now) in enumerate(zip(self.carried, found, strict=True)):
-            if isinstance(c.place, BoxPlace) or c.undefined:
+            if isinstance(c.place, BoxPlace):
                 continue
             roots = [root_of(x) for x in arrays_of(now)]
             for r in [s for root in roots for s in (root, *self.session.sources(root))]:
-                if id(r) in names:
-                    leading.setdefault(id(r), []).append(k)
-                elif self._was_there(r):
+                ways = leading.setdefault(id(r), [])
+                if id(r) not in names and self._was_there(r):
                     c.others.append(weakref.ref(r))
-                    leading.setdefault(id(r), [-1]).append(k)
+                    # Its own name, which a variable has that no pass reads before it binds it.
+                    ways[:0] = [] if ways or c.undefined else [-1]
+                ways.append(k)
         for root, ways in leading.items():
-            others = {id(r) for k in ways if k >= 0 for r in before[k]}
-            if len(ways) > 1 and not written.isdisjoint({root, *others}):
-                name = self.carried[ways[-1]].place.name
+            self.alike += [[self.carried[k] for k in ways if k >= 0]] if len(ways) > 1 else []
+            read = [k for k in ways if k < 0 or not self.carried[k].undefined]
+            others = {id(r) for k in read if k >= 0 for r in before[k]}
+            if len(read) > 1 and not written.isdisjoint({root, *others}):
+                name = self.carried[read[-1]].place.name
                 raise Refused(
                     f"{self.line}: {name} is after a pass of this loop another name of an array "
                     "that the loop writes into, so that the next pass would see the write through "
@@ -293,6 +299,10 @@ class StagedLoop:
         given = list(found)
         for c in self.carried:
             c.finish(given, self.session, sure or c.place.name in self.known)
+        for group in self.alike:
+            for c in group:
+                partners = [d.place.get() for d in group if d is not c or group.count(c) > 1]
+                self.session.merge(c.place.get(), partners, self.line)
         items = [x() if isinstance(x, weakref.ref) else x.get() for x in self.items]
         for c in self.carried:
             if isinstance(c, Growing):

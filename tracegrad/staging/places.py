@@ -4,8 +4,9 @@ branch or a body that becomes a graph reads and leaves them there."""
 from __future__ import annotations
 
 import functools
+import gc
 from collections.abc import Sequence
-from types import CellType, FunctionType, MethodType, ModuleType
+from types import CellType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,6 +19,7 @@ from ..ops import convert
 from ..tensor import Boxed
 from ..weak import WEAK
 from .lists import Grown
+from .opaque import HELD, Opaque, opaque
 
 
 class _Missing:
@@ -236,15 +238,33 @@ def reachable(functions: Sequence[Any]) -> list[Any]:
         elif type(x) is dict:
             found[id(x)] = x
             stack.extend(list(x.values())[:256])
+        elif type(x) in ATOMS or type(x) is Grown:
+            continue
         elif isinstance(x, (set, np.ndarray, Boxed)):
             found[id(x)] = x
+        elif isinstance(x, dict):
+            found[id(x)] = x
+            stack.extend([*list(x.values())[:256], type(x)])
         elif isinstance(x, (FunctionType, MethodType, functools.partial)):
             found[id(x)] = x
             stack.extend(_parts_of(x))
         elif (inner := fields(x)) is not None:
             found[id(x)] = x
-            stack.append(inner)
+            stack += [inner, type(x)]
+        else:
+            found[id(x)] = x
+            if hasattr(type(x), "__next__"):
+                stack += [y for y in gc.get_referents(x) if not isinstance(y, UNENTERED)]
+            elif isinstance(x, HELD):
+                stack += [*list(x)[:256], type(x)]
+            elif not isinstance(x, type):
+                stack.append(type(x))
     return list(found.values())
+
+
+ATOMS = frozenset((*NUMBERS, str, bytes, range, slice, type(None), np.bool_, np.float64, np.int64))
+"""What changes nothing and leads to nothing."""
+UNENTERED = (type, ModuleType, FrameType)
 
 
 def _parts_of(x: Any) -> list[Any]:
@@ -272,10 +292,12 @@ class Around:
         self.kept: list[tuple[Any, Any]] = []
         self.cells: list[tuple[CellType, Any, str]] = []
         self.locked: list[np.ndarray[Any, Any]] = []
+        self.opaque: list[Opaque] = []
+        """Whose state cannot be put back."""
         for x in reachable(functions):
             if type(x) in (list, set):
                 self.kept.append((x, list(x)))
-            elif type(x) is dict:
+            elif isinstance(x, dict):
                 self.kept.append((x, dict(x)))
             elif isinstance(x, FunctionType):
                 for name, cell in zip(x.__code__.co_freevars, x.__closure__ or (), strict=True):
@@ -284,6 +306,8 @@ class Around:
             elif isinstance(x, np.ndarray) and x.flags.writeable:
                 x.flags.writeable = False
                 self.locked.append(x)
+            elif (found := opaque(x)) is not None:
+                self.opaque.append(found)
 
     def close(self, carried: set[Any]) -> str:
         """Put everything back; what was changed, in words, but for the places that are carried."""
@@ -301,6 +325,10 @@ class Around:
             x.clear()
             x.extend(before) if isinstance(x, list) else x.update(before)
         return changed
+
+    def for_good(self) -> str:
+        """What was changed that cannot be put back, in words."""
+        return next((x.name for x in self.opaque if x.changed()), "")
 
 
 def _same(a: Any, b: Any) -> bool:

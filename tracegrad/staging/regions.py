@@ -79,6 +79,7 @@ def run(
     """`call()` with these values in the places: its result, what the places hold then, and what
     those of them (by their ids) hold that are boxes around the body, which are what they were
     before."""
+    session.check_apart(line)
     trace = STATE.traces[-1]
     before = [p.state() if isinstance(p, BoxPlace) else p.get() for p in places]
     dead = [p.get() for p in others]
@@ -87,44 +88,49 @@ def run(
     session.regions.append(body)
     changed = ""
     try:
-        for p, v in zip(places, values, strict=True):
-            if isinstance(p, BoxPlace):
-                p.enter(inside(p.get() if v is MISSING else v))
-            else:
-                p.put(v)
-        v = None
-        with session.held.more([*before, *values, *dead, *around.locked]):
-            try:
-                result = call()
-            except Raised:
-                result = ENDED
-        found = [p.get() for p in places]
-        known = {p.key for p in places}
-        more = [
-            BoxPlace(box)
-            for box, (attributes, _) in trace.touched.values()
-            if box._base is None and box._data is not attributes[0] and id(box) not in known
-        ]
-        if more:
-            raise Want(more, len(session.regions) - 1)
-        boxes = {id(p.box) for p in places if isinstance(p, BoxPlace)}
-        contents = {
-            id(x): (x, _now(x))
-            for value in (result, *found)
-            if boxes and value is not MISSING
-            for x in arrays_of(value)
-            if isinstance(x, Boxed) and id(root_of(x)) in boxes
-        }
-    finally:
-        session.regions.pop()
-        for p, b in zip(places, before, strict=True):
-            if isinstance(p, BoxPlace):
-                p.restore(b)
-            else:
-                p.put(b)
-        for o, b in zip(others, dead, strict=True):
-            o.put(b)
-        changed = around.close(body.keys)
+        try:
+            for p, v in zip(places, values, strict=True):
+                if isinstance(p, BoxPlace):
+                    p.enter(inside(p.get() if v is MISSING else v))
+                else:
+                    p.put(v)
+            v = None
+            with session.held.more([*before, *values, *dead, *around.locked]):
+                try:
+                    result = call()
+                except Raised:
+                    result = ENDED
+            found = [p.get() for p in places]
+            known = {p.key for p in places}
+            more = [
+                BoxPlace(box)
+                for box, (attributes, _) in trace.touched.values()
+                if box._base is None and box._data is not attributes[0] and id(box) not in known
+            ]
+            if more:
+                raise Want(more, len(session.regions) - 1)
+            boxes = {id(p.box) for p in places if isinstance(p, BoxPlace)}
+            contents = {
+                id(x): (x, _now(x))
+                for value in (result, *found)
+                if boxes and value is not MISSING
+                for x in arrays_of(value)
+                if isinstance(x, Boxed) and id(root_of(x)) in boxes
+            }
+        finally:
+            session.regions.pop()
+            for p, b in zip(places, before, strict=True):
+                if isinstance(p, BoxPlace):
+                    p.restore(b)
+                else:
+                    p.put(b)
+            for o, b in zip(others, dead, strict=True):
+                o.put(b)
+            changed = around.close(body.keys)
+    except Exception:
+        _check_for_good(session, line, around)
+        raise
+    _check_for_good(session, line, around)
     if changed:
         raise Refused(
             f"{line}: the statements below change {changed} that was there before, which a branch "
@@ -132,6 +138,17 @@ def run(
             "array (out[i] = ...)."
         )
     return result, found, contents
+
+
+def _check_for_good(session: Session, line: str, around: Around) -> None:
+    """Begin anew where the body changed what cannot be put back."""
+    if what := around.for_good():
+        session.keep_apart(
+            line,
+            f"the statements below change the state of {what} that was there before (they draw "
+            "from it, go on with it, or store in it), which a branch or a loop of a compiled "
+            "function cannot do at each pass. Do that before, and keep the results in an array.",
+        )
 
 
 def _now(x: Boxed) -> Any:

@@ -10,7 +10,7 @@ import sys
 import weakref
 from collections.abc import Callable
 from types import CodeType, FrameType, FunctionType, MappingProxyType, TracebackType
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -62,6 +62,9 @@ class Session:
     """CallHelpers whose arrays have to hold traced values."""
     loops: Any = frozenset()
     """Loops whose condition depends on traced values after the first pass."""
+    apart: Any = MappingProxyType({})
+    """Lines of branches and loops that no graph can hold, and what they do: such loops are written
+    out where their count is known."""
     rests: Any = MappingProxyType({})
     """Lines from which on a block has arrays of a length that only a run knows, with how often that
     was tried at others places of a line, by the code."""
@@ -96,7 +99,7 @@ class Session:
         """Get ready to learn. A first attempt, which all calls make, needs no more than there is
         for all."""
         self.staged, self.sites, self.loops, self.rests = set(), set(), set(), {}
-        self.passed = set()
+        self.passed, self.apart = set(), {}
         self.begin()
 
     def again(self, *given: Any) -> Session:
@@ -105,6 +108,7 @@ class Session:
         made.whole, made.given = self.whole, given
         made.staged, made.sites, made.loops = set(self.staged), set(self.sites), set(self.loops)
         made.rests, made.passed = dict(self.rests), set(self.passed)
+        made.apart = dict(self.apart)
         made.begin()
         return made
 
@@ -141,6 +145,18 @@ class Session:
         self.errors, self.tries, self.looks, self.numbers = [], (), {}, []
         self.open_rests = []
         self.held = loading.load(f"{__package__}.aliases").Held()
+
+    def keep_apart(self, line: str, what: str) -> NoReturn:
+        """Begin anew, and do not make the branch or loop at a line a graph."""
+        if type(self.staged) is frozenset:
+            self.open()
+        self.apart[line] = what
+        raise Restart
+
+    def check_apart(self, line: str) -> None:
+        """A ConcretizationError for what is kept apart."""
+        if line in self.apart:
+            raise ConcretizationError(f"{line}: {self.apart[line]}")
 
     def version(self, callable_: Any) -> Any:
         """What is called in the place of a function: itself where nothing is known of it."""

@@ -23,6 +23,7 @@ import numpy as np
 
 from ..holders import ModuleHolder, OptimizerHolder, RuleHolder, ScheduleHolder
 from ..ir.contents import SMALL
+from ..staging.opaque import standing
 from ..tensor import Boxed
 from .names import modules_of, names_of
 from .places import ATTRIBUTE, CELL, ENTRY, ITEM
@@ -38,7 +39,6 @@ from .variables import (
     named,
     slots_of,
     slotted,
-    standing,
 )
 
 _ATOMS = frozenset(

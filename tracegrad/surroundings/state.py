@@ -235,6 +235,8 @@ class Watch(Refusals):
         whole = id(new) in self.reach.seen and not isinstance(new, (Boxed, np.ndarray, np.generic))
         leaves, spec = ([new], flatten(0)[1]) if whole else flatten(new)
         kinds = self._kinds.get((id(v), key), [])
+        if not kinds and type(v.before.get(key)) is bool and len(leaves) == 1:
+            kinds = [bool]  # which no traced value stands for, so that a loop makes it an array
         fixed = tuple(
             [
                 self._leaf(x, kinds[k] if len(kinds) == len(leaves) else None, v, key, trace)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import functools
-import itertools
 import operator
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -209,21 +208,3 @@ def dict_of(value: Any) -> dict[str, Any] | None:
     except AttributeError:
         return None
     return own if isinstance(own, dict) else None
-
-
-def standing(value: Any) -> Callable[[], Any]:
-    """Where an iterator stands, as far as it tells."""
-    if isinstance(value, types.GeneratorType):
-
-        def frame() -> Any:
-            now = value.gi_frame
-            return (
-                None
-                if now is None
-                else (now.f_lasti, {name: id(x) for name, x in dict(now.f_locals).items()})
-            )
-
-        return frame
-    if isinstance(value, (itertools.count, itertools.repeat)):
-        return lambda: repr(value)
-    return lambda: operator.length_hint(value, -1)
