@@ -245,6 +245,15 @@ def swapped(x: Any) -> Any:
     return tg.fori_loop(0, 6, phase, x)
 
 
+def lowered(d: Any) -> Any:
+    def step(k: Any, j: Any, d: Any) -> Any:
+        through = d[k] + 1.0
+        return tg.cond(through < d[j], lambda d: tg.index_update(d, j, through), lambda d: d, d)
+
+    n = d.shape[0]
+    return tg.fori_loop(0, n, lambda k, d: tg.fori_loop(0, n, lambda j, d: step(k, j, d), d), d)
+
+
 def two_loops(x: Any) -> Any:
     one = tg.scan(lambda c, v: (c * 0.5 + v, c), 0.0, x)[1]
     two = tg.scan(lambda c, v: (c * 0.25 - v, c), 0.0, x)[1]
@@ -347,6 +356,7 @@ GOLDEN: dict[str, Golden] = {
     "shared_grad": Golden(tg.grad(shared), (0.5, zeros(4000))),
     "in_groups_grad": Golden(tg.grad(in_groups), (zeros(16),)),
     "shortened_grad": Golden(tg.grad(shortened), (zeros(8),)),
+    "lowered": Golden(lowered, (zeros(25),)),
     "two_loops": Golden(two_loops, (zeros(25),)),
     "products": Golden(products, (zeros(8, 8), zeros(8, 8), zeros(8))),
     "equations_over_items": Golden(tg.vmap(equations), (zeros(1000),)),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from ..._codegen import kernel, owners, verify
 from ...ir.verify import EVERY_PASS
 from .batch_blocks import batch_blocks
+from .choose_stores import choose_stores
 from .distribute import distribute
 from .fixed_places import keep_fixed_places
 from .fuse_copies import fuse_copies
@@ -80,6 +81,10 @@ PIPELINE: tuple[tuple[str, Callable[[Draft], list[kernel.Phase]]], ...] = (
         lambda d: distribute(d.phases, d.buffers, d.fresh),
     ),  # when it is known what steps keep in registers
     (
+        "choose stores",
+        lambda d: choose_stores(d.phases, d.buffers),
+    ),  # when loops are what they will be
+    (
         "sound indices",
         lambda d: sound_indices(d.phases, d.buffers, d.fresh),
     ),  # when no pass reads bodies of loops any more
@@ -92,6 +97,7 @@ HOST_ONLY = frozenset(
         "batch blocks",
         "fixed places",
         "distribute",
+        "choose stores",
         "sound indices",
         "tile",
     }
