@@ -30,9 +30,10 @@ from .faces.writing import Writes
 from .ir import upward
 from .ir.dispatch import STATE, bind
 from .ir.graph import Var
+from .ir.of_sizes import of_sizes
 from .ir.op import Op
 from .ir.operands import ADVICE, STRANGE, plain_operand
-from .ir.trace import Trace, of_sizes, user_line
+from .ir.trace import Trace, user_line
 from .ops.elementwise.arithmetic import number
 from .ops.elementwise.elementary import identity_op
 from .sizes import seen

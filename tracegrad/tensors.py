@@ -21,7 +21,7 @@ from .ir.dispatch import STATE, Value
 from .ir.operands import plain_array
 from .ops.arrays.transfer import place_of
 from .ops.define import holds_boxed
-from .tape.versions import born
+from .tape.versions import OfArray, born
 from .tensor import Boxed, Tensor
 
 
@@ -119,7 +119,10 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
             return tensor(data, dtype=dtype, device=device)
         data = plain_array(data, "the data of a tensor are")
         if isinstance(data, np.ndarray) and not STATE.traces:
-            made: Tensor = born(Tensor(native(data if dtype is None else np.asarray(data, dtype))))
+            kept = native(data if dtype is None else np.asarray(data, dtype))
+            made: Tensor = born(Tensor(kept))
+            if made._versions is None and kept.flags.writeable and np.may_share_memory(kept, data):
+                made._versions = OfArray(kept)
             return made
         return tensor(data, dtype=dtype)
     except REFUSED as error:

@@ -406,7 +406,8 @@ class custom_vjp(Custom):
     `forward(*args)` returns `(result, residuals)`; `backward(residuals, cotangent)` a tuple with
     one cotangent (or None for zero) per argument; arguments numbered in `nondiff_argnums` are
     passed to `backward` first and have no cotangent. The rule is itself differentiated for higher
-    orders.
+    orders. Both functions run when the derivative is taken, and read what is around them as it is
+    then: pass what is written to in between as an argument.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -440,7 +441,8 @@ class custom_jvp(Custom):
     `defjvp(rule)`.
 
     `rule(primals, tangents)` returns `(result, tangent of the result)` and must be linear in the
-    tangents.
+    tangents. In reverse mode it runs when the derivative is taken, and reads what is around it as
+    it is then: pass what is written to in between as an argument.
 
     >>> import numpy as np
     >>> import tracegrad as tg

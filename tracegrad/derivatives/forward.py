@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,11 +11,12 @@ from ..checks import pair_of
 from ..devices import CPU
 from ..dtypes import is_differentiable
 from ..errors import DTypeError, ShapeError
+from ..ir.aside import AsideTrace
 from ..ir.dispatch import STATE
 from ..ir.evaluate import evaluate
-from ..ir.graph import Var
+from ..ir.graph import Graph, Var
 from ..ir.levels import forward_level
-from ..ir.trace import Trace, user_line
+from ..ir.trace import user_line
 from ..labels import values_of
 from ..ops import convert
 from ..ops.arrays.transfer import place_of, transfer
@@ -71,7 +72,7 @@ def _push(
     directions: Sequence[Any],
     spec: Any,
     has_aux: bool = False,
-    aside: Trace | None = None,
+    aside: AsideTrace | None = None,
 ) -> Any:
     """Results of a function of dual numbers: primal leaves, their tangents, their structure, and
     what it returned besides."""
@@ -80,8 +81,8 @@ def _push(
             aside.level = level
         duals = []
         for x, t in zip(values, directions, strict=True):
-            box = _primal(x)
-            duals.append(box.face._dual(box, _direction(t, box), level))
+            box = primal_of(x)
+            duals.append(box.face._dual(box, direction_of(t, box), level))
         result = function(*unflatten(spec, duals))
         result, aux = pair_of(result, "jvp") if has_aux else (result, None)
         outs, out_spec = flatten(result)
@@ -96,7 +97,7 @@ def _push(
     return primal_outs, tangent_outs, out_spec, aux
 
 
-def _primal(x: Any) -> Boxed:
+def primal_of(x: Any) -> Boxed:
     check_leaf(x, "jvp: a primal is")
     box = primal(x)
     if not is_differentiable(box.dtype):
@@ -107,7 +108,7 @@ def _primal(x: Any) -> Boxed:
     return box
 
 
-def _direction(t: Any, x: Boxed) -> Any:
+def direction_of(t: Any, x: Boxed) -> Any:
     """A tangent for the primal x, in its dtype."""
     check_leaf(t, "jvp: a tangent is")
     if getattr(t, "shape", ()) != x.shape:
@@ -177,28 +178,42 @@ def linearize(function: Function, *primals: Any) -> Any:
             watch.check(mark, _TWICE)
         return result, lambda *tangents: jvp(function, primals, tangents)[1]
     values, spec = flatten(apart(primals))
-    boxes = [_primal(x) for x in values]
-
-    def run(f: Function) -> Any:
-        trace = Trace("linear", aside=True)
-        directions = [Array(trace.input(ArrayType(b.dtype, forms(b.shape)))) for b in boxes]
-        return trace, *_push(f, boxes, directions, spec, aside=trace)
-
-    trace, outs, tangents_of_outs, out_spec, _ = staged(run, function, eager=True)
-    history = [history_of(t, trace) for t in tangents_of_outs]
-    graph, captured = trace.finish(tangents_of_outs, "linearize")
-    tensors = _tensors(outs)
-    known = apart(captured)
-    # What a derivative inside read without recording it has no history for the pushforward either.
-    graph = cut_history(graph, trace.live, history)
+    boxes = [primal_of(x) for x in values]
+    linear = staged(lambda f: linear_at(f, boxes, spec), function, eager=True)
+    known = apart(linear.captured)
 
     def pushforward(*tangents: Any) -> Any:
         given, given_spec = flatten(tangents)
         if given_spec != spec:
             raise ValueError(f"primals and tangents differ in structure: {spec} and {given_spec}")
-        found = evaluate(
-            graph, [*[_direction(t, b) for t, b in zip(given, boxes, strict=True)], *known]
-        )
-        return unflatten(out_spec, _as_results(found, tensors, given))
+        directions = [direction_of(t, b) for t, b in zip(given, boxes, strict=True)]
+        found = evaluate(linear.graph, [*directions, *known])
+        return unflatten(linear.spec, _as_results(found, _tensors(linear.outs), given))
 
-    return unflatten(out_spec, [apart(plain(o), tracked=False) for o in outs]), pushforward
+    return (
+        unflatten(linear.spec, [apart(plain(o), tracked=False) for o in linear.outs]),
+        pushforward,
+    )
+
+
+class Linear(NamedTuple):
+    """A function at a point: its results there, and the graph of their tangents."""
+
+    outs: list[Any]
+    spec: Any
+    """The structure of the results."""
+    graph: Graph
+    captured: list[Any]
+
+
+def linear_at(function: Function, primals: Sequence[Any], spec: Any) -> Linear:
+    """`function` run once on these boxes, the leaves of its arguments; what depends on tangents is
+    recorded, for later or for many of them."""
+    trace = AsideTrace("linear")
+    directions = [Array(trace.input(ArrayType(b.dtype, forms(b.shape)))) for b in primals]
+    with trace:
+        outs, tangents, out_spec, _ = _push(function, primals, directions, spec, aside=trace)
+    history = [history_of(t, trace) for t in tangents]
+    graph, captured = trace.finish(tangents, "linearize")
+    # What a derivative inside read without recording it has no history for the pushforward either.
+    return Linear(outs, out_spec, cut_history(graph, trace.live, history), captured)

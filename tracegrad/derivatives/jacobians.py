@@ -11,18 +11,21 @@ import numpy as np
 from ..autograd.grad_mode import enable_grad
 from ..checks import argument_numbers
 from ..compiled.jitted import Jitted
-from ..errors import ConcretizationError
+from ..errors import ConcretizationError, TracegradError
 from ..ir.dispatch import STATE
+from ..ir.evaluate import evaluate_batched
 from ..labels import with_values
-from ..ops import conj, convert, moveaxis, reshape
+from ..ops import conj, convert, moveaxis, reshape, stack
 from ..ops.arrays.creation import eye
 from ..sizes import numel
 from ..staging.session import staged
+from ..tape.batched import over_rows
 from ..tape.engine import zeros
 from ..tensor import Boxed
+from ..transforms.derive import with_axis
 from ..transforms.tracing import check_leaf, plain
-from ..tree import flatten, map_leaves, unflatten
-from .forward import jvp
+from ..tree import flatten, unflatten
+from .forward import jvp, linear_at, primal_of
 from .reverse import Function, Inputs, Numbers, P, derived, grad, gradients, own_array, reach_of
 from .vmap import vmap
 
@@ -38,24 +41,35 @@ def _basis(leaves: Sequence[Any], k: int) -> Any:
     return reshape(convert(eye(size), x.dtype), (size, *x.shape))
 
 
+def _in_chunks(
+    function: Callable[[Any], list[Any]], basis: Any, chunk_size: int | None
+) -> list[Any]:
+    """What `function` gives for the rows of `basis`, taken all at once or in chunks."""
+    count = basis.shape[0]
+    if chunk_size is None or not isinstance(count, int) or count <= chunk_size:
+        return function(basis)
+    parts = [function(basis[k : k + chunk_size]) for k in range(0, count, chunk_size)]
+    return [np.concatenate(part) for part in zip(*parts, strict=True)]
+
+
 def _map_basis(function: Function, basis: Any, chunk_size: int | None) -> Any:
     """`function` over the rows of `basis`, all at once or in chunks; in a loop where it cannot be
     traced."""
-    count = basis.shape[0]
+    spec: Any = None
+
+    def mapped(part: Any) -> list[Any]:
+        nonlocal spec
+        leaves, spec = flatten(vmap(function)(part))
+        return leaves
+
     try:
-        if chunk_size is None or not isinstance(count, int) or count <= chunk_size:
-            return vmap(function)(basis)
-        parts = [vmap(function)(basis[k : k + chunk_size]) for k in range(0, count, chunk_size)]
+        found = _in_chunks(mapped, basis, chunk_size)
     except ConcretizationError:
-        if STATE.traces:
+        if STATE.traces or not basis.shape[0]:
             raise
-        parts = [
-            map_leaves(
-                lambda y: y[None] if hasattr(y, "ndim") else np.asarray(y)[None], function(basis[k])
-            )
-            for k in range(count)
-        ]
-    return map_leaves(lambda *ys: ys[0] if len(ys) == 1 else np.concatenate(ys), *parts)
+        rows, specs = zip(*[flatten(function(row)) for row in basis], strict=True)
+        found, spec = [stack(column) for column in zip(*rows, strict=True)], specs[0]
+    return unflatten(spec, found)
 
 
 @overload
@@ -143,10 +157,63 @@ def jacobian(
 def _forward_jacobian(of_leaves: Function, inputs: Inputs, chunk_size: int | None) -> Any:
     if not inputs.originals:
         raise ValueError("jacobian: the arguments to differentiate hold no arrays")
+    try:
+        columns, out_spec = (
+            _columns_in_trace if STATE.traces or STATE.levels else _columns_of_linear
+        )(of_leaves, inputs, chunk_size)
+    except TracegradError:
+        if STATE.traces or STATE.levels:
+            raise
+        columns, out_spec = _columns_in_trace(of_leaves, inputs, chunk_size)
+    rows = [
+        inputs.tree(
+            [
+                own_array(plain(reshape(moveaxis(c[r], 0, -1), (*c[r].shape[1:], *x.shape))), x)
+                for c, x in zip(columns, inputs.leaves, strict=True)
+            ]
+        )
+        for r in range(len(columns[0]))
+    ]
+    return unflatten(out_spec, rows)
+
+
+Columns = tuple[list[list[Any]], Any]
+"""By argument and result the tangents for all unit tangents of the argument, along a first axis;
+the structure of the results."""
+
+
+def _columns_of_linear(of_leaves: Function, inputs: Inputs, chunk_size: int | None) -> Columns:
+    """The function runs once, and what depends on tangents is evaluated for all of them."""
+    boxes = [primal_of(x) for x in inputs.originals]
+    linear = linear_at(of_leaves, boxes, flatten(tuple(boxes))[1])
+    captured = [plain(x) for x in linear.captured]
+    columns = []
+    for k in range(len(boxes)):
+        others = [zeros(b.array_type) for b in boxes]
+
+        def pushed(part: Any, k: int = k, others: list[Any] = others) -> list[Any]:
+            given = [part if j == k else t for j, t in enumerate(others)]
+            places = [0 if j == k else None for j in range(len(others))]
+            found, axes = evaluate_batched(
+                linear.graph,
+                [*given, *captured],
+                [*places, *[None] * len(captured)],
+                part.shape[0],
+            )
+            return [
+                with_axis(t, axis, part.shape[0], 0) for t, axis in zip(found, axes, strict=True)
+            ]
+
+        columns.append(_in_chunks(pushed, _basis(inputs.leaves, k), chunk_size))
+    return columns, linear.spec
+
+
+def _columns_in_trace(of_leaves: Function, inputs: Inputs, chunk_size: int | None) -> Columns:
+    """Inside of a trace, or of forward mode, whose tangents the function's values may have: a
+    vmap of `jvp`."""
     columns: list[list[Any]] = []
     out_spec: Any = None
-    for k, x in enumerate(inputs.originals):
-        shape = getattr(x, "shape", ())
+    for k in range(len(inputs.originals)):
 
         def push(t: Any, k: int = k) -> Any:
             tangents = [t if j == k else _zero_tangent(y) for j, y in enumerate(inputs.originals)]
@@ -154,15 +221,8 @@ def _forward_jacobian(of_leaves: Function, inputs: Inputs, chunk_size: int | Non
 
         stacked = _map_basis(push, _basis(inputs.leaves, k), chunk_size)
         parts, out_spec = flatten(stacked)
-        columns.append([plain(reshape(moveaxis(p, 0, -1), (*p.shape[1:], *shape))) for p in parts])
-    if columns:
-        rows = [
-            inputs.tree([own_array(c[r], x) for c, x in zip(columns, inputs.leaves, strict=True)])
-            for r in range(len(columns[0]))
-        ]
-    else:
-        rows = []
-    return unflatten(out_spec, rows)
+        columns.append(parts)
+    return columns, out_spec
 
 
 def _is_complex(x: Any) -> bool:
@@ -193,7 +253,21 @@ def _reverse_jacobian(
             if out_shape == ():
                 found = list(pull(o.dtype.type(1)))
             else:
-                stacked = _map_basis(pull, _basis([o], 0), chunk_size)
+                # A sweep that is itself differentiated reads values with their history, which only
+                # a trace cuts where it has to.
+                known = not (STATE.traces or STATE.levels or reach.keep)
+                basis = _basis([o], 0)
+                stacked = (
+                    _in_chunks(
+                        lambda part, pull=pull: over_rows(  # type: ignore[misc]
+                            lambda rows: pull(rows[0]), [part], aside=True
+                        ),
+                        basis,
+                        chunk_size,
+                    )
+                    if known
+                    else _map_basis(pull, basis, chunk_size)
+                )
                 found = [
                     reshape(s, (*out_shape, *x.shape))
                     for s, x in zip(stacked, inputs.leaves, strict=True)

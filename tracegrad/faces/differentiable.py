@@ -32,7 +32,7 @@ from ..tape.reshaped import note_shape
 from ..tape.saved import before_write
 from ..tape.versions import Aside, Uncounted
 from .interchange import Interchange
-from .twins import detached, leave
+from .twins import detached, leave, share_data
 
 NOT_A_LEAF = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. "
@@ -182,7 +182,10 @@ class Differentiable(Interchange):
         if not STATE.traces and new._data.shape != self._data.shape:
             note_shape(self)
         leave(self)
-        self._data = new._data
+        if STATE.traces:
+            share_data(self, new)
+        else:
+            self._data = new._data
 
     @property
     def _version(self: Any) -> int:

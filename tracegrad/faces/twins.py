@@ -77,6 +77,15 @@ def _without(group: list[ref[Any]] | None, one: Any) -> None:
         TWINS.pop(id(last), None)
 
 
+def share_data(box: Any, new: Any) -> None:
+    """`box.data = new` in a trace: the value, which follows the writes into `new`."""
+    new._refresh()
+    twin = detached(new, new._version_counter)
+    box._data = twin._data
+    if twin._base is None:
+        _join(TWINS[id(new._root)], box)
+
+
 def spread(root: Any) -> None:
     """A base was written: its twins take the value, and keep their history."""
     for reference in tuple(TWINS.get(id(root), ())):
@@ -97,4 +106,4 @@ def spread(root: Any) -> None:
             other._version_counter[1] += 1
 
 
-__all__ = ["TWINS", "detached", "leave", "spread"]
+__all__ = ["TWINS", "detached", "leave", "share_data", "spread"]

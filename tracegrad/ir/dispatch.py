@@ -21,6 +21,7 @@ from ..weak import WEAK
 from .operands import PLAIN, plain_operand
 
 if TYPE_CHECKING:
+    from .aside import AsideTrace
     from .op import Op
     from .trace import Trace
 
@@ -42,6 +43,9 @@ class Value:
     _update: Callable[..., Any]
     _end: Callable[[], Any]
     _captured: Callable[..., Any]
+    _alias: Callable[[], Any]
+    _kept: Callable[[], Any]
+    _borrowed: bool
     _decides: Callable[[], None]
     detach: Callable[[], Any]
     tolist: Callable[[], Any]
@@ -94,6 +98,8 @@ class State(threading.local):
         self.traces: list[Trace] = []
         self.levels: tuple[int, ...] = ()
         """The open levels of forward mode that were opened inside the innermost trace."""
+        self.asides: tuple[AsideTrace, ...] = ()
+        """The open traces beside what runs."""
         self._special = 0
         self.created: list[Callable[[Any], None]] = []
         """Who is told of each new node of the tape (each counts in `special`, too)."""

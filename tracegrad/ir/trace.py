@@ -16,8 +16,7 @@ from ..checks import explained_here
 from ..devices import DeviceArray
 from ..dtypes import check
 from ..errors import ConcretizationError, EscapedValueError, TracegradError
-from ..sizes import SIZES, SYMBOLIC, Owner, Size, Sizes, forms, pinned, within_64_bits
-from ..sizes.owners import is_late
+from ..sizes import SIZES, SYMBOLIC, Owner, Size, Sizes, forms, within_64_bits
 from ..types import ArrayType, show, type_of
 from ..weak import as_python
 from . import upward
@@ -57,15 +56,16 @@ class Trace:
     """An open graph. Entering it makes it the innermost trace of this thread.
 
     captures: what the function read without being given it (arrays, and boxed values of enclosing
-    levels), by reference. aside: a trace that is never entered. Code runs as without it, and it
-    records just what depends on its own variables.
+    levels), by reference.
     """
 
-    def __init__(
-        self, name: str, sizes: Sizes | None = None, keep_lines: bool = True, aside: bool = False
-    ) -> None:
+    aside = False
+    """Whether it is recorded beside what runs (aside.py)."""
+    repeated = ""
+    """Of a loop's body and the like: what to do in place of what would be done once."""
+
+    def __init__(self, name: str, sizes: Sizes | None = None, keep_lines: bool = True) -> None:
         self.name = name
-        self.aside = aside
         self.derived = False
         """Whether it makes a derivative or a batch of a graph, which is kept with that."""
         self.options = options.PLAIN
@@ -228,13 +228,9 @@ class Trace:
             found = self.captures[key] = (Var(kind, getattr(data, "name", ""), self), (x, data))
             if isinstance(x, Value) and x._on_tape():
                 self.live.add(found[0])
-        if (
-            x.__class__ is np.ndarray
-            and x.flags.writeable
-            and (x.nbytes <= SMALL or key not in self.contents)
-        ):
+        if is_lent(x) and (data.nbytes <= SMALL or key not in self.contents):
             # Large ones at their first use and at the end only: to look through them takes a while.
-            self.unchanged(key, x)
+            self.unchanged(key, data)
         return found[0]
 
     def check_current(self, x: Any, data: Any) -> None:
@@ -406,48 +402,13 @@ def inside_of(trace: Trace) -> Iterator[None]:
         STATE.traces, STATE.levels, SIZES.open = traces, levels, sizes
 
 
-def _of_sizes_alone(var: Var, made: dict[Var, Node], order: dict[Node, None]) -> bool:
-    """Whether a variable follows from numbers and sizes alone; `order`: from which nodes."""
-    stack: list[tuple[Var, bool]] = [(var, False)]
-    while stack:
-        v, done = stack.pop()
-        node = made.get(v)
-        if node is None:
-            return False
-        if done:
-            order.setdefault(node)
-        elif node not in order:
-            stack.append((v, True))
-            stack += [(a, False) for a in node.inputs if not isinstance(a, Literal)]
-    return True
-
-
-def of_sizes(var: Var) -> np.ndarray[Any, Any] | None:
-    """The value of a traced number that was computed from symbolic sizes alone, which pins them;
-    None for any other, and of lengths that only a run knows."""
-    if is_left_over(var):
-        raise left_over(var)
-    trace = var.trace
-    made = {out: node for node in trace.nodes if len(node.outputs) == 1 for out in node.outputs}
-    order: dict[Node, None] = {}
-
-    if var.type.shape or not _of_sizes_alone(var, made, order):
-        return None
-    if any(isinstance(a, Literal) and _is_late(a.value) for node in order for a in node.inputs):
-        return None
-    values: dict[Atom, Any] = {}
-    for node in order:
-        operands = [values[a] if isinstance(a, Var) else _number(a.value) for a in node.inputs]
-        values[node.outputs[0]] = node.op.evaluate(*operands, **node.params)
-    return np.asarray(values[var])
-
-
-def _is_late(value: Any) -> bool:
-    return isinstance(value, integers.Integer) and is_late(value)
-
-
-def _number(value: Any) -> Any:
-    return pinned(value) if isinstance(value, integers.Integer) else value
+def is_lent(x: Any) -> bool:
+    """Whether the user may write into the memory of an operand, by NumPy, which nobody sees."""
+    if x.__class__ is np.ndarray:
+        return bool(x.flags.writeable)
+    if not isinstance(x, Value) or x._data.__class__ is not np.ndarray:
+        return False
+    return (x.boxes_everything or x._borrowed) and bool(x._data.flags.writeable)
 
 
 def shown(var: Var) -> str:

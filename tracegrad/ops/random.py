@@ -21,9 +21,9 @@ import numpy as np
 
 from ..devices import to_host
 from ..dtypes import FLOAT32, FLOAT64, INT64, UINT64, check
-from ..errors import DTypeError, ShapeError
+from ..errors import DTypeError, ShapeError, TracegradError
 from ..ir.dispatch import STATE, Value, bind
-from ..ir.trace import Trace
+from ..ir.trace import Trace, user_line
 from ..sizes import INTEGRAL, SYMBOLIC, numel
 from ..types import Int, Shape, broadcast_shapes
 from .arrays.creation import iota
@@ -117,10 +117,25 @@ class Generator:
         return f"Generator(key={int(self.key):#x}, counter={int(self.counter)})"
 
     def seed(self, seed: int | Sequence[int] | None) -> Generator:
-        """Start the stream of this seed."""
-        self.key[...] = np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]
+        """Start the stream of this seed. A TracegradError in a traced function, for a generator
+        that was not made in it."""
+        key = np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]
+        if type(self.key) is not np.ndarray and STATE.traces:
+            self.key, self._traced = key, [(STATE.traces[-1], np.uint64(0))]
+            return self
+        self.at_each_call("seeding a generator")
+        self.key[...] = key
         self.counter[...] = 0
         return self
+
+    def at_each_call(self, what: str) -> None:
+        """A TracegradError where `what` would be done once, while a function is traced."""
+        if type(self.key) is np.ndarray and any(t.watch or t.repeated for t in STATE.traces):
+            raise TracegradError(
+                f"{user_line()}: {what} in a traced function is done once, while it is traced, and "
+                "not at each call or pass. Do it outside of the function, or draw from a generator "
+                "that the function makes: default_rng(seed) starts anew at each call."
+            )
 
     def spawn(self, count: int) -> list[Generator]:
         """Independent generators, whose keys are drawn from this one."""

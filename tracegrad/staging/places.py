@@ -14,7 +14,7 @@ import numpy as np
 from ..faces.writing import CHANGING
 from ..ir.dispatch import STATE
 from ..ir.graph import Var
-from ..ir.trace import of_sizes
+from ..ir.of_sizes import of_sizes
 from ..ops import convert
 from ..tensor import Boxed
 from ..weak import WEAK

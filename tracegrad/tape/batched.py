@@ -4,13 +4,13 @@ become one."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from typing import Any
 
 from .. import ops
 from ..autograd.anomaly_mode import ANOMALY
 from ..errors import TracegradError
 from ..ir import upward
+from ..ir.aside import AsideTrace
 from ..ir.evaluate import evaluate_batched
 from ..ir.trace import Trace
 from ..ops.random import draws
@@ -33,11 +33,11 @@ def over_rows(
     all else is computed as the function runs, so that it may branch on values.
     """
     size = stacked[0].shape[0]
-    trace = Trace("rows", aside=aside)
+    trace = AsideTrace("rows") if aside else Trace("rows")
     try:
         if ANOMALY.enabled:
             raise TracegradError("anomaly detection looks at numbers")
-        with nullcontext() if aside else trace:
+        with trace:
             rows = [
                 upward.FACES.box(
                     trace.input(ArrayType(x.dtype, forms(tuple(x.shape[1:])))), None, 0

@@ -15,6 +15,7 @@ from .._codegen import addresses
 from ..autograd.anomaly_mode import ANOMALY
 from ..devices import DeviceArray, to_host
 from ..ir import upward
+from ..ir.aside import keep_captured
 from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
 from ..ir.trace import outside
@@ -390,7 +391,10 @@ def _owner(data: Any) -> Any:
 
 def before_write(data: Any) -> None:
     """Called when the memory of a tensor is about to change while special modes are open."""
-    if SAVING.mutable is not None and not isinstance(data, Var):
+    if isinstance(data, Var):
+        return
+    keep_captured(data)
+    if SAVING.mutable is not None:
         SAVING.mutable.before_write(data)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ir.contents import digest
 from ..ir.dispatch import STATE
 from .mode import MODE
 
@@ -99,6 +100,33 @@ class Loan:
     def __del__(self) -> None:
         if self.content is not None:
             self.look()
+
+
+class OfArray(Versions):
+    """Of memory that is an array of the user's (`from_numpy`), which writes at any time: a change
+    of its content since the last look counts as a write."""
+
+    __slots__ = ("array", "content")
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        super().__init__((0, 0, 0))
+        self.array = array
+        self.content: int | None = None
+
+    def __getitem__(self, index: Any) -> Any:
+        if index == 0:
+            now = digest(self.array)
+            if self.content is not None and now != self.content:
+                list.__setitem__(self, 0, list.__getitem__(self, 0) + 1)
+            self.content = now
+        return list.__getitem__(self, index)
+
+    def written(self) -> None:
+        list.__setitem__(self, 0, list.__getitem__(self, 0) + 1)
+        self.content = None
+
+    def lend(self, memory: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        return memory.view()
 
 
 class Aside(Versions):

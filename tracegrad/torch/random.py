@@ -18,11 +18,13 @@ _WORDS = 2
 
 
 def _state_of(generator: ops.Generator) -> Tensor:
+    generator.at_each_call("reading the state of a generator")
     words = np.array([int(generator.key), int(generator.counter)], np.uint64)
     return Tensor(words.view(np.uint8).copy())
 
 
 def _set(generator: ops.Generator, new_state: Any) -> None:
+    generator.at_each_call("setting the state of a generator")
     found = np.asarray(new_state)
     if found.dtype != np.uint8 or found.shape != (8 * _WORDS,):
         raise TypeError(

@@ -114,6 +114,7 @@ def trace_function(
     trace = Trace(
         name or getattr(function, "__name__", "function").replace("<lambda>", "lambda_"), sizes
     )
+    trace.repeated = repeated
     if device is not None:
         trace.choose_device(device)
     if stager is not None:

@@ -17,7 +17,7 @@ from ...errors import ConcretizationError
 from ...ir.dispatch import STATE, Value
 from ...ir.graph import Var
 from ...ir.lines import formats_text, user_line
-from ...ir.trace import of_sizes
+from ...ir.of_sizes import of_sizes
 from ..operators import as_number
 from .refusals import inside_library
 
