@@ -196,7 +196,7 @@ def linearize(function: Function, *primals: Any) -> Any:
     )
 
 
-class Linear(NamedTuple):
+class Linearized(NamedTuple):
     """A function at a point: its results there, and the graph of their tangents."""
 
     outs: list[Any]
@@ -206,7 +206,7 @@ class Linear(NamedTuple):
     captured: list[Any]
 
 
-def linear_at(function: Function, primals: Sequence[Any], spec: Any) -> Linear:
+def linear_at(function: Function, primals: Sequence[Any], spec: Any) -> Linearized:
     """`function` run once on these boxes, the leaves of its arguments; what depends on tangents is
     recorded, for later or for many of them."""
     trace = AsideTrace("linear")
@@ -216,4 +216,4 @@ def linear_at(function: Function, primals: Sequence[Any], spec: Any) -> Linear:
     history = [history_of(t, trace) for t in tangents]
     graph, captured = trace.finish(tangents, "linearize")
     # What a derivative inside read without recording it has no history for the pushforward either.
-    return Linear(outs, out_spec, cut_history(graph, trace.live, history), captured)
+    return Linearized(outs, out_spec, cut_history(graph, trace.live, history), captured)
