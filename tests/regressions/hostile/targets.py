@@ -25,6 +25,8 @@ NAMESPACES = {
     "tg.nn.init": tg.nn.init,
     "tg.nn.utils": tg.nn.utils,
     "tg.nn.utils.parametrizations": tg.nn.utils.parametrizations,
+    "tg.nn.utils.parametrize": tg.nn.utils.parametrize,
+    "tg.nn.utils.rnn": tg.nn.utils.rnn,
     "tg.optim": tg.optim,
     "tg.optim.lr_scheduler": tg.optim.lr_scheduler,
     "tg.autograd": tg.autograd,

@@ -34,6 +34,8 @@ PADDING = {
     "wrap": "wrap", "grid-wrap": "wrap", "constant": "constant", "grid-constant": "constant",
 }  # fmt: skip
 """NumPy's words for what continues an array under a filter."""
+MOST_DERIVATIVES = 100
+"""Each is a step for the weights of a Gaussian."""
 
 
 def as_image(name: str, x: Any, output: Any = None) -> tuple[Any, np.dtype[Any]]:
@@ -301,8 +303,10 @@ def _smoothed(
     radius: Any,
 ) -> Any:  # fmt: skip
     order = operator.index(order)
-    if order < 0:
-        raise ValueError(f"ndimage.{name}: order is {order}; it must be from 0 on")
+    if not 0 <= order <= MOST_DERIVATIVES:
+        raise ValueError(
+            f"ndimage.{name}: order is {order}; it must be from 0 to {MOST_DERIVATIVES}"
+        )
     if radius is None:
         if isinstance(sigma, Value):
             raise UnsupportedFunctionError(
