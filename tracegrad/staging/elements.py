@@ -90,13 +90,13 @@ class Elements:
                 return part_of(owner, key)
             if kind is np.flatiter:
                 return np.reshape(inside(owner.base), -1)[key]
-            if not unknown(key):
-                return owner[operator.index(key)]
-            if isinstance(key, slice):
+            if any_in(key, unknown) and isinstance(key, slice):
                 raise Refused(
                     f"{self.line_of(line)}: a {kind.__name__} is cut at a place that is not known "
                     "while the function is traced. Make it an array before: np.array(...)."
                 )
+            if not unknown(key):
+                return owner[key if isinstance(key, slice) else operator.index(key)]
             if all(map(is_leaf, owner)) and len({getattr(x, "shape", ()) for x in owner}) == 1:
                 return item_of(stacked(owner), key, kind.__name__)
             raise Refused(
