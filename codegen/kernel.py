@@ -222,8 +222,9 @@ class Phase:
     kind: OneOf["parallel", "serial"]
     body: tuple[Statement, ...]
     comment: str = ""
-    local: tuple[Allocate, ...] = ()
-    """Memory that each thread has for itself in a parallel phase, of sizes known before."""
+    local: tuple[Allocate | Let, ...] = ()
+    """What each thread has for itself in a parallel phase: memory, of sizes known before, and
+    numbers that it reads once."""
 
 
 @dataclass(frozen=True)

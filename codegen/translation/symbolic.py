@@ -158,6 +158,12 @@ def bits(x: LlvmScalar) -> LlvmScalar:
     return LlvmScalar(x.builder, x.builder.bitcast(x.ir, OPPOSITE[x.ir.type]))
 
 
+def without_sign(x: LlvmScalar, places: Any) -> LlvmScalar:
+    """`x >> places` of the bits as a number without a sign, which zeros come in front of: one
+    instruction for vectors of any width, where `>>` takes three on many processors."""
+    return LlvmScalar(x.builder, x.builder.lshr(x.ir, lift(places)))
+
+
 from_bits = bits
 """The float whose bits are the given integer."""
 

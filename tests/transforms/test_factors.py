@@ -16,7 +16,9 @@ N = 100
 RNG = np.random.default_rng(0)
 A = RNG.normal(size=(N, N)) + 12 * np.eye(N)
 B = RNG.normal(size=N)
-MATRICES = ("lu_factors", "solve", "inv", "slogdet", "factored_solve", "factored_inv")
+MATRICES = (
+    "lu_factors", "solve", "inv", "slogdet", "factored_solve", "factored_inv", "factored_slogdet",
+)  # fmt: skip
 
 
 def likelihood(a: Any) -> Any:
@@ -33,6 +35,14 @@ def likelihood(a: Any) -> Any:
         (
             tg.value_and_grad(likelihood),
             ["factored_inv", "factored_solve", "factored_solve", "lu_factors"],
+        ),
+        (
+            lambda a: np.linalg.slogdet(a[:30, :30])[1] + np.linalg.inv(a[:30, :30]),
+            ["factored_inv", "factored_slogdet", "lu_factors"],
+        ),
+        (
+            lambda a: np.linalg.slogdet(a[:9, :9])[1] + np.linalg.inv(a[:9, :9]),
+            ["inv", "slogdet"],
         ),
         (lambda a: np.linalg.solve(a, B) + np.linalg.solve(a * 2, B), ["solve", "solve"]),
         (lambda a: np.linalg.inv(np.linalg.inv(a)), ["inv", "inv"]),

@@ -56,7 +56,14 @@ def planned(
         return integers.evaluate(integers.product(shape), at) * dtype.itemsize
 
     phases = compiled.program.phases
-    own = [{a.name: nbytes(a.shape, a.dtype) for a in p.local if not a.of} for p in phases]
+    own = [
+        {
+            a.name: nbytes(a.shape, a.dtype)
+            for a in p.local
+            if isinstance(a, kernel.Allocate) and not a.of
+        }
+        for p in phases
+    ]
     temporaries = [
         (b.name, nbytes(b.shape, b.dtype))
         for b in compiled.program.buffers

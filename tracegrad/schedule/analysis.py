@@ -15,6 +15,9 @@ COSTLY = 20
 NEARBY = 1024
 """An array of so few elements stays in the nearest cache: storing it is as cheap as a few
 additions."""
+WITHIN, FUNCTION = 1 << 15, 9
+"""An array of so few elements stays in the second cache: storing it takes less time than an
+elementary function, all of which are more expensive than this."""
 ROWS = range(9, NEARBY + 1)
 """The sizes of a last axis of which one row at a time is kept, in the nearest cache; shorter ones
 are unrolled."""
@@ -168,12 +171,14 @@ class Analysis:
     def limit(self, var: Var) -> int:
         """The cost from which on a value is rather stored than computed in two places: less where
         storing is cheap, and where loops that write at places compute it one by one."""
-        if isinstance(var.type.size, int) and var.type.size <= NEARBY:
+        size = var.type.size
+        if isinstance(size, int) and size <= NEARBY:
             return REPEATED
         if self.row_by_row(var):
             return IN_A_ROW
-        scattered = any(isinstance(r.op.lowering, lowering.Scatter) for r in self.roots[var])
-        return REPEATED if scattered else COSTLY
+        if any(isinstance(r.op.lowering, lowering.Scatter) for r in self.roots[var]):
+            return REPEATED
+        return FUNCTION if isinstance(size, int) and size <= WITHIN else COSTLY
 
     def row_by_row(self, var: Var) -> bool:
         """Whether a value is summed along its rows, as in a softmax: what else reads it reads the

@@ -140,7 +140,7 @@ class Builder:
         self.block = BLOCK_OF_THREADS if device else BLOCK
         self.sizes = sizes
         self.names = Names(graph, templates(graph), {*self.sizes, *counted(graph)})
-        self.emitter = Emitter(self.names, graph.options.checked)
+        self.emitter = Emitter(self.names, graph.options.checked, graph.options.contract)
         self.nests = Nests(self.emitter, device)
         self.whole = Whole(self.emitter, self.nests, self)
         self.phases: list[kernel.Phase] = []

@@ -23,13 +23,14 @@ from ..ops.elementwise.arithmetic import sub_op
 from ..ops.elementwise.derived import add_op
 from ..sizes import same_shape
 from ..types import Int, Shape
-from .bounds import divides, nonnegative, reshape_index
+from .bounds import divides, reshape_index
 from .counts import counted_by
+from .gathering import gathering
 from .indices import Index, aligned, is_empty, is_one, place
-from .names import Names, comment_of, place_of
+from .names import Names, comment_of
 from .piecewise import piecewise
 from .steps import Steps, run
-from .values import BOOL, COMBINING, INT64, INTP, converted, identity, nothing
+from .values import COMBINING, INT64, converted, identity, nothing
 
 UNROLLED = 8
 """A reduction over at most this many elements is one expression."""
@@ -76,8 +77,8 @@ def is_small(shape: Shape) -> bool:
 
 
 class Emitter:
-    def __init__(self, names: Names, checked: bool = True) -> None:
-        self.names, self.checked = names, checked
+    def __init__(self, names: Names, checked: bool = True, contract: bool = False) -> None:
+        self.names, self.checked, self.contract = names, checked, contract
         self.scopes: list[Scope] = [Scope(barrier=True)]
         self.depths: dict[str, int] = {}
         self.ranges: dict[str, tuple[Int, Int]] = {}
@@ -264,7 +265,7 @@ class Emitter:
             case lowering.Gather():
                 source = node.inputs[0]
                 entries = rule.index(index, tuple(a.type.shape for a in node.inputs), node.params)
-                at = yield from self.gathering(node, entries, source)
+                at = yield from gathering(self, node, entries, source)
                 if at is None:
                     return nothing(var.type.dtype)
                 return (yield source, at)  # type: ignore[no-any-return]
@@ -375,75 +376,6 @@ class Emitter:
             owner.name,
         )
         return name
-
-    def gathered(self, node: Node, entries: Iterable[Any], source: Atom) -> Index | None:
-        """The index of a scatter, as `gathering` makes it."""
-        return run(self.gathering(node, entries, source), self.ready, self.making)
-
-    def gathering(self, node: Node, entries: Iterable[Any], source: Atom) -> Steps[Index | None]:
-        """The index of a gather or scatter, with run-time parts wrapped, checked and clamped; None
-        where no index is in range."""
-        result: list[Int] = []
-        for axis, (entry, size) in enumerate(zip(entries, source.type.shape, strict=True)):
-            start = entry
-            if isinstance(entry, lowering.Run):
-                start = yield from self.start(node, entry, axis, size)
-            if start is None:
-                return None
-            result.append(start + entry.offset if isinstance(entry, lowering.Run) else start)
-        return tuple(result)
-
-    def start(self, node: Node, run: lowering.Run, axis: int, size: Int) -> Steps[Int | None]:
-        """Where a run begins."""
-        key: Any = ("clamped", node, axis, run.position)
-        known = self.noted(key)
-        # In the outermost loop where the index is known: loops over what a run covers are free of
-        # it.
-        with self.at(self.depth_of(run.position)):
-            if known is None:
-                raw = converted((yield node.inputs[run.which], run.position), INT64)
-                low, high, from_end = run.low, run.high, run.from_end
-                if isinstance(raw, kernel.Index | kernel.Literal):
-                    start: Int = raw.value  # type: ignore[assignment]
-                    around = start + low, size - start - high
-                    if all(nonnegative(n, self.ranges) for n in around):
-                        return start
-                # Elements of several arrays at one index: what held of it holds still.
-                again = ("clamped", raw, low, high, from_end, size)
-                if isinstance(raw, kernel.Name):
-                    known = self.noted(again)
-            if known is None:
-                apart = "" if high - low == 1 else f" of a slice with ends {high - low} apart"
-                what = f"index {{value}}{apart}"
-                late = not isinstance(size, int) and integers.symbols(size) & self.sizes
-                whose = "of computed size" if late else f"with size {size}"
-                message = f"{what} is out of bounds for axis {axis} {whose}{place_of(node)}"
-                if isinstance(size, int) and size == 0:
-                    self.emit(kernel.Check(kernel.Literal(False, BOOL), self.error(message), raw))
-                    return None
-                n = kernel.Index(size)
-                text = "{i} + {n} if {i} < {f} else {i}"
-                at = self.let(
-                    "at",
-                    kernel.Apply(
-                        text, (("i", raw), ("n", n), ("f", kernel.Index(-from_end))), INT64
-                    ),
-                )
-                ends = (("w", at), ("lo", kernel.Index(-low)), ("hi", kernel.Index(size - high)))
-                plain = high - low == 1 and from_end == 0
-                text = kernel.IN_AXIS if plain else "({lo} <= {w}) & ({w} <= {hi})"
-                self.check(
-                    kernel.Apply(text, (("w", at), ("n", n)) if plain else ends, BOOL), message, raw
-                )
-                known = self.let(
-                    "at_safe", kernel.Apply("index(max(min({w}, {hi}), {lo}))", ends, INTP)
-                )
-                if isinstance(raw, kernel.Name):
-                    self.scopes[-1].memo[again] = known
-            self.scopes[-1].memo[key] = known
-            assert isinstance(known, kernel.Name)
-            self.ranges[known.name] = (-run.low, size - run.high + 1)
-            return integers.symbol(known.name)
 
     def noted(self, key: Any) -> Any:
         """What the scopes that are open know under a key, or None."""

@@ -18,11 +18,13 @@ from .analysis import Analysis
 from .carries import CarryPlan
 from .corners import begins
 from .flat import RECORD, parts_of
+from .gathering import gathering
 from .indices import Index, aligned, is_empty, is_one
 from .lower import Emitter, Storage
 from .names import comment_of, place_of
 from .nests import Nests
 from .small_matrices import is_small_matrix, write_out
+from .steps import run
 from .taped import taped
 from .tasks import Task, bundles, loops, map_task, part_task, probe_task
 from .values import converted
@@ -345,7 +347,8 @@ class Whole:
         combine: Any = rule.combine
         shapes = tuple(a.type.shape for a in node.inputs)
         value = converted(e.element(node.inputs[1], index), node.outputs[0].type.dtype)
-        at = e.gathered(node, rule.index(index, shapes, node.params), node.inputs[0])
+        entries = rule.index(index, shapes, node.params)
+        at = run(gathering(e, node, entries, node.inputs[0]), e.ready, e.making)
         if at is not None:
             self.nests.store(task.dest, at, value, combine)
 

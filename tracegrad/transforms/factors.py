@@ -19,6 +19,9 @@ from ..ops.matrices.systems import inv_op, slogdet_op, solve_op
 from .rewriter import Rewriter, rewrite
 
 BY_FACTORS = {inv_op: factored_inv_op, slogdet_op: factored_slogdet_op}
+FEWEST = 24
+"""The rows from which on an inverse and a determinant share their factors: smaller than where
+LAPACK is left for one of them, since half of the work goes."""
 
 
 def factor_once(graph: Graph) -> Graph:
@@ -38,10 +41,8 @@ def factor_once(graph: Graph) -> Graph:
     users: defaultdict[Atom, list[Node]] = defaultdict(list)
     for node in graph.nodes:
         if node.op is solve_op or node.op in BY_FACTORS:
-            kind = node.inputs[0].type
-            if is_large("solve", kind.dtype, kind.shape[-1]):
-                users[matrix(node)[0]].append(node)
-    shared = {node: nodes for nodes in users.values() if len(nodes) > 1 for node in nodes}
+            users[matrix(node)[0]].append(node)
+    shared = {node: nodes for nodes in users.values() if _share(nodes) for node in nodes}
     if not shared:
         return graph
     made: dict[Node, Sequence[Atom]] = {}
@@ -60,6 +61,18 @@ def factor_once(graph: Graph) -> Graph:
         return b.apply(BY_FACTORS[node.op], made[first], {}, node)
 
     return rewrite(graph, rule)
+
+
+def _share(nodes: Sequence[Node]) -> bool:
+    """Whether factors that these nodes share take less time than each by itself."""
+    kind = nodes[0].inputs[0].type
+    rows = kind.shape[-1]
+    inverse = any(node.op is inv_op for node in nodes) and not (
+        isinstance(rows, int) and rows < FEWEST
+    )
+    return len(nodes) > 1 and (
+        is_large("solve", kind.dtype, rows) or (kind.dtype.kind == "f" and inverse)
+    )
 
 
 __all__ = ["factor_once"]

@@ -9,7 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from ...translation.symbolic import bits, fabs, fast_sum, fma, from_bits, select, two_product
+from ...translation.symbolic import (
+    bits,
+    fabs,
+    fast_sum,
+    fma,
+    from_bits,
+    select,
+    two_product,
+    without_sign,
+)
 from .formats import DOUBLE, FORMATS, LN2, LN10, SINGLE, Format, Function, Table, horner
 
 EXP = {
@@ -59,6 +68,7 @@ def steps(f: Format) -> Steps:
     (per_ln2,), (ln2, ln2_rest) = f.parts(1 / LN2, 1), f.parts(LN2, 2)
     magic, shift, bias, one_bit = f.magic, integer(f.mantissa), integer(f.bias), integer(1)
     magic_bits, root_bits = magic.view(integer), real(np.sqrt(0.5)).view(integer)
+    lifted, mantissa_bits = (bias + one_bit) << shift, (one_bit << shift) - one_bit
     normal, up, up_exponent = (
         real(np.finfo(real).tiny),
         real(2.0 ** (f.mantissa + 2)),
@@ -84,10 +94,11 @@ def steps(f: Format) -> Steps:
 
     def split(x: Any) -> Any:
         small = x < normal
-        b = bits(select(small, x * up, x))
-        n = (b - root_bits) >> shift
-        k = from_bits(n + magic_bits) - magic - select(small, up_exponent, zero)
-        return k, from_bits(b - (n << shift)) - one
+        # From the root of 1/2 on, with an exponent that is not negative.
+        b = bits(select(small, x * up, x)) + (lifted - root_bits)
+        n = without_sign(b, shift) + (magic_bits - (bias + one_bit))
+        k = from_bits(n) - magic - select(small, up_exponent, zero)
+        return k, from_bits((b & mantissa_bits) + root_bits) - one
 
     highest, lowest = LIMITS[f]
     pair = (real(float(short)), real(float(LN2 - short)))

@@ -135,7 +135,7 @@ def plan(
     last: dict[str, int] = {}
     owner = owners.Owners(buffers)
     for number, phase in enumerate(phases):
-        names = mentioned(phase.body)
+        names = mentioned((*phase.local, *phase.body))
         for name in names | owner.all(names):
             first.setdefault(name, number)
             last[name] = number

@@ -12,6 +12,7 @@ from .choose_stores import choose_stores
 from .distribute import distribute
 from .fixed_places import keep_fixed_places
 from .fuse_copies import fuse_copies
+from .hoist import hoist
 from .join_loops import join_loops
 from .memory import mentioned, plan, prune, resolve_views
 from .registers import promote
@@ -88,6 +89,7 @@ PIPELINE: tuple[tuple[str, Callable[[Draft], list[kernel.Phase]]], ...] = (
         "sound indices",
         lambda d: sound_indices(d.phases, d.buffers, d.fresh),
     ),  # when no pass reads bodies of loops any more
+    ("hoist", lambda d: hoist(d.phases, d.buffers)),  # when loops read no more than they will
     ("tile", lambda d: tile(d.phases, d.fresh)),  # last: it cuts loops that other passes read
 )
 HOST_ONLY = frozenset(
@@ -99,6 +101,7 @@ HOST_ONLY = frozenset(
         "distribute",
         "choose stores",
         "sound indices",
+        "hoist",
         "tile",
     }
 )
