@@ -15,9 +15,9 @@ COSTLY = 20
 NEARBY = 1024
 """An array of so few elements stays in the nearest cache: storing it is as cheap as a few
 additions."""
-WITHIN, FUNCTION = 1 << 15, 9
-"""An array of so few elements stays in the second cache: storing it takes less time than an
-elementary function, all of which are more expensive than this."""
+WITHIN, FUNCTION = 1 << 21, 9
+"""Storing an array of so few elements takes less time than an elementary function, all of which are
+more expensive than this."""
 ROWS = range(9, NEARBY + 1)
 """The sizes of a last axis of which one row at a time is kept, in the nearest cache; shorter ones
 are unrolled."""
