@@ -178,7 +178,8 @@ class Analysis:
             return IN_A_ROW
         if any(isinstance(r.op.lowering, lowering.Scatter) for r in self.roots[var]):
             return REPEATED
-        return FUNCTION if isinstance(size, int) and size <= WITHIN else COSTLY
+        few = self.cached and isinstance(size, int) and size <= WITHIN
+        return FUNCTION if few else COSTLY
 
     def row_by_row(self, var: Var) -> bool:
         """Whether a value is summed along its rows, as in a softmax: what else reads it reads the
