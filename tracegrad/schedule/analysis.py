@@ -96,9 +96,9 @@ class Analysis:
     def cost(self, var: Var) -> int:
         return 1 if self.is_stored(var) else sum(self.members.get(var, {}).values())
 
-    def costs(self) -> None:
+    def costs(self, shifted: bool = False) -> None:
         """Forward: what computing one element takes; reductions that are long or dear are
-        stored."""
+        stored, and what is read at several shifted places, if that is asked for."""
         for node in self.graph.nodes:
             rule = node.op.lowering
             var = node.outputs[0]
@@ -128,6 +128,13 @@ class Analysis:
                 ):
                     self.store(var)
             if sum(self.members.get(var, {}).values()) > HUGE and not in_parts(node):
+                if not shifted:
+                    # Steps of which each reads the last one at several places multiply what they
+                    # cost: what will be stored of them counts no more.
+                    self.costs(shifted=True)
+                    return
+                self.store(var)
+            if shifted and self.shifted(var):
                 self.store(var)
             if var.type.ndim == 0 and self.cost(var) > REPEATED:
                 self.store(var)
@@ -203,6 +210,12 @@ class Analysis:
             if isinstance(r.op.lowering, MOVES) and not is_record(r):
                 count += self.moved(r.outputs[0]) if _same_elements(var, r.outputs[0]) else 1
         return count
+
+    def shifted(self, var: Var) -> bool:
+        """Whether it is read at so many shifted places that it is rather stored, whatever else it
+        is read for."""
+        moved = self.moved(var)
+        return moved > 1 and self.cost(var) * max(1, moved // 2) > COSTLY
 
     def pieces(self, node: Node) -> None:
         """Store what several pieces of arrays are made of: each is written by a loop of its own, or
