@@ -12,7 +12,7 @@ from ..types import Int
 from .bounds import nonnegative
 from .indices import Index
 from .names import place_of
-from .spans import Place, place_between
+from .spans import Bounded, place_between
 from .steps import Steps
 from .values import BOOL, INT64, INTP, converted
 
@@ -101,7 +101,7 @@ def _clamped(e: Emitter, at: kernel.Expression, least: Int, most: Int) -> kernel
 # --- places of which it is known between which numbers they lie -----------------------------------
 
 
-def _certain(e: Emitter, node: Node, run: lowering.Run, size: Int) -> Place | None:
+def _certain(e: Emitter, node: Node, run: lowering.Run, size: Int) -> Bounded | None:
     """What a place is made of, if all numbers that it may be are inside of the axis."""
     if e.contract or not isinstance(size, int):
         # A product that is not rounded may end beyond what its rounded ends say.
@@ -121,7 +121,7 @@ def _between(
     axis: int,
     size: Int,
     raw: kernel.Expression,
-    place: Place,
+    place: Bounded,
 ) -> Steps[Int]:
     """Where a run begins that is inside of the axis, or made of NaN: the first of all places that
     are made of one integer is checked, and that integer is clamped."""

@@ -54,19 +54,19 @@ ANY = Span(-(1 << 63), (1 << 63) - 1, True)
 """Of an integer of which nothing is known."""
 
 
-class Place(NamedTuple):
-    """An integer as another one and a number."""
+class Bounded(NamedTuple):
+    """An integer as one whose ends are known, and a number."""
 
     base: Var
     beyond: int
     span: Span
-    """Of the other one."""
+    """Of the first."""
 
 
 Definitions = Mapping[Var, tuple[Node, int]]
 
 
-def place_between(atom: Atom, made: Definitions) -> Place | None:
+def place_between(atom: Atom, made: Definitions) -> Bounded | None:
     """Between which numbers a place is, if that is known."""
     beyond = 0
     while isinstance(atom, Var) and atom.type.dtype == INT64 and atom in made:
@@ -86,7 +86,7 @@ def place_between(atom: Atom, made: Definitions) -> Place | None:
     if not isinstance(atom, Var) or atom.type.dtype != INT64 or abs(beyond) > WIDEST:
         return None
     span = span_of(atom, made)
-    return None if span is None else Place(atom, beyond, span)
+    return None if span is None else Bounded(atom, beyond, span)
 
 
 def span_of(atom: Atom, made: Definitions, depth: int = DEPTH) -> Span | None:
@@ -186,4 +186,4 @@ def _as(atom: Atom, kind: np.dtype[Any]) -> Atom:
     return atom
 
 
-__all__ = ["Place", "Span", "place_between", "span_of"]
+__all__ = ["Bounded", "Span", "place_between", "span_of"]
