@@ -404,7 +404,7 @@ def float_slice(x: Any) -> Any:
     return np.sum(x[: x[2]])  # here
 
 
-@refused("range.* needs the value of a traced array")
+@refused("the step of a range.* Count in a while loop")
 def traced_step(x: Any) -> Any:
     s = 0.0
     k = int(x[2])

@@ -108,15 +108,34 @@ def _bool(x: Any = False) -> Any:
 
 
 def _extreme(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    if kwargs or not args:
+    if set(kwargs) - {"key"} or not args:
         return NotImplemented
     values = list(args[0]) if len(args) == 1 else list(args)
-    if any(getattr(v, "shape", ()) for v in values):
+    key = kwargs.get("key")
+    keys = values if key is None else [key(v) for v in values]
+    if any(getattr(v, "shape", ()) for v in (*values, *keys)):
         return NotImplemented
-    best = values[0]
-    for v in values[1:]:
-        best = ops.where(v < best if name == "min" else v > best, v, best)
+    best, first = values[0], keys[0]
+    for v, k in zip(values[1:], keys[1:], strict=True):
+        better = k < first if name == "min" else k > first
+        best, first = ops.where(better, v, best), ops.where(better, k, first)
     return best
+
+
+def _scalar(dtype: Any) -> Callable[..., Any]:
+    return lambda x=0: ops.convert(x, dtype)
+
+
+def _prod(values: Any, *, start: Any = 1) -> Any:
+    return functools.reduce(operator.mul, values, start)
+
+
+def _dist(p: Any, q: Any) -> Any:
+    return NUMPY.sqrt(builtins.sum([(a - b) ** 2 for a, b in zip(p, q, strict=True)]))
+
+
+def _hypot(*values: Any) -> Any:
+    return functools.reduce(NUMPY.hypot, values) if len(values) > 1 else abs(values[0])
 
 
 def _truths(name: str, args: tuple[Any, ...]) -> Any:
@@ -166,6 +185,12 @@ OF_TRACED: dict[Any, Callable[..., Any]] = {
     builtins.bool: _bool,
     builtins.complex: _complex,
     builtins.sum: _sum,
+    math.hypot: _hypot,
+    math.prod: _prod,
+    math.fsum: builtins.sum,
+    math.dist: _dist,
+    **{kind: _scalar(kind) for kind in (
+        np.float64, np.float32, np.int64, np.int32, np.bool_, np.complex128, np.complex64)},
 }  # fmt: skip
 """Functions of numbers, and what computes them of traced ones."""
 CHANGING = frozenset(
@@ -337,12 +362,12 @@ class CallHelpers:
             replaced = OF_TRACED.get(function)
         except TypeError:
             replaced = None
-        if replaced is not None and any(_open(a) for a in args):
+        if replaced is not None and any_in(args, _open):
             if function is builtins.int:
                 args = (_finite(self, line, args[0]), *args[1:])
             return replaced(*args, **kwargs)
         if function in (builtins.min, builtins.max) and any_in(args, _open):
-            found = _extreme(function.__name__, args, kwargs)
+            found = _extreme(function.__name__, args, _staged(session, (), kwargs)[1])
             if found is not NotImplemented:
                 return found
         if function in (builtins.any, builtins.all) and STATE.traces:

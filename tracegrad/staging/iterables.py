@@ -12,6 +12,7 @@ from .. import ops
 from ..errors import ConcretizationError
 from ..faces.numpy.flat import Flat
 from ..ir.forms import form_of, smallest
+from ..ir.trace import user_line
 from ..ops.elementwise.arithmetic import number
 from ..sizes import SYMBOLIC, form, larger_of, numel
 from ..tensor import Boxed
@@ -27,6 +28,11 @@ class Counted:
         start, stop, step = (
             (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1) if len(bounds) == 2 else bounds
         )
+        if traced(step):
+            raise ConcretizationError(
+                f"{user_line()}: the step of a range() is a traced value, and has to be known "
+                "while the function is traced. Count in a while loop: i += step."
+            )
         step = operator.index(step)
         if step == 0:
             raise ValueError("range() arg 3 must not be zero")

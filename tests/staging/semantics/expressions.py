@@ -337,6 +337,20 @@ def number_methods(x: Any) -> Any:
     )
 
 
+def sums_and_products_of_math(x: Any) -> Any:
+    y = math.prod([x[0], x[1], 2.0]) + math.fsum([x[0], x[1], x[2]])
+    return y + math.dist([x[0], x[1]], [1.0, 2.0]) + math.hypot(x[0], x[1], x[2])
+
+
+def extremes_by_a_key(x: Any) -> Any:
+    return max(x, key=lambda v: v * v if v > 0 else -v) * 2 + min([x[0], x[1]], key=abs)
+
+
+def scalars_of_numpy(x: Any) -> Any:
+    s = np.float64(x[0]) * 2 + np.int64(x[2]) * x[1]
+    return s + np.float64(np.float32(0.5)) if np.bool_(x[3] > 0) else s * np.float64(x[1])
+
+
 ROWS: dict[str, list[Callable[..., Any]]] = {
     "expressions": [
         lazy_and,
@@ -373,5 +387,8 @@ ROWS: dict[str, list[Callable[..., Any]]] = {
         condition_1elem,
         complex_builtin,
         number_methods,
+        sums_and_products_of_math,
+        extremes_by_a_key,
+        scalars_of_numpy,
     ],
 }
