@@ -38,6 +38,12 @@ def yn(n: Any, x: Any) -> Any:
     return _single(n, x)(value)
 
 
+def expn(n: Any, x: Any) -> Any:
+    """The exponential integral of an integer order."""
+    value = scipy.special.expn(int(n), x) if abs(n) <= LARGEST_ORDER else math.nan
+    return _single(n, x)(value)
+
+
 def hyp0f1(v: Any, z: Any) -> Any:
     """The confluent limit function."""
     one = v == 1 and z > OVERFLOWS
@@ -101,6 +107,7 @@ def _of_integer(function: Callable[..., Any]) -> None:
         return body
 
 
+_of_integer(expn)
 _of_integer(kn)
 _of_integer(yn)
 

@@ -50,7 +50,7 @@ SCALARS = (
     Scalar("zeta", native="special", cost=60),
     *[
         Scalar(name, native="guarded", cost=400)
-        for name in ("ellipeinc_by_m", "ellipkinc_by_m", "hyp0f1", "hyp1f1", "kn", "yn")
+        for name in ("ellipeinc_by_m", "ellipkinc_by_m", "expn", "hyp0f1", "hyp1f1", "kn", "yn")
     ],
     *[Scalar(name, native="several", cost=400) for name in SEVERAL.split()],
 )

@@ -59,7 +59,7 @@ kve_op: Op = scipys(
 )
 
 
-def _of_integer(name: str) -> Function:
+def of_integer(name: str) -> Function:
     """SciPy's function of the order without what is behind its point, which SciPy warns of."""
 
     def value(n: Any, x: Any) -> Any:
@@ -76,14 +76,14 @@ kn_op: Op = scipys(
     ("n", "x"),
     (None, lambda n, x: _between(kn, -0.5, -0.5)(n, x)),
     "kv of an integer.",
-    _of_integer("kn"),
+    of_integer("kn"),
 )
 yn_op: Op = scipys(
     "yn",
     ("n", "x"),
     (None, lambda n, x: _neighbours(yn)(n, x)),
     "yv of an integer.",
-    _of_integer("yn"),
+    of_integer("yn"),
 )
 j0_op: Op = scipys("j0", ("x",), (lambda x: neg(j1(x)),), "jv(0, x).", parity=even)
 j1_op: Op = scipys(

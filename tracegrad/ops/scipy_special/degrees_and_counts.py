@@ -16,6 +16,7 @@ from ..elementwise.derived import add, convert, mul, real
 from ..elementwise.elementary import exp, expm1, log, square
 from ..elementwise.logic import logical_or
 from ..elementwise.powers import power
+from .bessel import of_integer
 from .elliptic import ellipkm1
 from .family import alike, scipys
 from .incomplete import betainc, betaincc, gammainccinv
@@ -44,7 +45,6 @@ cotdg_op: Op = scipys(
     ("x",),
     (lambda x, out: mul(add(square(out), 1.0), -DEGREE),),
     "Cotangent of degrees.",
-    parity=odd,
 )
 
 
@@ -108,7 +108,9 @@ def _expn_slope(n: Any, x: Any, out: Any) -> Any:
     return neg(where(low, below, expn(maximum(sub(n, 1.0), 1.0), x)))
 
 
-expn_op: Op = scipys("expn", ("n", "x"), (None, _expn_slope), "Exponential integral of order n.")
+expn_op: Op = scipys(
+    "expn", ("n", "x"), (None, _expn_slope), "Exponential integral of order n.", of_integer("expn")
+)
 ndtri_exp_op: Op = scipys(
     "ndtri_exp",
     ("y",),
@@ -124,8 +126,9 @@ wrightomega_op: Op = scipys(
 
 
 def expn(n: Any, x: Any) -> Any:
-    """The exponential integral of the integer order n from 0 on, of x > 0 (from 0 on for n > 1): of
-    `exp(-x * t) / t**n` from 1 to infinity. No derivative by n.
+    """The exponential integral of the integer order n from 0 on (NaN beyond 1e6; what is behind the
+    point is cut off), of x > 0 (from 0 on for n > 1): of `exp(-x * t) / t**n` from 1 to infinity.
+    No derivative by n.
 
     >>> import tracegrad as tg
     >>> round(float(tg.special.expn(2, 1.0)), 6)

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from ...ir.dispatch import bind
-from ...ir.op import Op, odd
+from ...ir.op import Op, even, odd
 from ..elementwise.arithmetic import div, neg
 from ..elementwise.derived import add, mul
 from ..elementwise.elementary import square
@@ -30,7 +30,9 @@ sinh_op: Op = one_of(
     (lambda x: mul(add(exprel(x), exprel(neg(x))), 0.5),),
     parity=odd,
 )
-cosh_op: Op = one_of("cosh_integral", "shichi", 1, ("x",), (lambda x: div(cosh(x), x),))
+cosh_op: Op = one_of(
+    "cosh_integral", "shichi", 1, ("x",), (lambda x: div(cosh(x), x),), parity=even
+)
 fresnel_sine_op: Op = one_of(
     "fresnel_sine", "fresnel", 0, ("x",), (lambda x: sin(mul(square(x), math.pi / 2)),), parity=odd
 )
