@@ -31,13 +31,13 @@ def choose_stores(
     def loop_chosen(s: kernel.Statement) -> kernel.Statement:
         if not isinstance(s, kernel.Loop) or not all(isinstance(t, INSIDE) for t in s.body):
             return s
-        body = _Body(s, owner).chosen()
+        body = _ChosenBody(s, owner).chosen()
         return s if body is None else replace(s, body=body)
 
     return [replace(p, body=traversal.mapped(p.body, lambda e: e, loop_chosen)) for p in phases]
 
 
-class _Body:
+class _ChosenBody:
     """The body of an innermost loop."""
 
     def __init__(self, loop: kernel.Loop, owner: owners.Owners) -> None:
