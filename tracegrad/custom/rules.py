@@ -13,7 +13,7 @@ from ..autograd.grad_mode import enable_grad
 from ..checks import argument_numbers, describe
 from ..dtypes import is_differentiable
 from ..holders import RuleHolder
-from ..ir.dispatch import STATE, bind
+from ..ir.dispatch import STATE, bind, data_of
 from ..ir.evaluate import evaluate, evaluate_batched
 from ..ir.graph import Graph
 from ..ir.op import Op, Types, op
@@ -24,6 +24,7 @@ from ..ops.totals.statistics import stop_gradient_op
 from ..surroundings.state import unchanged
 from ..tape.engine import gradient, zeros
 from ..tape.leaves import end
+from ..tape.mode import MODE
 from ..tape.modes import restoring
 from ..tape.rule_reads import ASK_THE_USER, by_rule
 from ..tensor import Array, Boxed, fresh_leaf, raw
@@ -31,6 +32,7 @@ from ..transforms.derive import batched, with_axis
 from ..transforms.tracing import face_of, leaf_type, plain, trace_function
 from ..tree import flatten, unflatten
 from ..types import ArrayType
+from .residuals import Residuals, keep, kept
 
 
 def stop_gradient(x: Any) -> Any:
@@ -72,6 +74,9 @@ class Custom(RuleHolder):
     def _check(self) -> None:
         raise NotImplementedError
 
+    def before_reverse(self, use: _Use, leaves: Sequence[Any]) -> None:
+        """What is done of the reverse rule when the function is called."""
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         self._check()
         if kwargs:
@@ -101,6 +106,8 @@ class Custom(RuleHolder):
                 sizes=STATE.traces[-1].sizes,
             )
             graph, captures, call.out_spec = traced.graph, traced.captures, traced.out_spec
+        if MODE.enabled and any(isinstance(x, Boxed) and x._requires_grad for x in leaves):
+            self.before_reverse(call, leaves)
         outs = bind(self.op, [*leaves, *captures], {"graph": graph, "rule": call})
         return unflatten(call.out_spec, [plain(o) for o in outs])
 
@@ -118,6 +125,7 @@ class _Use:
         self.custom, self.spec, self.join, self.static = custom, spec, join, static
         self.op = custom.op
         self.out_spec: Any = None
+        self.residuals: Residuals | None = None
 
     def arguments(self, leaves: Sequence[Any]) -> list[Any]:
         return self.join(unflatten(self.spec, list(leaves)[: self.spec.num_leaves]))
@@ -272,16 +280,28 @@ def jvp_of(tangents: Any, inputs: Any, outs: Any, *, graph: Any, rule: _Use) -> 
     return rule.jvp(tangents, inputs, outs)
 
 
+def _residuals_of(rule: _Use, inputs: Sequence[Any]) -> Any:
+    """What the user's forward rule leaves."""
+    given = rule.custom.forward(*rule.arguments(inputs))  # type: ignore[attr-defined]
+    if not isinstance(given, (tuple, list)) or len(given) != 2:
+        raise TypeError(
+            f"{rule}: the forward rule must return a pair (result, residuals), "
+            f"it returned {describe(given)}"
+        )
+    return given[1]
+
+
 def _vjp_of_vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, rule: Any) -> list[Any]:
     name = rule.custom.__name__
     full = [zeros(type_of_value(o)) if ct is None else ct for ct, o in zip(cts, outs, strict=True)]
-    given = rule.custom.forward(*rule.arguments(inputs))
-    if not isinstance(given, (tuple, list)) or len(given) != 2:
-        raise TypeError(
-            f"{name}: the forward rule must return a pair (result, residuals), "
-            f"it returned {describe(given)}"
-        )
-    residuals = given[1]
+    tracked = any(isinstance(x, Boxed) and (x._requires_grad or x._tangents) for x in inputs)
+    before = kept(rule)
+    if before is not None and (STATE.traces or not tracked):
+        residuals = before.opened(tracked)
+    else:
+        residuals = _residuals_of(rule, inputs)
+        if before is not None:
+            before.compare(residuals)
     found = rule.custom.backward(*rule.static, residuals, unflatten(rule.out_spec, full))
     if not isinstance(found, (tuple, list)):
         raise TypeError(
@@ -406,8 +426,7 @@ class custom_vjp(Custom):
     `forward(*args)` returns `(result, residuals)`; `backward(residuals, cotangent)` a tuple with
     one cotangent (or None for zero) per argument; arguments numbered in `nondiff_argnums` are
     passed to `backward` first and have no cotangent. The rule is itself differentiated for higher
-    orders. Both functions run when the derivative is taken, and read what is around them as it is
-    then: pass what is written to in between as an argument.
+    orders: then `forward` runs once more, and must give the same residuals.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -427,6 +446,11 @@ class custom_vjp(Custom):
     def defvjp(self, forward: Callable[..., Any], backward: Callable[..., Any]) -> None:
         """Set the rule."""
         self.forward, self.backward = forward, backward
+
+    def before_reverse(self, use: _Use, leaves: Sequence[Any]) -> None:
+        values = leaves if STATE.traces else [data_of(x) for x in leaves]
+        with ruled(self):
+            keep(use, Residuals(self.__name__, _residuals_of(use, values)))
 
     def _check(self) -> None:
         if self.forward is None:
