@@ -104,6 +104,17 @@ def _named(inner: CodeType, like: CodeType) -> CodeType:
 
 
 @functools.lru_cache(1024)
+def lines_of(error: BaseException) -> list[tuple[CodeType, int]]:
+    """The lines of the user's that were running, the innermost first."""
+    tb, lines = error.__traceback__, []
+    while tb is not None:
+        code = ORIGINAL.get(tb.tb_frame.f_code)
+        if code is not None:
+            lines.append((code, tb.tb_lineno))
+        tb = tb.tb_next
+    return lines[::-1]
+
+
 def version_of(code: CodeType, rests: frozenset[tuple[int, int]] = frozenset()) -> Version:
     """The rewritten code, made once; from the statements at the lines `rests` on a block is a
     function of its own."""
@@ -251,5 +262,5 @@ def made_of(function: types.FunctionType, version: Version, helpers: Any) -> typ
 
 __all__ = [
     "MADE", "ORIGINAL", "Version", "function_of", "home_of", "in_place_of", "is_dispatcher",
-    "is_users", "made_of", "printing", "version_of",
+    "is_users", "lines_of", "made_of", "printing", "version_of",
 ]  # fmt: skip

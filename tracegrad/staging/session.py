@@ -24,12 +24,12 @@ from ..sizes.owners import LateLength
 from ..tape.attempts import ATTEMPTS
 from .functions import (
     MADE,
-    ORIGINAL,
     Version,
     home_of,
     in_place_of,
     is_dispatcher,
     is_users,
+    lines_of,
     made_of,
     printing,
     users_function,
@@ -261,7 +261,7 @@ class Session:
         """Whether a block can be cut where a length is needed that only a run knows: at the
         innermost statement that is not cut yet."""
         outlived = isinstance(error, Outlived)
-        for code, line in _lines_of(error):
+        for code, line in lines_of(error):
             known = dict(self.rests.get(code, ()))
             if (code, line) in self.passed:
                 continue
@@ -279,10 +279,9 @@ class Session:
 
     def can_cut(self, error: BaseException) -> bool:
         """Whether a block below the frame that caught this may be cut for a length."""
-        return isinstance(error, ComputedLength) and any(
-            (code, line) not in self.passed and dict(self.rests.get(code, ())).get(line, 0) < CUTS
-            for code, line in _lines_of(error)
-        )
+        lines = lines_of(error) if isinstance(error, ComputedLength) else []
+        new = [(code, line) for code, line in lines if (code, line) not in self.passed]
+        return any(dict(self.rests.get(c, ())).get(line, 0) < CUTS for c, line in new)
 
     def _codes(self, tb: TracebackType | None) -> list[CodeType]:
         """The code of the user's functions that were running."""
@@ -293,17 +292,6 @@ class Session:
                 found[code] = None
             tb = tb.tb_next
         return list(found)
-
-
-def _lines_of(error: BaseException) -> list[tuple[CodeType, int]]:
-    """The lines of the user's that were running, the innermost first."""
-    tb, lines = error.__traceback__, []
-    while tb is not None:
-        code = ORIGINAL.get(tb.tb_frame.f_code)
-        if code is not None:
-            lines.append((code, tb.tb_lineno))
-        tb = tb.tb_next
-    return lines[::-1]
 
 
 _KNOWN: dict[CodeType, Session] = {}
