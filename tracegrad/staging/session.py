@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import functools
 import logging
-import os
 import sys
 import weakref
 from collections.abc import Callable
@@ -17,10 +16,8 @@ import numpy as np
 from .._codegen import loading
 from ..control.lengths import Outlived
 from ..errors import ConcretizationError
-from ..ir.lines import FOREIGN, INSTALLED
 from ..ir.trace import TextError
 from ..ops.places.spans import ComputedLength
-from ..sizes.owners import LateLength
 from ..tape.attempts import ATTEMPTS
 from .functions import (
     MADE,
@@ -35,6 +32,7 @@ from .functions import (
     users_function,
     version_of,
 )
+from .said import explained, out_of_reach, place_of, without_source
 from .stops import stops
 
 LOG = logging.getLogger("tracegrad")
@@ -249,8 +247,8 @@ class Session:
         if not usable and isinstance(error, (ComputedLength, Outlived)) and self._cut(error):
             return True
         if not usable:
-            _without_source(error)
-            _out_of_reach(error, self)
+            without_source(error)
+            out_of_reach(error, self)
             return False
         if type(self.staged) is frozenset:
             self.open()
@@ -414,66 +412,6 @@ def _again(attempt: Callable[[Any], T], function: Any, session: Session, eager: 
     raise ConcretizationError(f"{function!r:.60} could not be staged in {MOST} attempts")
 
 
-def _line_of(tb: TracebackType | None, session: Session) -> str:
-    """The innermost line of the user's at which an error arose, to begin a message."""
-    line = ""
-    while tb is not None:
-        code = tb.tb_frame.f_code
-        if code in MADE or session.is_users(code):
-            line = f"{os.path.basename(code.co_filename)}:{tb.tb_lineno}: "
-        tb = tb.tb_next
-    return line
-
-
-def explained(error: BaseException, session: Session) -> BaseException | None:
-    """The error of an attempt, in the user's words where a name was read that a branch or a loop
-    left unbound."""
-    if isinstance(error, NameError) and session.unbound:
-        for name, reason in session.unbound.items():
-            if f"'{name}'" in str(error):
-                line = _line_of(error.__traceback__, session)
-                return ConcretizationError(f"{line}{name!r} is read here, but {reason}")
-    if isinstance(error, LateLength):
-        return ConcretizationError(f"{_line_of(error.__traceback__, session)}{error}")
-    if type(error) is not ConcretizationError and isinstance(error, ConcretizationError):
-        return ConcretizationError(str(error))
-    return None
-
-
-def _without_source(error: BaseException) -> None:
-    """Say of a function that was typed in, or made of a text, why it is not staged."""
-    tb = error.__traceback__
-    while tb is not None:
-        code = tb.tb_frame.f_code
-        if code.co_filename in ("<string>", "<stdin>"):
-            error.add_note(f"{place_of(code)} was not staged: its source is not to be had.")
-        tb = tb.tb_next
-
-
-def _out_of_reach(error: BaseException, session: Session) -> None:
-    """Say of a function that is rewritten, and was run as it is all the same, why that was."""
-    tb = error.__traceback__
-    while tb is not None:
-        code = tb.tb_frame.f_code
-        if code in session.staged and version_of(code).code is not None:
-            error.add_note(
-                f"{place_of(code)} is called by Python or a library (as an operator, a property, a "
-                "callback in an object), not by rewritten code. Call it by name where it is used."
-            )
-            return
-        name = code.co_filename
-        if name.startswith(INSTALLED) and not name.startswith(FOREIGN):
-            error.add_note(
-                f"{place_of(code)} was not staged: it belongs to an installed library. Apply "
-                "tg.jit to that function itself, and it is."
-            )
-        tb = tb.tb_next
-
-
-def place_of(code: CodeType) -> str:
-    return f"{code.co_name} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
-
-
 _HELPERS: dict[CodeType, Any] = {}
 
 
@@ -493,7 +431,6 @@ __all__ = [
     "Session",
     "current",
     "entered",
-    "place_of",
     "places_of_staged",
     "staged",
     "stops",

@@ -11,7 +11,8 @@ from types import CodeType, FrameType
 
 from ..ir.trace import Trace
 from .functions import MADE, version_of
-from .session import PARTS, Restart, current, place_of
+from .said import place_of
+from .session import PARTS, Restart, current
 
 LOG = logging.getLogger("tracegrad")
 
