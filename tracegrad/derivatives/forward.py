@@ -206,6 +206,7 @@ class Linearized(NamedTuple):
     captured: list[Any]
 
 
+@restoring
 def linear_at(function: Function, primals: Sequence[Any], spec: Any) -> Linearized:
     """`function` run once on these boxes, the leaves of its arguments; what depends on tangents is
     recorded, for later or for many of them."""

@@ -228,9 +228,11 @@ class Trace:
             found = self.captures[key] = (Var(kind, getattr(data, "name", ""), self), (x, data))
             if isinstance(x, Value) and x._on_tape():
                 self.live.add(found[0])
-        if is_lent(x) and (data.nbytes <= SMALL or key not in self.contents):
+        if is_lent(x):
+            memory = x._data if isinstance(x, Value) else x
             # Large ones at their first use and at the end only: to look through them takes a while.
-            self.unchanged(key, data)
+            if memory.nbytes <= SMALL or key not in self.contents:
+                self.unchanged(key, memory)
         return found[0]
 
     def check_current(self, x: Any, data: Any) -> None:
