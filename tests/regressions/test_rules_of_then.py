@@ -123,6 +123,18 @@ def test_the_forward_rule_runs_once() -> None:
     assert len(calls) == 4
 
 
+def test_a_rule_that_calls_the_function() -> None:
+    @tg.custom_vjp
+    def f(x: Any) -> Any:
+        return x**3
+
+    f.defvjp(lambda x: (f(x), x), lambda x, ct: (3 * x**2 * ct,))
+    for g in (tg.grad(f), tg.jit(tg.grad(f)), tg.grad(tg.jit(f)), tg.grad(tg.checkpoint(f))):
+        assert float(g(2.0)) == 12.0
+    for h in (tg.grad(tg.grad(f)), tg.jit(tg.grad(tg.grad(f)))):
+        assert float(h(2.0)) == 12.0
+
+
 def test_residuals_of_all_kinds() -> None:
     @tg.custom_vjp
     def f(x: Any, n: Any) -> Any:

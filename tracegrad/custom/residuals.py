@@ -4,12 +4,15 @@ was called, since what the rule reads around it may be written to before the der
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..ir.dispatch import STATE, Value, current
+from ..checks import describe
+from ..ir.dispatch import STATE, Value, current, data_of
 from ..ir.graph import Var
 from ..ir.trace import Trace
 from ..tape.lent import lend
@@ -19,6 +22,15 @@ from ..tree import flatten, unflatten
 
 CLOSE = 1e-5
 """Up to so much, relative to the largest entry, two runs of a rule may differ."""
+
+
+class _RulesThatRun(threading.local):
+    """The custom functions whose forward rules run in this thread."""
+
+    rules: frozenset[Any] = frozenset()
+
+
+RUNNING = _RulesThatRun()
 
 
 class Residuals:
@@ -53,8 +65,29 @@ _OF_TRACES: WeakKeyDictionary[Trace, dict[int, Residuals]] = WeakKeyDictionary()
 """Of uses in open traces, by the identity of the use."""
 
 
-def keep(use: Any, residuals: Residuals) -> None:
-    """Keep the residuals of a use: in a trace until that is done."""
+def residuals_of(use: Any, inputs: Sequence[Any]) -> Any:
+    """What the user's forward rule leaves for these inputs."""
+    given = use.custom.forward(*use.arguments(inputs))
+    if not isinstance(given, (tuple, list)) or len(given) != 2:
+        raise TypeError(
+            f"{use}: the forward rule must return a pair (result, residuals), "
+            f"it returned {describe(given)}"
+        )
+    return given[1]
+
+
+def keep(use: Any, leaves: Sequence[Any]) -> None:
+    """Run the forward rule of a use, and keep what it leaves: in a trace until that is done."""
+    custom = use.custom
+    if custom in RUNNING.rules:
+        return  # the rule calls the function itself
+    before = RUNNING.rules
+    RUNNING.rules = before | {custom}
+    try:
+        tree = residuals_of(use, leaves if STATE.traces else [data_of(x) for x in leaves])
+    finally:
+        RUNNING.rules = before
+    residuals = Residuals(custom.__name__, tree)
     if STATE.traces:
         _OF_TRACES.setdefault(STATE.traces[-1], {})[id(use)] = residuals
     else:

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from ..autograd.grad_mode import enable_grad
-from ..checks import argument_numbers, describe
+from ..checks import argument_numbers
 from ..dtypes import is_differentiable
 from ..holders import RuleHolder
-from ..ir.dispatch import STATE, bind, data_of
+from ..ir.dispatch import STATE, bind
 from ..ir.evaluate import evaluate, evaluate_batched
 from ..ir.graph import Graph
 from ..ir.op import Op, Types, op
@@ -32,7 +32,7 @@ from ..transforms.derive import batched, with_axis
 from ..transforms.tracing import face_of, leaf_type, plain, trace_function
 from ..tree import flatten, unflatten
 from ..types import ArrayType
-from .residuals import Residuals, keep, kept
+from .residuals import Residuals, keep, kept, residuals_of
 
 
 def stop_gradient(x: Any) -> Any:
@@ -74,7 +74,7 @@ class Custom(RuleHolder):
     def _check(self) -> None:
         raise NotImplementedError
 
-    def before_reverse(self, use: _Use, leaves: Sequence[Any]) -> None:
+    def _before_reverse(self, use: _Use, leaves: Sequence[Any]) -> None:
         """What is done of the reverse rule when the function is called."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -107,7 +107,7 @@ class Custom(RuleHolder):
             )
             graph, captures, call.out_spec = traced.graph, traced.captures, traced.out_spec
         if MODE.enabled and any(isinstance(x, Boxed) and x._requires_grad for x in leaves):
-            self.before_reverse(call, leaves)
+            self._before_reverse(call, leaves)
         outs = bind(self.op, [*leaves, *captures], {"graph": graph, "rule": call})
         return unflatten(call.out_spec, [plain(o) for o in outs])
 
@@ -280,17 +280,6 @@ def jvp_of(tangents: Any, inputs: Any, outs: Any, *, graph: Any, rule: _Use) -> 
     return rule.jvp(tangents, inputs, outs)
 
 
-def _residuals_of(rule: _Use, inputs: Sequence[Any]) -> Any:
-    """What the user's forward rule leaves."""
-    given = rule.custom.forward(*rule.arguments(inputs))  # type: ignore[attr-defined]
-    if not isinstance(given, (tuple, list)) or len(given) != 2:
-        raise TypeError(
-            f"{rule}: the forward rule must return a pair (result, residuals), "
-            f"it returned {describe(given)}"
-        )
-    return given[1]
-
-
 def _vjp_of_vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, rule: Any) -> list[Any]:
     name = rule.custom.__name__
     full = [zeros(type_of_value(o)) if ct is None else ct for ct, o in zip(cts, outs, strict=True)]
@@ -299,7 +288,7 @@ def _vjp_of_vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, rule: Any) -> lis
     if before is not None and (STATE.traces or not tracked):
         residuals = before.opened(tracked)
     else:
-        residuals = _residuals_of(rule, inputs)
+        residuals = residuals_of(rule, inputs)
         if before is not None:
             before.compare(residuals)
     found = rule.custom.backward(*rule.static, residuals, unflatten(rule.out_spec, full))
@@ -447,10 +436,9 @@ class custom_vjp(Custom):
         """Set the rule."""
         self.forward, self.backward = forward, backward
 
-    def before_reverse(self, use: _Use, leaves: Sequence[Any]) -> None:
-        values = leaves if STATE.traces else [data_of(x) for x in leaves]
+    def _before_reverse(self, use: _Use, leaves: Sequence[Any]) -> None:
         with ruled(self):
-            keep(use, Residuals(self.__name__, _residuals_of(use, values)))
+            keep(use, leaves)
 
     def _check(self) -> None:
         if self.forward is None:
