@@ -21,7 +21,7 @@ from .derivatives.vmap import vmap as _vmap
 from .ir.dispatch import STATE
 from .nn.modules.module import Module
 from .ops import concatenate, moveaxis, stack
-from .ops.random import has_drawn
+from .ops.random import DEFAULT, has_drawn
 from .tensor import Boxed
 from .tree import flatten, map_leaves, unflatten
 
@@ -226,8 +226,9 @@ def _guarded(func: Function, who: str) -> Function:
         raise TypeError(f"{who}: expected a function, got {describe(func)}")
 
     def guarded(*args: Any, **kwargs: Any) -> Any:
+        before = int(DEFAULT.counter)
         result = func(*args, **kwargs)
-        if STATE.traces and has_drawn(STATE.traces[-1]):
+        if (STATE.traces and has_drawn(STATE.traces[-1])) or int(DEFAULT.counter) != before:
             raise RuntimeError(
                 f"{who}: called random operation while in randomness error mode. "
                 f"Please either use the 'same' or 'different' randomness flags on {who} "

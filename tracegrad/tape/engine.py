@@ -15,7 +15,7 @@ from ..autograd.grad_mode import set_grad_enabled
 from ..devices import IN_USE, DeviceArray
 from ..ir import upward
 from ..ir.dispatch import PROFILES, SPECIAL, STATE, Value
-from ..ir.graph import adjoint_name
+from ..ir.graph import Var, adjoint_name
 from ..ir.recording import OFF, span
 from ..ops import add, broadcast_to
 from .deep import IN_ONE_THREAD, elsewhere
@@ -321,6 +321,11 @@ def _needed(
     return needed
 
 
+def _known(cts: dict[int, Any]) -> bool:
+    """Whether cotangents are arrays, and no variables of a trace beside running code."""
+    return not any(isinstance(getattr(ct, "_data", None), Var) for ct in cts.values())
+
+
 def apply_rules(
     node: Node,
     cts: dict[int, Any],
@@ -336,7 +341,7 @@ def apply_rules(
         raise RuntimeError(FREED)
     plain = not (create_graph or traced)
     rest = node.rest
-    if rest is not None and plain and edges == node.edges:
+    if rest is not None and plain and edges == node.edges and _known(cts):
         count = len(plan.inputs)
         read = [unpack(saved[k], False) for k in rest.inputs]
         made = [unpack_result(node, saved[count + k], False) for k in rest.outputs]
