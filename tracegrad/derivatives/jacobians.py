@@ -11,6 +11,7 @@ import numpy as np
 from ..autograd.grad_mode import enable_grad
 from ..checks import argument_numbers
 from ..compiled.jitted import Jitted
+from ..dtypes import is_differentiable
 from ..errors import ConcretizationError, TracegradError
 from ..ir.dispatch import STATE
 from ..ir.evaluate import evaluate_batched
@@ -201,11 +202,19 @@ def _columns_of_linear(of_leaves: Function, inputs: Inputs, chunk_size: int | No
                 part.shape[0],
             )
             return [
-                with_axis(t, axis, part.shape[0], 0) for t, axis in zip(found, axes, strict=True)
+                _like(o, with_axis(t, axis, part.shape[0], 0))
+                for o, t, axis in zip(linear.outs, found, axes, strict=True)
             ]
 
         columns.append(_in_chunks(pushed, _basis(inputs.leaves, k), chunk_size))
     return columns, linear.spec
+
+
+def _like(o: Any, t: Any) -> Any:
+    """A tangent in the dtype of its result: beside a Python number, of which no dtype came, a
+    tangent has one."""
+    dtype = np.asarray(o).dtype if not isinstance(o, Boxed) else o.dtype
+    return convert(t, dtype) if is_differentiable(dtype) else t
 
 
 def _columns_in_trace(of_leaves: Function, inputs: Inputs, chunk_size: int | None) -> Columns:
