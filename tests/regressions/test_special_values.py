@@ -44,8 +44,20 @@ BOUNDED = ("hyp0f1", "kn", "yn")
 """Those that are asked of numbers up to 1e5 here; test_beyond has the rest."""
 
 
+ELSEWHERE = frozenset(
+    (
+        *("eval_chebyt", "eval_chebyu", "eval_gegenbauer", "eval_genlaguerre", "eval_hermite"),
+        *("eval_hermitenorm", "eval_laguerre", "eval_legendre", "expn"),
+        *("airy", "ellipj", "fresnel", "shichi", "sici"),
+        *("agm", "bdtr", "bdtrc", "hankel1", "hankel2", "nbdtr", "nbdtrc", "powm1"),
+    )
+)
+"""Of degrees that must be known, with several results, or of real numbers where SciPy goes on to
+complex ones, cuts off broken counts, or loses digits: uses of them are in tests/name_uses."""
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("name", SCIPY)
+@pytest.mark.parametrize("name", [n for n in SCIPY if n not in ELSEWHERE])
 def test_values(name: str) -> None:
     function = getattr(special, name)
     points = REALS if function.nin <= 2 else REALS[[4, 9, 10, 12, 13, 22]]

@@ -194,8 +194,13 @@ def voigt_profile(x: Any, sigma: Any, gamma: Any) -> Any:
 # --- counts ---------------------------------------------------------------------------------------
 
 
+def _of_count(n: Any, value: Any) -> Any:
+    """The value for a count that is one; NaN for another, which SciPy would cut off."""
+    return where(equal(n, floor(n)), value, math.nan)
+
+
 def bdtr(k: Any, n: Any, p: Any) -> Any:
-    """The probability of at most floor(k) of n events of probability p.
+    """The probability of at most floor(k) of n events of probability p; NaN where n is no integer.
 
     >>> import tracegrad as tg
     >>> round(float(tg.special.bdtr(1, 2, 0.5)), 6)
@@ -206,11 +211,12 @@ def bdtr(k: Any, n: Any, p: Any) -> Any:
     all_, none = greater(add(k, 1.0), n), less(k, 0)
     a, b = where(none, 1.0, add(k, 1.0)), where(all_, 1.0, sub(n, k))
     value = where(none, math.nan, where(all_, math.nan, betaincc(a, b, p)))
-    return where(equal(k, n), 1.0, value)
+    return _of_count(n, where(equal(k, n), 1.0, value))
 
 
 def bdtrc(k: Any, n: Any, p: Any) -> Any:
-    """The probability of more than floor(k) of n events of probability p.
+    """The probability of more than floor(k) of n events of probability p; NaN where n is no
+    integer.
 
     >>> import tracegrad as tg
     >>> round(float(tg.special.bdtrc(1, 2, 0.5)), 6)
@@ -221,29 +227,31 @@ def bdtrc(k: Any, n: Any, p: Any) -> Any:
     all_, none = greater(add(k, 1.0), n), less(k, 0)
     a, b = where(none, 1.0, add(k, 1.0)), where(all_, 1.0, sub(n, k))
     value = where(none, 1.0, betainc(a, b, p))
-    return where(equal(k, n), 0.0, where(all_, math.nan, value))
+    return _of_count(n, where(equal(k, n), 0.0, where(all_, math.nan, value)))
 
 
 def nbdtr(k: Any, n: Any, p: Any) -> Any:
-    """The probability of at most k failures before the n-th success of probability p.
+    """The probability of at most k failures before the n-th success of probability p; NaN
+    where k or n is no integer.
 
     >>> import tracegrad as tg
     >>> float(tg.special.nbdtr(0, 1, 0.5))
     0.5
     """
     k, n, p = alike(k, n, p)
-    return betainc(n, add(floor(k), 1.0), p)
+    return _of_count(n, _of_count(k, betainc(n, add(k, 1.0), p)))
 
 
 def nbdtrc(k: Any, n: Any, p: Any) -> Any:
-    """The probability of more than k failures before the n-th success of probability p.
+    """The probability of more than k failures before the n-th success of probability p; NaN
+    where k or n is no integer.
 
     >>> import tracegrad as tg
     >>> float(tg.special.nbdtrc(0, 1, 0.5))
     0.5
     """
     k, n, p = alike(k, n, p)
-    return betaincc(n, add(floor(k), 1.0), p)
+    return _of_count(n, _of_count(k, betaincc(n, add(k, 1.0), p)))
 
 
 def chdtri(v: Any, p: Any) -> Any:
