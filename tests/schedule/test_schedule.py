@@ -228,7 +228,7 @@ def test_pieces_of_an_array_share_what_they_are_made_of(n: int) -> None:
     np.testing.assert_allclose(tg.jit(gradient)(w), gradient(w), rtol=1e-13)
 
 
-@pytest.mark.parametrize(("n", "times"), [(100, 1), (100_000, 2)])
+@pytest.mark.parametrize(("n", "times"), [(100, 1), (100_000, 1), (3_000_000, 2)])
 def test_what_a_later_loop_reads_is_stored_where_memory_is_near(n: int, times: int) -> None:
     x = np.linspace(0.1, 1.0, n)
     assert occurrences(lambda x: np.exp(x) / np.sum(np.exp(x)), x, "= exp(") == times
