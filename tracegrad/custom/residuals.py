@@ -12,6 +12,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ..checks import describe
+from ..devices import DeviceArray
+from ..ir import upward
 from ..ir.dispatch import STATE, Value, current, data_of
 from ..ir.graph import Var
 from ..ir.trace import Trace
@@ -84,7 +86,7 @@ def keep(use: Any, leaves: Sequence[Any]) -> None:
     before = RUNNING.rules
     RUNNING.rules = before | {custom}
     try:
-        tree = residuals_of(use, leaves if STATE.traces else [data_of(x) for x in leaves])
+        tree = residuals_of(use, leaves if STATE.traces else [_value_of(x) for x in leaves])
     finally:
         RUNNING.rules = before
     residuals = Residuals(custom.__name__, tree)
@@ -92,6 +94,12 @@ def keep(use: Any, leaves: Sequence[Any]) -> None:
         _OF_TRACES.setdefault(STATE.traces[-1], {})[id(use)] = residuals
     else:
         use.residuals = residuals
+
+
+def _value_of(x: Any) -> Any:
+    """An argument as the rule gets it outside of traces: what lies on a device in a box."""
+    data = data_of(x)
+    return upward.FACES.box(data, None, 0) if type(data) is DeviceArray else data
 
 
 def kept(use: Any) -> Residuals | None:
