@@ -80,8 +80,9 @@ def test_first_derivatives(case: Case) -> None:
     check_first_order(case.function, arrays, wrt, case.tolerance, rng)
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if c.order >= 2], ids=ids)
+@pytest.mark.parametrize("case", mostly([c for c in CASES if c.order >= 2], 3), ids=ids)
 def test_second_derivatives(case: Case) -> None:
+    """Of a row for each operation, and one in three of the others (with --soak 1 of all)."""
     rng = rng_for(case)
     arrays = case.inputs(rng)
     check_second_order(case.function, arrays, floating(arrays, case.wrt), case.tolerance * 10, rng)
@@ -105,9 +106,10 @@ def graph_and_inputs(function: Any, arrays: tuple[Any, ...]) -> tuple[Any, list[
     return optimize(entry.graph), [*arrays, *entry.traced.captures]
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if c.jit], ids=ids)
+@pytest.mark.parametrize("case", mostly([c for c in CASES if c.jit], 2), ids=ids)
 def test_generated_source_equals_eager(case: Case) -> None:
-    """The generated source as plain Python, on all inputs, special ones too."""
+    """The generated source as plain Python, on all inputs, special ones too: of a row for each
+    operation, and every other one of the others (with --soak 1 of all)."""
     for arrays in (case.inputs(rng_for(case)), *case.special):
         assert_same(
             tuple(run_unjitted(*graph_and_inputs(case.function, arrays))),
@@ -241,8 +243,9 @@ def batch_of(case: Case) -> tuple[tuple[Any, ...], tuple[int | None, ...]]:
     return arrays, tuple(0 if k in moving else None for k in range(len(arrays)))
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if c.vmap], ids=ids)
+@pytest.mark.parametrize("case", mostly([c for c in CASES if c.vmap], 3), ids=ids)
 def test_vmap_equals_a_loop(case: Case) -> None:
+    """Of a row for each operation, and one in three of the others (with --soak 1 of all)."""
     arrays, axes = batch_of(case)
     singles = [
         [a if axis is None else np.asarray(a[k]) for a, axis in zip(arrays, axes, strict=True)]
