@@ -211,7 +211,8 @@ def test_dtypes(dtype: str) -> None:
     wide = tg.jit(lambda x, i: f(x, i.astype(np.int64)))
     assert wide(x, np.dtype(dtype).type(4)).tolist() == [3.0, 4.0, 5.0]
     if dtype != "int64":
-        with pytest.raises(tg.ConcretizationError, match=rf"{dtype} may wrap around: take i\.as"):
+        # Its ends may be any two, since i may wrap around.
+        with pytest.raises(tg.ConcretizationError, match="a length that only a run knows"):
             f(x, np.dtype(dtype).type(4))
     assert tg.jit(lambda x, i: x[i])(x.astype(int), np.array([4, 9], dtype)).tolist() == [4, 9]
 
@@ -251,7 +252,8 @@ def test_errors_of_slices() -> None:
     text = key_error(tg.jit(lambda x, i: x[i:]), x, 3)
     assert text.startswith("ConcretizationError: test_dynamic_slices.py:")
     assert "a length that only a run knows" in text
-    assert "difference is not known" in key_error(tg.jit(lambda x, i, k: x[i : i + k]), x, 3, 2)
+    f = tg.jit(lambda x, i, k: x[i : i + k])
+    assert "a length that only a run knows" in key_error(f, x, 3, 2)
     assert "a length that only a run knows" in key_error(tg.jit(lambda x, i: x[1:i]), x, 3)
     # Empty but for i = -1.
     assert "count from the end" in key_error(tg.jit(lambda x, i: x[i + 1 : i]), x, 3)

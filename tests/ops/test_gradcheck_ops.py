@@ -126,8 +126,8 @@ def test_every_differentiable_operation_is_covered() -> None:
 
 @pytest.mark.parametrize("case", mostly(ROWS, 8), ids=lambda case: case.name)
 def test_eager(case: Case) -> None:
-    """Of a row for each operation, and one in eight of the others: test_ops has the derivatives of
-    all against differences."""
+    """Of a row for each operation, and one in eight of the others: test_ops has the first
+    derivatives of all against differences."""
     check(*on_tensors([case]), batched=case in FIRST)
 
 
