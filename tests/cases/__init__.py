@@ -60,6 +60,13 @@ def mostly(cases: Sequence[Case], one_of: int) -> list[Any]:
     return sampled(cases, lambda case: case.name in chosen)
 
 
+def half(cases: Sequence[Case], one_of: int) -> list[Any]:
+    """The rows as parameters of a test, of which every other one of `sample` always runs: for what
+    compiles each row, whose source other tests run as plain Python."""
+    chosen = {case.name for case in sample(cases, one_of)[::2]}
+    return sampled(cases, lambda case: case.name in chosen)
+
+
 def sample(cases: Sequence[Case], one_of: int = 4) -> list[Case]:
     """The rows that cover an operation which no row before them does, and one of so many others:
     for what takes long with each row."""

@@ -13,7 +13,7 @@ from tracegrad.codegen import scalars
 from tracegrad.codegen.cuda import driver
 
 import tracegrad as tg
-from tests.cases import Case, mostly
+from tests.cases import Case, half
 from tests.checks import as_tuple, assert_same, floating, like
 from tests.cuda.common import host
 from tests.ops.test_ops import CASES, ids, quiet, rng_for  # noqa: F401  (a fixture)
@@ -29,7 +29,7 @@ ROWS = ON_DEVICES[int(PART) :: 2] if PART else ON_DEVICES
 
 def derived(rows: list[Case]) -> list[Any]:
     """Each operation and some more rows: the rules are the CPU's, and the simulator takes long."""
-    return mostly(rows, 12) if driver.simulated() else rows
+    return half(rows, 12) if driver.simulated() else rows
 
 
 def is_array(x: Any) -> bool:
