@@ -39,7 +39,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from .integers import Int
+from .integers import Int, maximum
 from .options import PLAIN, CodeOptions
 
 INT64 = np.dtype(np.int64)
@@ -137,6 +137,15 @@ class Loop:
     """True where iterations must run in order."""
     own: frozenset[str] | None = None
     """Of a loop over items: the temporaries that each iteration writes before it reads them."""
+
+    @property
+    def trips(self) -> Int:
+        """How many passes there are: none where `hi` is below `lo`, also in compiled code, where
+        integers have no sign."""
+        trips = self.hi - self.lo
+        if isinstance(trips, int):
+            return max(trips, 0)
+        return trips if self.lo == 0 else maximum(self.hi, self.lo) - self.lo
 
 
 @dataclass(frozen=True)

@@ -92,8 +92,14 @@ class Runner:
             return int(integers.evaluate(i, names))
         return int(self.expression(i, names))
 
+    def passes(self, loop: kernel.Loop, names: dict[str, Any]) -> list[int]:
+        """In order. Compiled code's integers have no sign: a negative end would be a far one."""
+        lo, hi = self.value(loop.lo, names), self.value(loop.hi, names)
+        assert min(lo, hi) >= 0, f"for {loop.index} in range({loop.lo}, {loop.hi}): {lo}, {hi}"
+        return list(range(lo, hi))
+
     def shuffled(self, loop: kernel.Loop, names: dict[str, Any]) -> list[int]:
-        passes = list(range(self.value(loop.lo, names), self.value(loop.hi, names)))
+        passes = self.passes(loop, names)
         if not loop.sequential:
             self.random.shuffle(passes)
         return passes
@@ -181,7 +187,7 @@ class Watching(Runner):
 
     def shuffled(self, loop: kernel.Loop, names: dict[str, Any]) -> list[int]:
         self.open.append((loop.index, {}))
-        return list(range(self.value(loop.lo, names), self.value(loop.hi, names)))
+        return self.passes(loop, names)
 
     def passed(self, loop: kernel.Loop, i: int) -> None:
         self.now[loop.index] = i

@@ -154,7 +154,7 @@ def _distributed(
 ) -> kernel.Loop | None:
     """A loop over blocks of steps; None where steps are more than numbers and elements, have no
     order, or nothing is gained."""
-    trips = loop.hi - loop.lo
+    trips = loop.trips
     if (
         not loop.sequential
         or loop.own is not None

@@ -189,7 +189,7 @@ def _copies(loop: kernel.Loop, here: Any) -> list[kernel.Store] | None:
     indices: dict[str, tuple[Any, ...]] = {loop.index: (here,)}
     body = loop.body
     while len(body) == 1 and isinstance(inner := body[0], kernel.Loop):
-        trips = inner.hi - inner.lo
+        trips = inner.trips
         if not isinstance(trips, int) or not isinstance(inner.lo, int) or not 0 < trips <= UNROLLED:
             return None
         indices[inner.index] = tuple(range(inner.lo, inner.lo + trips))

@@ -53,7 +53,7 @@ def _versions(
 ) -> tuple[kernel.Statement, ...] | None:
     """What finds out whether all indices are sound, and both loops; None where a loop is short,
     long, or has indices that are more than elements of arrays that it leaves alone."""
-    trips = loop.hi - loop.lo
+    trips = loop.trips
     if (
         loop.own is not None
         or (isinstance(trips, int) and trips < FEWEST)

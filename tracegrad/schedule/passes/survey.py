@@ -121,7 +121,7 @@ def survey(statement: kernel.Statement, extent: Int, owner: owners.Owners) -> Su
 def _is_short(s: kernel.Statement) -> bool:
     """Whether a loop takes next to no time."""
     if isinstance(s, kernel.Loop):
-        trips = s.hi - s.lo
+        trips = s.trips
         return isinstance(trips, int) and trips <= SHORT and all(_is_short(t) for t in s.body)
     return not isinstance(s, (kernel.While, kernel.Call))
 

@@ -65,7 +65,7 @@ def _crosswise(outer: kernel.Loop, inner: kernel.Loop) -> bool:
 
 
 def _long(loop: kernel.Loop) -> bool:
-    trips = loop.hi - loop.lo
+    trips = loop.trips
     return not isinstance(trips, int) or trips >= 4 * TILE
 
 
@@ -101,7 +101,7 @@ def _tiled(outer: kernel.Loop, inner: kernel.Loop, fresh: Callable[[str], str]) 
         return replace(loop, lo=start, hi=integers.minimum(start + TILE, loop.hi), body=body)
 
     def count(loop: kernel.Loop) -> Int:
-        return integers.floordiv(loop.hi - loop.lo + (TILE - 1), TILE)
+        return integers.floordiv(loop.trips + (TILE - 1), TILE)
 
     body = part(outer, rows, (*outer.body[:-1], part(inner, columns, inner.body)))
     return kernel.Loop(rows, 0, count(outer), (kernel.Loop(columns, 0, count(inner), (body,)),))

@@ -125,7 +125,7 @@ def _idle(at: Sequence[Any], loops: Sequence[kernel.Loop]) -> list[kernel.Loop]:
 
 
 def _long(loop: kernel.Loop) -> bool:
-    trips = loop.hi - loop.lo
+    trips = loop.trips
     return not isinstance(trips, int) or trips >= REUSED
 
 
