@@ -380,6 +380,14 @@ def test_bodies_of_loops_are_optimized_too() -> None:
     assert f(x) == pytest.approx(tg.scan(step, 0.0, x)[0], rel=1e-14)
 
 
+def test_a_function_is_kept_for_a_later_loop_and_ten_additions_are_not() -> None:
+    program = program_of(tg.hessian(rosenbrock), np.zeros(100))
+    assert not [b for b in program.buffers if b.role == "temp"]
+    shifted = lambda x: np.sin(x)[1:] * np.sin(x)[:-1]  # noqa: E731
+    program = program_of(shifted, np.zeros(5000))
+    assert [b.shape for b in program.buffers if b.role == "temp"] == [(5000,)]
+
+
 # --- tiles ----------------------------------------------------------------------------------------
 
 

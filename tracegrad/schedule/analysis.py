@@ -15,9 +15,10 @@ COSTLY = 20
 NEARBY = 1024
 """An array of so few elements stays in the nearest cache: storing it is as cheap as a few
 additions."""
-WITHIN, FUNCTION = 1 << 21, 9
-"""Storing an array of so few elements takes less time than an elementary function, all of which are
-more expensive than this."""
+ARITHMETIC = 9
+"""What is more expensive is an elementary function."""
+WITHIN = 1 << 21
+"""Storing an array of so few elements takes less time than an elementary function."""
 ROWS = range(9, NEARBY + 1)
 """The sizes of a last axis of which one row at a time is kept, in the nearest cache; shorter ones
 are unrolled."""
@@ -65,6 +66,8 @@ class Analysis:
         self.node: dict[Var, Node] = {v: n for n in graph.nodes for v in n.outputs}
         self.uses: dict[Var, list[Node]] = {}
         self.members: dict[Var, dict[Node, int]] = {}
+        self.calling: set[Var] = set()
+        """What is computed by an elementary function, among others."""
         self.placed: set[Node] = set()
         """What pieces of arrays are made of."""
         self.roots: dict[Var, set[Node]] = {}
@@ -143,6 +146,9 @@ class Analysis:
         """What one element costs, from what its operands cost now."""
         rule, var = node.op.lowering, node.outputs[0]
         sources = [a for a in node.inputs if isinstance(a, Var)]
+        calls = isinstance(rule, lowering.Pointwise) and rule.cost > ARITHMETIC
+        calls = calls or any(a in self.calling and not self.is_stored(a) for a in sources)
+        (self.calling.add if calls else self.calling.discard)(var)
         if isinstance(rule, lowering.Pointwise):
             mine: dict[Node, int] = {node: rule.cost}
             for a in sources:
@@ -186,7 +192,7 @@ class Analysis:
         if any(isinstance(r.op.lowering, lowering.Scatter) for r in self.roots[var]):
             return REPEATED
         few = self.cached and isinstance(size, int) and size <= WITHIN
-        return FUNCTION if few else COSTLY
+        return ARITHMETIC if few and var in self.calling else COSTLY
 
     def row_by_row(self, var: Var) -> bool:
         """Whether a value is summed along its rows, as in a softmax: what else reads it reads the

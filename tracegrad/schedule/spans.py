@@ -85,55 +85,64 @@ def place_between(atom: Atom, made: Definitions) -> Bounded | None:
         atom = x
     if not isinstance(atom, Var) or atom.type.dtype != INT64 or abs(beyond) > WIDEST:
         return None
-    span = span_of(atom, made)
+    span = _Search(made).of(atom)
     return None if span is None else Bounded(atom, beyond, span)
 
 
-def span_of(atom: Atom, made: Definitions, depth: int = DEPTH) -> Span | None:
-    """The span of a value; None where nothing is known of it."""
-    kind = atom.type.dtype
-    if kind.kind == "f":
-        anything: Span | None = Span(kind.type(-np.inf), kind.type(np.inf), False)
-    else:
-        anything = None
-    if isinstance(atom, Literal):
-        value = atom.value
-        if kind.kind == "f" and isinstance(value, (int, float, np.floating, np.integer)):
-            number = kind.type(value)
-            return anything if math.isnan(number) else Span(number, number, True)
-        if kind.kind in "iu" and isinstance(value, (int, np.integer)):
-            return Span(int(value), int(value), True)
-        return None
-    found = made.get(atom) if isinstance(atom, Var) else None
-    if found is None or depth == 0 or (kind.kind != "f" and kind != INT64):
-        return anything
-    return _made(found[0], kind, made, depth - 1) or anything
+class _Search:
+    """The spans of a value and of what it is made of, each looked for once."""
 
+    def __init__(self, made: Definitions) -> None:
+        self.made = made
+        self.known: dict[Var, Span | None] = {}
 
-def _made(node: Node, kind: np.dtype[Any], made: Definitions, depth: int) -> Span | None:
-    op = node.op
-    if op is iota_op:
-        size = node.params["size"]
-        return Span(0, size - 1, True) if isinstance(size, int) and size and kind == INT64 else None
-    if isinstance(op.lowering, lowering.View):
-        return span_of(node.inputs[0], made, depth)
-    if op is convert_op:
-        return _converted(node.inputs[0], kind, made, depth)
-    values = node.inputs[1:] if op is where_op else node.inputs
-    if any(a.type.dtype != kind for a in values if isinstance(a, Var)):
-        return None
-    spans = [span_of(_as(a, kind), made, depth) for a in values]
-    if op is mod_op and kind == INT64:
-        divisor = spans[1]
-        known = divisor is not None and divisor.least == divisor.most and divisor.least > 0
-        return Span(0, divisor.most - 1, True) if known and divisor is not None else None
-    if op in (maximum_op, clip_min_op, minimum_op, clip_max_op) and kind == INT64:
-        # One end is enough to know one, and a number outside is brought inside.
-        spans = [s if s is not None and s.always else ANY for s in spans]
-    known_spans = [s for s in spans if s is not None]
-    if len(known_spans) < len(spans) or not spans:
-        return None
-    return _combined(node, kind, known_spans)
+    def of(self, atom: Atom, depth: int = DEPTH) -> Span | None:
+        """The span of a value; None where nothing is known of it."""
+        kind = atom.type.dtype
+        if kind.kind == "f":
+            anything: Span | None = Span(kind.type(-np.inf), kind.type(np.inf), False)
+        else:
+            anything = None
+        if isinstance(atom, Literal):
+            value = atom.value
+            if kind.kind == "f" and isinstance(value, (int, float, np.floating, np.integer)):
+                number = kind.type(value)
+                return anything if math.isnan(number) else Span(number, number, True)
+            if kind.kind in "iu" and isinstance(value, (int, np.integer)):
+                return Span(int(value), int(value), True)
+            return None
+        found = self.made.get(atom) if isinstance(atom, Var) else None
+        if found is None or depth == 0 or (kind.kind != "f" and kind != INT64):
+            return anything
+        if atom not in self.known:
+            self.known[atom] = self._made(found[0], kind, depth - 1) or anything
+        return self.known[atom]
+
+    def _made(self, node: Node, kind: np.dtype[Any], depth: int) -> Span | None:
+        op = node.op
+        if op is iota_op:
+            size = node.params["size"]
+            known = isinstance(size, int) and size and kind == INT64
+            return Span(0, size - 1, True) if known else None
+        if isinstance(op.lowering, lowering.View):
+            return self.of(node.inputs[0], depth)
+        if op is convert_op:
+            return _converted(node.inputs[0].type.dtype, self.of(node.inputs[0], depth), kind)
+        values = node.inputs[1:] if op is where_op else node.inputs
+        if any(a.type.dtype != kind for a in values if isinstance(a, Var)):
+            return None
+        spans = [self.of(_as(a, kind), depth) for a in values]
+        if op is mod_op and kind == INT64:
+            divisor = spans[1]
+            known = divisor is not None and divisor.least == divisor.most and divisor.least > 0
+            return Span(0, divisor.most - 1, True) if known and divisor is not None else None
+        if op in (maximum_op, clip_min_op, minimum_op, clip_max_op) and kind == INT64:
+            # One end is enough to know one, and a number outside is brought inside.
+            spans = [s if s is not None and s.always else ANY for s in spans]
+        known_spans = [s for s in spans if s is not None]
+        if len(known_spans) < len(spans) or not spans:
+            return None
+        return _combined(node, kind, known_spans)
 
 
 def _combined(node: Node, kind: np.dtype[Any], spans: list[Span]) -> Span | None:
@@ -163,12 +172,12 @@ def _combined(node: Node, kind: np.dtype[Any], spans: list[Span]) -> Span | None
     return Span(min(ends), max(ends), always and all(map(np.isfinite, ends)))
 
 
-def _converted(source: Atom, kind: np.dtype[Any], made: Definitions, depth: int) -> Span | None:
-    span = span_of(source, made, depth)
+def _converted(of: np.dtype[Any], span: Span | None, kind: np.dtype[Any]) -> Span | None:
+    """The span of numbers of the dtype `of` as numbers of another one."""
     if span is None:
         return None
     if kind == INT64:
-        if source.type.dtype.kind == "f":
+        if of.kind == "f":
             if not (abs(span.least) < WIDEST and abs(span.most) < WIDEST):
                 return None
             return Span(int(np.trunc(span.least)), int(np.trunc(span.most)), span.always)
@@ -186,4 +195,4 @@ def _as(atom: Atom, kind: np.dtype[Any]) -> Atom:
     return atom
 
 
-__all__ = ["Bounded", "Span", "place_between", "span_of"]
+__all__ = ["Bounded", "Span", "place_between"]
