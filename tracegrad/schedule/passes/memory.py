@@ -65,9 +65,11 @@ def prune(phases: list[kernel.Phase], buffers: dict[str, kernel.Buffer]) -> list
             inside = traversal.bodies(s)
             if inside and not any(inside):
                 continue
+            read: set[str] = set()
             for e in traversal.expressions(s):
-                traversal.mentions(e, names, loaded)
-            loaded.update(owner.all(loaded))
+                traversal.mentions(e, names, read)
+            for buffer in read - loaded:
+                loaded.update((buffer, owner.of(buffer)))
             result.append(s)
         return tuple(reversed(result))
 
