@@ -141,13 +141,14 @@ class GivenCarry:
                 f"{user_line()}: {self.who}: the body returned a carry of structure {found}, "
                 f"the initial carry has {self.spec}"
             )
-        for k, (path, before, now) in enumerate(
-            zip(self.spec.paths(), list(self.kinds), after, strict=True)
-        ):
+        for k, (before, now) in enumerate(zip(list(self.kinds), after, strict=True)):
+            if before == now:
+                continue
             joined = _joined(before, now)
             if joined is None:
+                path = path_of(self.spec.paths()[k])
                 raise TypeError(
-                    f"{user_line()}: {self.who}: the carry {path_of(path)} changes from "
+                    f"{user_line()}: {self.who}: the carry {path} changes from "
                     f"{as_array(before)} to {as_array(now)}; a carry keeps its dtype and shape "
                     f"(convert the initial value){made_by(results[k])}"
                 )

@@ -441,7 +441,8 @@ def leaf_type(x: Any) -> ArrayType:
     if isinstance(x, Boxed):
         return refreshed(x).array_type
     if isinstance(x, (np.ndarray, np.generic)) and not isinstance(x, WEAK):
-        return ArrayType(x.dtype.newbyteorder("="), x.shape)
+        dtype = x.dtype
+        return ArrayType(dtype if dtype.isnative else dtype.newbyteorder("="), x.shape)
     dtype = array(x).dtype
     return ArrayType(dtype, (), weak=True)
 
