@@ -277,6 +277,7 @@ def entry(dtype: str) -> Callable[..., None]:
         # Without memory the block is read where it lies.
         store = reserved(first_a, tall * deep if large else o)
         packs = is_there(store)
+        row, step = unit if packs else row_a, block if packs else step_a
         for number in range(o, word(at_count)):
             a, b = shifted(first_a, number * word(next_a)), shifted(first_b, number * word(next_b))
             scale, c = (
@@ -287,11 +288,16 @@ def entry(dtype: str) -> Callable[..., None]:
                 for i in range(o, m):
                     for j in range(o, n):
                         put(c, i * row_c + j, zero)
+            from_a = either(packs, store, a)
             for top in range(o, m, tall):
                 end = min(m, top + tall)
                 for start in range(o, k, deep):
                     depth = min(deep, k - start)
                     add = onto or start > o
+                    # Where a block of rows begins: told once, so that the loops below have no choice
+                    # in them, of which the compiler would make two loops.
+                    first, across = top if packs else o, depth if packs else row_a
+                    start_a = o if packs else start * step_a
                     share = (depth * block + end - top - unit) // (end - top)
                     if packs:
                         for i in range(top, end, block):
@@ -339,8 +345,6 @@ def entry(dtype: str) -> Callable[..., None]:
                                     )
                         ahead = large and not direct and col_b == unit and j + widths < n
                         fetched_to = o
-                        from_a = either(packs, store, a)
-                        row, step = unit if packs else row_a, block if packs else step_a
                         for i in range(top, min(end, j + used) if half else end, block):
                             rows = min(block, end - i)
                             until = min(depth, fetched_to + share) if ahead else fetched_to
@@ -353,7 +357,7 @@ def entry(dtype: str) -> Callable[..., None]:
                                 for r in range(o, block):
                                     fetched(c, (i + r) * row_c + j)
                                     fetched(c, (i + r) * row_c + j + used - unit)
-                            at_a = (i - top) * depth if packs else i * row_a + start * step_a
+                            at_a = (i - first) * across + start_a
                             at_c = i * row_c + j
                             if vectors == three:
                                 _tile_3(
