@@ -294,7 +294,7 @@ def entry(dtype: str) -> Callable[..., None]:
                 for start in range(o, k, deep):
                     depth = min(deep, k - start)
                     add = onto or start > o
-                    # Where a block of rows begins: told once, so that the loops below have no choice
+                    # Where blocks of rows begin: told here, so that the loops below have no choice
                     # in them, of which the compiler would make two loops.
                     first, across = top if packs else o, depth if packs else row_a
                     start_a = o if packs else start * step_a
