@@ -241,7 +241,8 @@ def repeated(x: Any, axis: int | None, size: Int) -> Any:
 
 def copied(x: Any) -> Any:
     """An array of the same values, which may be written to."""
-    if type(x) is np.ndarray and x.ndim and not STATE.traces and not STATE.special:
+    plain = type(x) is np.ndarray and x.ndim and x.dtype.isnative
+    if plain and not STATE.traces and not STATE.special:
         return x.copy(order="K")
     return logical_or(x, False) if x.dtype.kind == "b" else positive(x)
 
