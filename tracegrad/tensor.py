@@ -28,6 +28,7 @@ from .faces.operators import Operators
 from .faces.tensor.methods import TensorMethods
 from .faces.writing import Writes
 from .ir import upward
+from .ir.contents import writable
 from .ir.dispatch import STATE, bind
 from .ir.graph import Var
 from .ir.of_sizes import of_sizes
@@ -37,13 +38,14 @@ from .ir.trace import Trace, user_line
 from .ops.elementwise.arithmetic import number
 from .ops.elementwise.elementary import identity_op
 from .sizes import seen
-from .tape.eager_text import BOX
+from .tape.boxes import BOX, fresh
 from .tape.hooks import TensorHooks
 from .tape.interpret import interpret
+from .tape.lent import kept
 from .tape.mode import MODE
 from .tape.pieces import end_of
 from .tape.tape import AccumulateGrad, Node, Producer, filler, next_number, record
-from .tape.versions import Versions
+from .tape.versions import Following, OfArray, Uncounted, Versions
 from .types import ArrayType, type_of
 from .weak import KINDS, PYTHON, as_python, as_weak
 
@@ -101,15 +103,14 @@ class Boxed(Operators, Writes, NumpyDispatch):
     @classmethod
     def _make(cls, data: Any) -> Any:
         """What NumPy computed, with this face where the face wants it."""
-        return (
-            cls(np.asarray(data)) if cls.boxes_everything or is_differentiable(data.dtype) else data
-        )
+        made = cls.boxes_everything or is_differentiable(data.dtype)
+        return fresh(cls, np.asarray(data)) if made else data
 
     @classmethod
     def _dual(cls, primal: Any, tangent: Any, level: int) -> Any:
         value = primal._alias() if isinstance(primal, Boxed) else cls(np.asarray(primal))
         value._tangents = {**(value._tangents or {}), level: tangent}
-        value._borrowed = True
+        value._versions, value._borrowed = followed(primal), True
         return value
 
     def _alias(self) -> Self:
@@ -119,7 +120,7 @@ class Boxed(Operators, Writes, NumpyDispatch):
 
     def _as(self, face: type[Boxed]) -> Any:
         """The same data at the same place on the tape, in a box of this face."""
-        value = face(self._data)
+        value = fresh(face, self._data)
         value._requires_grad = self._requires_grad
         value._versions = self._version_counter
         value._tangents = self._tangents
@@ -169,8 +170,16 @@ class Boxed(Operators, Writes, NumpyDispatch):
             tangents = tangents if all(bare[level] is t for level, t in tangents.items()) else bare
         if not self._requires_grad and tangents is self._tangents:
             return self
-        value: Self = self.face(self._data)
-        value._tangents, value._borrowed = tangents, self._borrowed
+        value: Self = self._on_memory()
+        value._tangents = tangents
+        return value
+
+    def _on_memory(self) -> Self:
+        """Another box on this memory, without history."""
+        value: Self = fresh(self.face, self._data)
+        value._borrowed = self._borrowed
+        if self._in_storage(self._root) or type(self._versions) is Following:
+            value._versions = self._version_counter
         return value
 
     _end = end_of
@@ -320,7 +329,9 @@ class Tensor(TensorMethods, Differentiable, Boxed):
     """A boxed value with torch's methods.
 
     Called with sizes or with a list it is torch's older constructor, in the default dtype. An
-    ndarray is kept as it is, memory and dtype; `tracegrad.tensor` copies, and takes any data.
+    ndarray is kept as it is, memory and dtype; `tracegrad.tensor` copies, and takes any data. What
+    is written to such an array is looked for where a backward pass needs what it held (0.1 ms per
+    MB).
 
     >>> import tracegrad as tg
     >>> tg.Tensor([1, 2]), tg.Tensor(2, 3).shape
@@ -334,6 +345,8 @@ class Tensor(TensorMethods, Differentiable, Boxed):
         _fill_box(self)
         if type(data) is np.ndarray and data.dtype.char not in STRANGE:
             self._data, self._requires_grad = data, requires_grad
+            if writable(data):
+                self._versions = OfArray(data)
             return
         if type(data) is not np.ndarray and not isinstance(data, Var) and not is_elements(data):
             if isinstance(data, Boxed) and requires_grad is False:
@@ -347,7 +360,13 @@ class Tensor(TensorMethods, Differentiable, Boxed):
             self._data = found._data if isinstance(found, Boxed) else np.asarray(found)
             return
         try:
-            self._data = plain_operand(data) if isinstance(data, (np.ndarray, np.generic)) else data
+            if isinstance(data, (np.ndarray, np.generic)):
+                data = plain_operand(data)
+            elif hasattr(data, "__array__") and type(data) is not DeviceArray:
+                data = plain_operand(np.asarray(data))  # of another library
+            self._data = data
+            if type(data) is np.ndarray and writable(data):
+                self._versions = OfArray(data)
         except REFUSED as error:
             raise named(error, "Tensor") from error.__cause__
         self._requires_grad = requires_grad
@@ -413,6 +432,12 @@ def inside(x: Any, face: type[Boxed] | None = None) -> Boxed:
 def primal(x: Any, face: type[Boxed] = Array) -> Boxed:
     """`x` boxed to be differentiated by: as `inside`, but Python's number stays one, which raises
     no dtype."""
+    if type(x) is np.ndarray and not STATE.traces and writable(x):
+        # The function, or whoever calls it, may write into the array before a rule reads it.
+        own = kept(x)
+        box = face(own)
+        box._versions = OfArray(x) if own is x else None
+        return box
     if type(x) not in PYTHON and type(x) not in KINDS:
         return inside(x, face)
     if not STATE.traces:
@@ -421,16 +446,31 @@ def primal(x: Any, face: type[Boxed] = Array) -> Boxed:
     return value
 
 
+def followed(x: Any) -> Following | None:
+    """The counter of a box that counts for itself on the memory of `x`; None where nobody writes
+    into that."""
+    if not isinstance(x, Boxed):
+        return None
+    stored = x._in_storage(x._root)
+    counter = x._version_counter if stored else x._versions
+    if type(counter) is Uncounted or not (stored or isinstance(counter, (OfArray, Following))):
+        return None
+    assert counter is not None
+    return Following(counter)
+
+
 def fresh_leaf(x: Any, face: type[Boxed] = Array) -> Boxed:
     """A new place on the tape with x's value. Where x has a history the new place leads to it, and
     is not the same: a derivative with respect to it must not pick up what else depends on x."""
     x = primal(x, face)
     if x._requires_grad and MODE.enabled:
-        value: Boxed = x.face(x._data)
+        value: Boxed = fresh(x.face, x._data)
         node = record(identity_op, [x], {}, [x._data])
         value._grad_fn, value._requires_grad = node, node is not None
     else:
-        value = x.face(x._data, is_differentiable(x.dtype))
+        value = fresh(x.face, x._data)
+        value._requires_grad = is_differentiable(x.dtype)
+    value._versions = followed(x)
     value._tangents = x._tangents
     # Writes of a differentiated function must not reach the caller's memory.
     value._borrowed = True

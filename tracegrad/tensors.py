@@ -120,10 +120,10 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
         data = plain_array(data, "the data of a tensor are")
         if isinstance(data, np.ndarray) and not STATE.traces:
             kept = native(data if dtype is None else np.asarray(data, dtype))
-            made: Tensor = born(Tensor(kept))
-            if made._versions is None and kept.flags.writeable and np.may_share_memory(kept, data):
-                made._versions = OfArray(kept)
-            return made
+            made = Tensor(kept)
+            if kept is not data and not np.may_share_memory(kept, data):
+                made._versions = None  # a copy, which nobody else has
+            return born(made)  # type: ignore[no-any-return]
         return tensor(data, dtype=dtype)
     except REFUSED as error:
         raise explained_here(error) from error.__cause__
@@ -143,8 +143,12 @@ def from_dlpack(other: Any) -> Tensor:
     if not hasattr(other, "__dlpack__"):
         raise TypeError(f"from_dlpack expects an array with __dlpack__, got {type(other).__name__}")
     shared = exchange.from_dlpack(other)
-    made: Tensor = born(Tensor(native(shared) if isinstance(shared, np.ndarray) else shared))
-    return made
+    if not isinstance(shared, np.ndarray):
+        return born(Tensor(shared))  # type: ignore[no-any-return]
+    made = Tensor(native(shared))
+    # Also where NumPy may not write: the other library may.
+    made._versions = OfArray(made._data)
+    return born(made)  # type: ignore[no-any-return]
 
 
 def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:

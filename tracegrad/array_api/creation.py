@@ -10,6 +10,8 @@ import numpy as np
 
 from .. import ops
 from ..config import default_dtype
+from ..dtypes import native
+from ..faces.tensor.casts import own
 from ..tensor import Tensor
 from ..tensors import as_tensor, tensor
 from ..tensors import from_dlpack as _shared
@@ -64,7 +66,8 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
 
 
 def _made(function: Callable[..., Any], *args: Any, dtype: Any, device: Any) -> Any:
-    found = as_tensor(function(*args, dtype=dtype if dtype is not None else default_dtype()))
+    made = function(*args, dtype=dtype if dtype is not None else default_dtype())
+    found = own(Tensor, native(made))
     return found if device is None else found.to(device)
 
 

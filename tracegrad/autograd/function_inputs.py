@@ -40,7 +40,7 @@ def as_tuple(x: Any, what: str, who: str) -> tuple[tuple[Tensor, ...], bool]:
 
 def cut_off(x: Any) -> Any:
     """The value without its history; tangents of an enclosing forward mode stay."""
-    value = x.face(x._data)
+    value = x._on_memory()
     value._tangents = x._tangents
     return value
 
@@ -80,7 +80,7 @@ def beside(x: Any, like: Any) -> Any:
 
 
 def ones(out: Any) -> Any:
-    return beside(Tensor(np.ones(out.shape, out.dtype)), out)
+    return beside(boxed(Tensor, np.ones(out.shape, out.dtype)), out)
 
 
 def tensor_of(x: Any) -> Any:
@@ -89,7 +89,7 @@ def tensor_of(x: Any) -> Any:
 
 def zeros(shape: Sequence[Any], dtype: Any, like: Any) -> Any:
     if all(isinstance(s, int) for s in shape):
-        return beside(Tensor(np.zeros(tuple(shape), dtype)), like)
+        return beside(boxed(Tensor, np.zeros(tuple(shape), dtype)), like)
     return tensor_of(broadcast_to(dtype.type(0), tuple(shape)))
 
 

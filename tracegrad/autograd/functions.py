@@ -18,7 +18,7 @@ from ..ir.graph import Var
 from ..ops.arrays.transfer import place_of
 from ..sizes import numel, same
 from ..tape.batched import over_rows
-from ..tape.eager_text import fresh
+from ..tape.boxes import fresh
 from ..tape.engine import Place, like_of, place, receive, release, sweep
 from ..tape.hooks import boxed
 from ..tape.modes import restoring
@@ -159,7 +159,7 @@ def _placed(k: int, out: Any, grad: Any) -> Any:
             f"grad_output[{k}] is on {where} and output[{k}] on {to}: expected all tensors to be "
             f"on the same device. Move the gradient with .to({str(to)!r})"
         )
-    return out.face(from_host(to, grad))
+    return boxed(out.face, from_host(to, grad))
 
 
 def _one(out: Any) -> Any:
@@ -176,7 +176,7 @@ def _one(out: Any) -> Any:
     if isinstance(data, Var):
         return ops.ones_like(out)
     if isinstance(data, DeviceArray):
-        return out.face(from_host(data.device, np.ones(shape, dtype)))
+        return boxed(out.face, from_host(data.device, np.ones(shape, dtype)))
     return np.ones(shape, dtype) if shape else dtype.type(1)
 
 
@@ -191,7 +191,8 @@ def _roots(
                 f"element {k} of tensors does not require grad and does not have a grad_fn"
             )
         if create_graph:
-            ct = boxed(_face(out), ct)
+            # Where the user gave an array, it may be written to.
+            ct = _face(out)(ct) if type(ct) is np.ndarray else boxed(_face(out), ct)
         elif isinstance(ct, Value):
             box: Any = ct
             # What a rule does with an array on a device it does with the box.

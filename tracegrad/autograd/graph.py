@@ -63,7 +63,7 @@ def increment_version(tensor: Any) -> None:
             raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
         box: Any = t
         if not (hasattr(box, "is_inference") and box.is_inference()):
-            box._version_counter[0] += 1
+            box._version_counter.advance()
 
 
 class _Handles(RemovableHandle):

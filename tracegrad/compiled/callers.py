@@ -19,7 +19,7 @@ from ..ops.sparse.nodes import together as sparse
 from ..ops.sparse.operand import SparseArray
 from ..runtime.device_code import CompiledOnDevice
 from ..runtime.execute import Compiled, executable_for
-from ..tape.eager_text import fresh
+from ..tape.boxes import fresh
 from ..tensor import Tensor
 from ..transforms.tracing import Traced, device_of
 from ..tree import flatten

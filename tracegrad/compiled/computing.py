@@ -20,6 +20,7 @@ from ..runtime.device_code import CompiledOnDevice
 from ..runtime.execute import SCRATCH, Compiled, Executable, executable_for, failure
 from ..runtime.memory import LARGE
 from ..runtime.threads import NO_PHASE
+from ..tape.hooks import boxed
 from ..tape.interpret import results_of
 from ..tape.mode import MODE
 from ..tape.tape import record
@@ -226,7 +227,7 @@ class OnDevice(Compute):
         return placed(self.entry.graph, self.traced.device)
 
     def run(self, values: Sequence[Any]) -> Sequence[Any]:
-        return [Tensor(x) for x in self.made(values)]
+        return [boxed(Tensor, x) for x in self.made(values)]
 
     def code(self, values: Sequence[Any]) -> CompiledOnDevice:
         return self.made.ready(values)[1]

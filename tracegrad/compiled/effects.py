@@ -14,6 +14,7 @@ from ..autograd.grad_mode import set_grad_enabled
 from ..errors import TracegradError
 from ..ir.dispatch import STATE
 from ..ops.arrays.transfer import fill
+from ..tape.hooks import boxed
 from ..tape.mode import MODE
 from ..tape.saved import before_write
 from ..tensor import Boxed
@@ -142,7 +143,7 @@ def carry_out(changes: Sequence[tuple[Change, Any]], new: Sequence[Any]) -> None
                 box._grad = (
                     found
                     if found is None or isinstance(found, box.face)
-                    else box.face(np.asarray(found))
+                    else boxed(box.face, found)
                 )
         else:
             write_back(box, next(values))

@@ -17,6 +17,7 @@ from ..ir.graph import Graph, Var
 from ..ir.op import Rest, Types, op
 from ..ops.totals.statistics import no_grad_op
 from ..sizes import same_shape
+from ..tape.hooks import boxed
 from ..tape.mode import MODE
 from ..tape.tape import Node, Plan
 from ..tensor import Array, Boxed, Tensor
@@ -145,7 +146,7 @@ def with_history(x: Any, history: str) -> Any:
 
 def spent(data: Any, value: Any = None) -> Any:
     """A result whose history a sweep inside the function has freed."""
-    value = Tensor(data) if value is None else value
+    value = boxed(Tensor, data) if value is None else value
     node = Node(call_op, {}, (), Plan((), (), ()), [], [data])
     node.saved = None
     value._requires_grad, value._grad_fn = True, node

@@ -23,6 +23,7 @@ from ..ir.dispatch import STATE, Value, bind
 from ..ir.graph import Graph
 from ..ir.op import op
 from ..tape.application import LEAF, Application, is_given, run_forward
+from ..tape.boxes import fresh
 from ..tape.context import FunctionCtx, Left, among, check_dirty
 from ..tape.hooks import boxed
 from ..tape.mode import MODE
@@ -172,7 +173,7 @@ class Applied:
             if s.kind == "extra" and isinstance(x, Value):
                 # Computed by the forward, which is not recorded.
                 box: Any = x
-                return s.face(box._data)
+                return fresh(s.face, box._data)
             return boxed(s.face, x)
 
         for name, (spec, leaves) in self.attributes.items():

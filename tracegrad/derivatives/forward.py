@@ -22,6 +22,7 @@ from ..ops import convert
 from ..ops.arrays.transfer import place_of, transfer
 from ..sizes import forms
 from ..staging.session import staged
+from ..tape.hooks import boxed
 from ..tape.modes import restoring
 from ..tensor import Array, Boxed, Tensor, primal
 from ..transforms.tracing import check_leaf, cut_history, history_of, plain, result_of
@@ -136,7 +137,7 @@ def apart(tree: Any, tracked: bool = True) -> Any:
 def _zero_like(x: Any) -> Any:
     dtype = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
     zero = np.zeros(getattr(x, "shape", ()), dtype if is_differentiable(dtype) else np.float64)
-    return zero if place_of(x) == CPU else transfer(Tensor(zero), place_of(x))
+    return zero if place_of(x) == CPU else transfer(boxed(Tensor, zero), place_of(x))
 
 
 def _tensors(values: Sequence[Any]) -> list[bool]:

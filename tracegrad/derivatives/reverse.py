@@ -254,9 +254,7 @@ def own_array(g: Any, leaf: Boxed) -> Any:
         g = np.array(g)
     if isinstance(leaf, Tensor) and not isinstance(g, Tensor):
         return (
-            boxed(Tensor, g)
-            if isinstance(g, Boxed)
-            else transfer(Tensor(np.asarray(g)), place_of(leaf))
+            boxed(Tensor, g) if isinstance(g, Boxed) else transfer(boxed(Tensor, g), place_of(leaf))
         )
     if (
         isinstance(g, Tensor)

@@ -18,7 +18,7 @@ from ..ir.dispatch import SPECIAL, STATE, Value
 from ..ir.graph import Var
 from ..ops.arrays.transfer import place_of, transfer
 from ..sizes import same_shape
-from ..tape.eager_text import fresh
+from ..tape.boxes import fresh
 from ..tape.hooks import (
     RemovableHandle,
     add_hook,
@@ -30,7 +30,7 @@ from ..tape.hooks import (
 from ..tape.mode import MODE
 from ..tape.reshaped import note_shape
 from ..tape.saved import before_write
-from ..tape.versions import Aside, Uncounted
+from ..tape.versions import Aside, Uncounted, former
 from .interchange import Interchange
 from .twins import detached, leave, share_data
 
@@ -55,7 +55,13 @@ def cut(tensor: Any) -> None:
 
 def remade(face: Any, data: Any, requires_grad: bool) -> Any:
     """A pickled leaf. NumPy reads arrays back with a dtype object of their own."""
-    return face(native(data) if type(data) is np.ndarray else data, requires_grad)
+    made = face(native(data) if type(data) is np.ndarray else data, requires_grad)
+    owner = data
+    while isinstance(owner, np.ndarray) and owner.base is not None:
+        owner = owner.base
+    if isinstance(owner, (np.ndarray, bytes, bytearray)):
+        made._versions = None  # of what was read, and of no buffer beside it
+    return made
 
 
 class Differentiable(Interchange):
@@ -134,7 +140,7 @@ class Differentiable(Interchange):
         self._refresh()
         if STATE.traces or self._borrowed or isinstance(self._data, Var):
             return detached(self, self._version_counter)
-        value = self.face(self._data)
+        value = fresh(self.face, self._data)
         value._versions, value._borrowed = self._version_counter, self._borrowed
         return value
 
@@ -163,7 +169,7 @@ class Differentiable(Interchange):
         versions = counter if type(counter) is Uncounted else Aside(counter)
         if self._borrowed or isinstance(self._data, Var):
             return detached(self, versions)
-        value = self.face(self._data)
+        value = fresh(self.face, self._data)
         value._versions = versions
         return value
 
@@ -176,8 +182,11 @@ class Differentiable(Interchange):
                 "data set to a tensor that requires gradients must be floating "
                 "point or complex dtype"
             )
+        counter = self._version_counter
         if self._past is not None:
             self._keep_past()
+            if not STATE.traces:
+                self._past[id(self._data)]._versions = former(counter)
         self._touch()
         if not STATE.traces and new._data.shape != self._data.shape:
             note_shape(self)
@@ -186,12 +195,15 @@ class Differentiable(Interchange):
             share_data(self, new)
         else:
             self._data = new._data
+            of = new._version_counter
+            if type(of) is not Uncounted and type(counter) is not Uncounted:
+                self._versions = Aside(of, (counter.count(), *counter[1:]))
 
     @property
     def _version(self: Any) -> int:
         if self.is_inference():
             raise RuntimeError("Inference tensors do not track version counter.")
-        return 0 if self._versions is None else int(self._versions[0])
+        return 0 if self._versions is None else int(self._versions.count())
 
     def _is_view(self: Any) -> bool:
         return self._base is not None
@@ -282,14 +294,13 @@ class Differentiable(Interchange):
                 self._grad = boxed(self.face, ct)._alias()
                 self._grad._versions = None
             elif type(raw) is DeviceArray or type(self._data) is DeviceArray:
-                self._grad = self.face(
-                    transfer(boxed(self.face, raw), place_of(self)).clone()._data
-                )
+                moved = transfer(boxed(self.face, raw), place_of(self)).clone()
+                self._grad = fresh(self.face, moved._data)
             else:
                 dense = isinstance(self._data, np.ndarray) and 0 not in self._data.strides
                 own = np.empty_like(self._data) if dense else np.empty(self.shape, self.dtype)
                 own[...] = raw
-                self._grad = self.face(own)
+                self._grad = fresh(self.face, own)
         elif create_graph:
             self._grad = ops.add(old, boxed(self.face, ct))
         elif STATE.traces or isinstance(raw, Var) or isinstance(old._data, Var):
@@ -302,7 +313,7 @@ class Differentiable(Interchange):
             np.add(old._data, raw, out=old._data)
             old._version_counter.written()
         else:
-            self._grad = self.face(old._data + raw)
+            self._grad = fresh(self.face, old._data + raw)
 
     def retain_grad(self: Any) -> None:
         """Let a backward pass store the gradient of this tensor, which is no leaf, in its
@@ -346,10 +357,12 @@ class Differentiable(Interchange):
             if type(self._data) is DeviceArray
             else self._concrete("deepcopy()", "Use clone().")
         )
-        value = type(self)(data.copy(), self.requires_grad)
+        value = fresh(type(self), data.copy())
+        value._requires_grad = self.requires_grad
         memo[id(self)] = value
         if self._grad is not None:
-            value._grad = self.face(self._grad._data.copy(), self._grad.requires_grad)
+            value._grad = fresh(self.face, self._grad._data.copy())
+            value._grad._requires_grad = self._grad.requires_grad
         return value
 
     def __copy__(self: Any) -> Any:

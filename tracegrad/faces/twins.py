@@ -14,6 +14,7 @@ from weakref import ref
 from ..dtypes import is_differentiable
 from ..ir.dispatch import STATE, bind
 from ..ops.totals.statistics import overwritten_op, stop_gradient_op
+from ..tape.boxes import fresh
 from ..tape.mode import MODE
 from .views import shown
 
@@ -44,7 +45,7 @@ def _twin(root: Any, versions: Any) -> Any:
         data = bind(stop_gradient_op, [root])._data
     elif STATE.traces:
         data = STATE.traces[-1].lift(root)
-    value = root.face(data)
+    value = fresh(root.face, data)
     value._versions, value._borrowed = versions, root._borrowed
     group = TWINS.get(id(root))
     if group is None:

@@ -13,6 +13,7 @@ from ..ops.arrays.shape import broadcast_to_op, reshape_op, transpose_op
 from ..ops.arrays.slices import select_op, slice_op
 from ..ops.places.gathering import Placed
 from ..ops.places.indexing import slice_put_op
+from ..tape.boxes import fresh
 from ..tape.tape import record
 
 EXPANDED = (
@@ -41,7 +42,7 @@ def note_write(op: Op, params: dict[str, Any], root: Any, y: Any) -> Any:
         {"start": params["start"]},
         [root._data],
     )
-    noted = root.face(root._data)
+    noted = fresh(root.face, root._data)
     noted._grad_fn, noted._requires_grad = node, node is not None
     return noted
 

@@ -26,10 +26,11 @@ from ..ops.arrays.transfer import fill
 from ..ops.places.gathering import Placed
 from ..ops.totals.statistics import overwritten_op
 from ..sizes import same_shape
+from ..tape.boxes import fresh
 from ..tape.mode import MODE
 from ..tape.reshaped import note_shape
 from ..tape.saved import before_write
-from ..tape.versions import Uncounted
+from ..tape.versions import Following, Uncounted, Versions
 from ..types import show
 from .strides import copies
 from .twins import TWINS, spread
@@ -66,7 +67,7 @@ class Writes(WriteChecks):
         if not isinstance(source, Value):
             return result
         shown: Any = source
-        box: Any = result if isinstance(result, Value) else self.face(np.asarray(result))
+        box: Any = result if isinstance(result, Value) else fresh(self.face, np.asarray(result))
         if not box.boxes_everything and not box.shape:
             return box  # a number, which `+=` replaces
         root = shown._root
@@ -91,7 +92,7 @@ class Writes(WriteChecks):
         box._base = root
         counter = root._version_counter
         box._seen = counter[1]
-        if shared:
+        if shared or type(counter) is Following:
             box._versions = counter
             if type(counter) is Uncounted:
                 # An inference tensor too, which stands nowhere on the tape.
@@ -184,6 +185,9 @@ class Writes(WriteChecks):
         """Become `new`. Where the tape saved this box, it is remembered as it was."""
         if self._past is not None:
             self._keep_past()
+        if type(self._versions) is Following:
+            # Only what it was lies on memory that others write.
+            self._versions = Versions(self._versions)
         if MODE.enabled or not self.boxes_everything:
             self._data = new._data if isinstance(new, Value) else np.asarray(new)
             self._adopt(new)
@@ -274,6 +278,7 @@ class Writes(WriteChecks):
             if type(new) is np.ndarray:
                 new = self.face(STATE.traces[-1].lift(new.copy())) if STATE.traces else new.copy()
             root._take(new if self is root else self._through(root, new))
+            counter = root._version_counter
             counter.written()
             counter[1] += 1
         if TWINS:
@@ -296,7 +301,7 @@ class Writes(WriteChecks):
         """This input of a Function as its result: a view, with the Function's node where there is
         one."""
         root = self._root
-        view = self.face(self._data)
+        view = fresh(self.face, self._data)
         if self.boxes_everything:
             view._base, view._versions = root, root._version_counter
             view._view, view._seen = (
@@ -318,8 +323,8 @@ class Writes(WriteChecks):
             return
         if root._requires_grad and root._grad_fn is None:
             raise RuntimeError(leaf)
-        result = self.face(self._data.copy(), True)
-        result._grad_fn, result._output_nr = node, nr
+        result = fresh(self.face, self._data.copy())
+        result._grad_fn, result._output_nr, result._requires_grad = node, nr, True
         root._adopt(result if root is self else self._through(root, result))
         counter[1] += 1
         if root is not self:
@@ -400,7 +405,7 @@ class Writes(WriteChecks):
                 self._adopt(view)
         counter = root._version_counter
         if type(counter) is not Uncounted:
-            counter[0] += 1  # of a `.data` its own alone: no memory was written
+            counter.advance()  # of a `.data` its own alone: no memory was written
         return self
 
     def _update(self: Any, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:

@@ -38,6 +38,12 @@ def digest(x: Array) -> int:
     return hash((rows.tobytes(), columns.tobytes(), octets[8 * count :].tobytes()))
 
 
+def writable(x: Array) -> bool:
+    """Whether NumPy may write into this memory: through the array, or through the one that it is a
+    view of."""
+    return x.flags.writeable or (isinstance(x.base, np.ndarray) and writable(x.base))
+
+
 def copied(x: Array) -> Array:
     """A copy that takes no more memory than the array."""
     core = _core(x)

@@ -20,7 +20,7 @@ from ..sizes import SIZES, SYMBOLIC, Owner, Size, Sizes, forms, within_64_bits
 from ..types import ArrayType, show, type_of
 from ..weak import as_python
 from . import upward
-from .contents import SMALL, digest, share
+from .contents import SMALL, digest, share, writable
 from .dispatch import STATE, Value, no_operand
 from .forms import Forms, never_negative, proven
 from .graph import Atom, Graph, Literal, Node, Var
@@ -407,10 +407,10 @@ def inside_of(trace: Trace) -> Iterator[None]:
 def is_lent(x: Any) -> bool:
     """Whether the user may write into the memory of an operand, by NumPy, which nobody sees."""
     if x.__class__ is np.ndarray:
-        return bool(x.flags.writeable)
+        return writable(x)
     if not isinstance(x, Value) or x._data.__class__ is not np.ndarray:
         return False
-    return (x.boxes_everything or x._borrowed) and bool(x._data.flags.writeable)
+    return (x.boxes_everything or x._borrowed) and writable(x._data)
 
 
 def shown(var: Var) -> str:

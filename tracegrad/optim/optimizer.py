@@ -20,6 +20,7 @@ from ..checks import describe
 from ..devices import DeviceArray
 from ..holders import GroupHolder, OptimizerHolder
 from ..ir.dispatch import STATE
+from ..tape.hooks import boxed
 from ..tensor import Tensor
 from .rules import number
 
@@ -33,7 +34,7 @@ class Group(GroupHolder):
 
     def __init__(self, options: dict[str, Any]) -> None:
         super().__init__(options)
-        self._own = Tensor(np.array(0.0))
+        self._own = boxed(Tensor, np.array(0.0))
         self.rate = self._own
         self._set_rate()
 
@@ -263,7 +264,7 @@ class Optimizer(OptimizerHolder):
                     if old is not None:
                         check_like(f"{who}: {key} of parameter {k}", value, old)
                     mine[key] = (
-                        Tensor(deepcopy(value._data))
+                        boxed(Tensor, deepcopy(value._data))
                         if isinstance(value, Tensor)
                         else deepcopy(value)
                     )

@@ -16,6 +16,7 @@ from .. import ops
 from ..devices import CPU, from_host
 from ..ir.dispatch import STATE
 from ..ops.arrays.transfer import place_of
+from ..tape.hooks import boxed
 from ..tensor import Tensor
 
 
@@ -28,12 +29,12 @@ def number(x: Any, like: Any) -> Any:
 def fresh(p: Any, value: float = 0.0) -> Tensor:
     """State of p's shape and dtype. Inside a trace as well it is an array that is there, which the
     compiled step writes."""
-    return Tensor(_on(np.full(p.shape, value, p.dtype), p))
+    return boxed(Tensor, _on(np.full(p.shape, value, p.dtype), p))
 
 
 def counter(p: Any, value: float = 0.0) -> Tensor:
     """A count of steps, on the device of the parameter: nothing has to wait for it there."""
-    return Tensor(_on(np.array(value), p))
+    return boxed(Tensor, _on(np.array(value), p))
 
 
 def _on(array: Any, p: Any) -> Any:

@@ -21,6 +21,7 @@ from ..compiled.entry import Entry
 from ..compiled.jitted import Jitted
 from ..compiled.kept import Kept
 from ..runtime.execute import executable_for
+from ..tape.hooks import boxed
 from ..tensor import Tensor
 from ..tree import flatten, unflatten
 from .functions import Form
@@ -120,7 +121,7 @@ def as_given(shared: Sequence[Any], kinds: Sequence[str]) -> tuple[Any, ...]:
         if kind == "number":
             found[k] = np.asarray(found[k]).item()
         elif kind == "tensor":
-            found[k] = Tensor(np.array(found[k]))
+            found[k] = boxed(Tensor, np.array(found[k]))
     return tuple(found)
 
 

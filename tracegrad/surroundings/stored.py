@@ -17,6 +17,7 @@ from ..ir.lines import asked_by_user, user_line
 from ..ir.op import Op
 from ..ir.operands import NUMBERS
 from ..ir.trace import inside_of
+from ..tape.hooks import boxed
 from ..tensor import Array, Boxed, Tensor
 from ..tree import unflatten
 from .earlier import Earlier
@@ -128,7 +129,7 @@ class Output(NamedTuple):
                 return x if type(x) is Number else Number.of(x, self.kind, "")
             return Array(data, x._requires_grad) if self.kind is None else x
         if self.kind is Tensor:
-            return x if isinstance(x, Tensor) else Tensor(np.array(data))
+            return x if isinstance(x, Tensor) else boxed(Tensor, np.array(data))
         data = to_host(data)
         if self.kind in (int, float, bool, complex):
             return self.kind(data)

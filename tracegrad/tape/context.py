@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..ir.dispatch import Value
+from .boxes import fresh
 from .pieces import mark
 from .saved import SAVING, Packed, Saved, modified, packed, unpack
 from .tape import Node
@@ -166,6 +167,7 @@ def read(kept: SavedByUser, reference: Any) -> Any:
     assert kept.versions is not None
     if kept.versions[0] != version:
         raise RuntimeError(modified(data, node, kept.nr, kept.versions[0], version))
-    value = kept.face(data, node is not None)
-    value._grad_fn, value._output_nr = node, kept.nr
+    value = fresh(kept.face, data)
+    value._grad_fn, value._output_nr, value._requires_grad = node, kept.nr, node is not None
+    value._versions = kept.versions
     return value

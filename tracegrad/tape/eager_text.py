@@ -25,6 +25,7 @@ from ..ir.operands import NUMBERS, STRANGE
 from ..ops.elementwise.arithmetic import sub_op
 from ..types import type_of
 from ..weak import FLOATS, KINDS, WeakFloat
+from .boxes import BOX
 from .lent import lend
 from .mode import OFF, RECORDS
 from .pieces import END, SAVE, mark
@@ -32,47 +33,6 @@ from .tape import NODE, Node, next_number, plan_for, plan_of_numbers
 from .versions import Uncounted, Versions
 
 Written = Callable[..., Any]
-BOX: dict[str, Any] = {
-    "_requires_grad": False,
-    "_grad_fn": None,
-    "_output_nr": 0,
-    "_tangents": None,
-    "_base": None,
-    "_view": (),
-    "_versions": None,
-    "_seen": 0,
-    "_past": None,
-    "_order": 0,
-    "_accumulate": None,
-    "_grad": None,
-    "_hooks": None,
-    "_borrowed": False,
-}
-"""The slots of a box beside its data, and what a fresh one has in them."""
-
-
-def _maker() -> Callable[[type, Any], Any]:
-    space: dict[str, Any] = {"new": object.__new__}
-    lines = [
-        "def fresh(face, data):",
-        "    box = new(face)",
-        "    box._data = data",
-        *_blank("box", BOX),
-        "    return box",
-    ]
-    exec(compile("\n".join(lines), __file__, "exec"), space)
-    made: Callable[[type, Any], Any] = space["fresh"]
-    return made
-
-
-def _blank(name: str, slots: dict[str, Any]) -> list[str]:
-    return [f"    {name}.{slot} = {value!r}" for slot, value in slots.items()]
-
-
-fresh = _maker()
-"""`fresh(face, data)`: a box of an ndarray, without history, in a third of the time that the class
-takes when it is called."""
-
 REFLECTED = {sub_op: "RsubBackward1"}
 """How torch calls an operation on a number and a tensor, where it is not what it calls it on two
 tensors."""

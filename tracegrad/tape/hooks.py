@@ -11,9 +11,12 @@ from typing import Any, Self
 import numpy as np
 
 from ..devices import DeviceArray
+from ..dtypes import check
 from ..ir import upward
 from ..ir.dispatch import Value
 from ..sizes import same_shape
+from .boxes import fresh
+from .versions import Following
 
 _keys = itertools.count()
 Hooks = dict[int, Callable[..., Any]]
@@ -118,12 +121,17 @@ def boxed(face: Any, x: Any) -> Any:
         return x
     if isinstance(x, Value):
         box: Any = x
-        value = face(box._data)
+        value = fresh(face, box._data)
         value._requires_grad, value._tangents = box._requires_grad, box._tangents
+        if box.boxes_everything or type(box._versions) is Following:
+            value._versions = box._versions
         if box._requires_grad:
             value._grad_fn, value._output_nr = box._edge()
         return value
-    return face(x if type(x) is DeviceArray else np.asarray(x))
+    if type(x) is not DeviceArray:
+        x = np.asarray(x)
+        check(x.dtype)
+    return fresh(face, x)
 
 
 def raw_like(given: Any, result: Any) -> Any:

@@ -19,9 +19,10 @@ from ..ir.operands import NUMBERS, STRANGE, plain_operand
 from ..ir.trace import Trace, is_left_over, left_over
 from ..sizes import seen_within
 from ..weak import KINDS, PYTHON, as_python, as_weak, weak
-from .eager_text import OF_NUMBERS, fits, fresh, write_out
+from .boxes import fresh
+from .eager_text import OF_NUMBERS, fits, write_out
 from .mode import MODE
-from .saved import SAVING
+from .saved import SAVING, Packed
 from .tape import Node, record, resave
 from .versions import born
 
@@ -196,6 +197,9 @@ def _watch(node: Node, boxes: Sequence[Any]) -> None:
     """Let a node that saved a result see when it is overwritten: a Tensor's write does not replace
     the memory."""
     if all(isinstance(b, Value) and b.boxes_everything for b in boxes):
+        for box, _, nr in (node.saved or ())[len(node.plan.inputs) :]:
+            if isinstance(box, Packed):
+                boxes[nr]._versions = box.counter  # what a hook was given is this memory
         node.counters = [b._version_counter for b in boxes]
         for counter in node.counters:
             counter[2] = 1

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.contents import SMALL, copied, digest, same_bits
+from ..ir.contents import SMALL, copied, digest, same_bits, writable
 from ..types import show
 
 COPIED = 1 << 26
@@ -56,11 +56,20 @@ def lend(x: Any) -> tuple[Any, Any, int]:
     size = x.nbytes
     if size <= SMALL:
         return None, x.copy(), 0
-    if not x.flags.writeable and x.base is None:
+    if not writable(x):
         return None, x, 0
-    if size > COPIED:
-        return Lent(x), x, 0
+    own = kept(x)
+    return (Lent(x) if own is x else None), own, 0
+
+
+def kept(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A copy with this layout, shared while the array stays as it is; the array itself where that
+    would be too much."""
+    if x.nbytes <= SMALL:
+        return x.copy(order="K")
+    if x.nbytes > COPIED:
+        return x
     known = _COPIES.get(id(x))
     if known is None or not same_bits(known, x):
         known = _COPIES[id(x)] = copied(x)
-    return None, known, 0
+    return known

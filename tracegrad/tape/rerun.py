@@ -23,7 +23,8 @@ from ..types import show
 from .attempts import ATTEMPTS
 from .leaves import Rerun
 from .modes import restoring
-from .saved import SAVING, saved_tensors_hooks
+from .saved import SAVING, modified, saved_tensors_hooks
+from .tape import next_number
 
 
 class CheckpointError(RuntimeError):
@@ -48,6 +49,7 @@ class _Run(Rerun):
         self, call: Callable[[], Any], context: Any, check: bool, early_stop: bool, random: bool
     ) -> None:
         super().__init__()
+        self.start = next_number()
         self.call, self.context, self.check, self.early_stop = call, context, check, early_stop
         self.random = (DEFAULT.key.copy(), DEFAULT.counter.copy()) if random else None
         self.resumed = ATTEMPTS.resuming()
@@ -57,6 +59,8 @@ class _Run(Rerun):
         self.saved: list[_StandIn] = []
         self.constants: list[int] = []
         """Digests of what operations read that was not computed on the tape."""
+        self.versions: dict[int, tuple[Any, int]] = {}
+        """Of what was computed there before: by the identities of their counters."""
         self.again: dict[_StandIn, Any] = {}
         """Tensors of the second run that were not handed out yet."""
         self.over = False
@@ -71,6 +75,9 @@ class _Run(Rerun):
         found = _constant(operand)
         if found is not None:
             self.constants.append(found)
+        counter = _counter(operand, self.start)
+        if counter is not None and id(counter) not in self.versions:
+            self.versions[id(counter)] = counter, counter[0]
 
     def mark(self) -> Callable[[], None]:
         saved, constants = len(self.saved), len(self.constants)
@@ -85,23 +92,25 @@ class _Run(Rerun):
         self, one = handle
         if one not in self.again:
             self.repeat()
-        return self.again.pop(one)
+        return _unchanged(self.again.pop(one))
 
     @restoring
     def repeat(self) -> None:
         """Run the function again, and keep what it saves."""
-        found: list[Any] = []
+        found: list[tuple[Any, int]] = []
 
         early = self.early_stop or not self.over
 
         def collect(tensor: Any) -> int:
-            found.append(tensor.detach())
+            tensor = tensor.detach()
+            found.append((tensor, tensor._version_counter[0]))
             # What is found by an attempt that may yet be given up is not enough.
             if early and len(found) >= len(self.saved) and not ATTEMPTS.open:
                 raise _Enough
             return len(found) - 1
 
-        seen = 0
+        seen, start = 0, next_number()
+        before = dict(self.versions)
 
         def mark() -> Callable[[], None]:
             tensors, constants = len(found), seen
@@ -115,11 +124,13 @@ class _Run(Rerun):
 
         def compare(operand: Any) -> None:
             nonlocal seen
-            digest = _constant(operand)
-            if digest is None:
+            digest, counter = _constant(operand), _counter(operand, start)
+            _, version = before.pop(id(counter), (None, None))
+            if digest is None and version is None:
                 return
-            seen += 1
-            if digest != (*self.constants[seen - 1 : seen], digest)[0]:
+            seen += digest is not None
+            known = digest if digest is None else (*self.constants[seen - 1 : seen], digest)[0]
+            if digest != known or (version is not None and counter[0] != version):
                 raise CheckpointError(
                     f"{user_line()}: an array of shape {show(operand.shape)} that the function "
                     "reads here holds something else than when it ran first: it was written "
@@ -136,7 +147,7 @@ class _Run(Rerun):
                 as_of(self.levels),
                 enable_grad(),
                 self.leaves_as_before(),
-                saved_tensors_hooks(collect, found.__getitem__),
+                saved_tensors_hooks(collect, lambda k: _unchanged(found[k])),
                 _watched(compare),
                 ATTEMPTS.noting(mark),
                 contextlib.suppress(_Enough),
@@ -159,7 +170,7 @@ class _Run(Rerun):
             f"tensor at position {k}:\n"
             f"saved metadata: shape {show(was.meta[0])}, dtype {was.meta[1]}\n"
             f"recomputed metadata: shape {show(t.shape)}, dtype {t.dtype}"
-            for k, (t, was) in enumerate(zip(found, self.saved, strict=True))
+            for k, ((t, _), was) in enumerate(zip(found, self.saved, strict=True))
             if (tuple(t.shape), t.dtype) != was.meta
         ]
         if self.check and lines:
@@ -178,6 +189,24 @@ class _Run(Rerun):
         # The second run's nodes, which read from here if a sweep inside of it came by, keep nothing
         # alive.
         found.clear()
+
+
+def _unchanged(one: tuple[Any, int]) -> Any:
+    """A tensor that the second run saved; a RuntimeError where that has written to it since."""
+    tensor, version = one
+    now = tensor._version_counter[0]
+    if now != version:
+        raise RuntimeError(modified(tensor._data, None, 0, now, version))
+    return tensor
+
+
+def _counter(operand: Any, start: int) -> Any:
+    """The version counter of an operand that was computed on the tape before a run that started
+    then; None of others."""
+    box: Any = operand if isinstance(operand, Value) else None
+    node = None if box is None else box._grad_fn
+    stored = node is not None and node._order < start and box._in_storage(box._root)
+    return box._version_counter if stored else None
 
 
 def _constant(operand: Any) -> int | None:

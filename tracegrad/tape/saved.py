@@ -20,9 +20,11 @@ from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
 from ..ir.trace import outside
 from ..types import show
+from .boxes import fresh
 from .hooks import boxed
 from .lent import Lent
 from .mode import MODE, RECORDING, RECORDS, OfTask
+from .versions import Following
 
 Saved: TypeAlias = tuple[Any, Any, int]
 """A value kept for a rule: its box (None where it has none, or is a result of the node itself; a
@@ -78,14 +80,15 @@ def unpack(saved: Saved, create_graph: bool) -> Any:
         # A view whose base was written to since must not be taken for what it was when it was
         # saved.
         boxed._refresh()
-    if boxed._data is data:
-        now = boxed._versions[0] if boxed._versions is not None else 0
+    replaced = boxed._data is not data
+    value = boxed._past_with(data) if replaced else boxed
+    counter = value._versions
+    # What was replaced holds what it held, except on memory that others write.
+    if not replaced or type(counter) is Following:
+        now = 0 if counter is None else counter[0]
         if now != version and isinstance(data, (np.ndarray, DeviceArray)):
-            producer, nr = (boxed._grad_fn, boxed._output_nr) if boxed._requires_grad else (None, 0)
+            producer, nr = (value._grad_fn, value._output_nr) if value._requires_grad else (None, 0)
             raise RuntimeError(modified(data, producer, nr, now, version))
-        value = boxed
-    else:
-        value = boxed._past_with(data)
     if create_graph:
         return value
     # Tangents count also where their level stands outside of the innermost trace: that captures the
@@ -159,15 +162,19 @@ class Packed:
     """What a pack hook made of a saved value, and how to get the value back. It stands in the place
     of the value's box."""
 
-    __slots__ = ("content", "dtype", "edge", "hook", "shape")
+    __slots__ = ("content", "counter", "dtype", "edge", "hook", "shape")
     # No data of a node is this, so that whoever compares takes the way over `unpack`.
     _data = None
     _base = None
     _tangents = None
     _versions = None
 
-    def __init__(self, content: Any, hook: Callable[[Any], Any], data: Any, edge: Any) -> None:
+    def __init__(
+        self, content: Any, hook: Callable[[Any], Any], data: Any, edge: Any, counter: Any
+    ) -> None:
         self.content, self.hook, self.edge = content, hook, edge
+        self.counter = counter
+        """Of the tensor that the hook was given."""
         self.dtype, self.shape = data.dtype, data.shape
 
     def opened(self, create_graph: bool, edge: Any) -> Any:
@@ -220,7 +227,7 @@ def packed(saved: Saved, pair: Pair) -> Saved:
         return saved
     edge = None
     if box is None or isinstance(box, Lent):
-        tensor = upward.FACES.tensor(data)
+        tensor = fresh(upward.FACES.tensor, data)
     else:
         # The box itself only where what it holds stays in its memory; others may hold something
         # else tomorrow.
@@ -232,7 +239,7 @@ def packed(saved: Saved, pair: Pair) -> Saved:
     content = _unhooked(pack, tensor)
     if tensor._version_counter[0] != before:
         raise RuntimeError(MODIFYING)
-    return Packed(content, unpack, data, edge), PACKED, nr
+    return Packed(content, unpack, data, edge, tensor._version_counter), PACKED, nr
 
 
 PACKED = object()

@@ -9,6 +9,7 @@ cost nothing.
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,15 @@ class Versions(list[int]):
 
     def written(self) -> None:
         """A write has happened."""
-        self[0] += 1
+        self.advance()
+
+    def advance(self) -> None:
+        """Count one more, whether or not memory was written."""
+        list.__setitem__(self, 0, list.__getitem__(self, 0) + 1)
+
+    def count(self) -> int:
+        """What torch's users see as `_version`."""
+        return self[0]
 
     def lend(self, memory: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """An ndarray on this memory for the user. Until it and all arrays made of it are gone, its
@@ -67,7 +76,7 @@ class OfLentMemory(Versions):
         return list.__getitem__(self, index)
 
     def written(self) -> None:
-        list.__setitem__(self, 0, list.__getitem__(self, 0) + 1)
+        self.advance()
         for reference in self.loans:
             loan = reference()
             if loan is not None:
@@ -95,7 +104,7 @@ class Loan:
         now = self.memory.tobytes()
         changed, self.content = self.content is not None and now != self.content, now
         if changed:
-            list.__setitem__(self.counter, 0, list.__getitem__(self.counter, 0) + 1)
+            self.counter.advance()
 
     def __del__(self) -> None:
         if self.content is not None:
@@ -103,8 +112,9 @@ class Loan:
 
 
 class OfArray(Versions):
-    """Of memory that is an array of the user's (`from_numpy`), which writes at any time: a change
-    of its content since the last look counts as a write."""
+    """Of memory that somebody else has, who writes at any time: an array of the user's that a
+    Tensor was made of, or what another library gave. A change of its content since the last look
+    counts as a write."""
 
     __slots__ = ("array", "content")
 
@@ -117,34 +127,63 @@ class OfArray(Versions):
         if index == 0:
             now = digest(self.array)
             if self.content is not None and now != self.content:
-                list.__setitem__(self, 0, list.__getitem__(self, 0) + 1)
+                self.advance()
             self.content = now
         return list.__getitem__(self, index)
 
     def written(self) -> None:
-        list.__setitem__(self, 0, list.__getitem__(self, 0) + 1)
+        self.advance()
         self.content = None
 
     def lend(self, memory: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         return memory.view()
 
 
-class Aside(Versions):
-    """Of `tensor.data`: it counts from 0, and its writes are writes into the tensor's memory all
-    the same."""
+class Following(Versions):
+    """Of a box that counts for itself, on memory that another counter stands for: writes that this
+    one counts are seen, too. Its own replace the box's memory, as those into the argument of a
+    differentiated function do."""
 
     __slots__ = ("origin",)
 
-    def __init__(self, origin: Versions) -> None:
-        super().__init__((0, 0, 0))
-        self.origin = origin
+    def __init__(self, origin: Versions, start: Iterable[int] = (0, 0, 0)) -> None:
+        super().__init__(start)
+        self.origin: Versions = origin.origin if isinstance(origin, Following) else origin
+        if list.__getitem__(self, 2):
+            self.origin[2] = 1
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        list.__setitem__(self, index, value)
+        if index == 2:
+            self.origin[2] = value
+
+    def __getitem__(self, index: Any) -> Any:
+        own = list.__getitem__(self, index)
+        return own + self.origin[0] if index == 0 else own
+
+    def count(self) -> int:
+        return list.__getitem__(self, 0)
+
+    def lend(self, memory: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        return self.origin.lend(memory)
+
+
+def former(counter: Versions) -> Following:
+    """The counter of what a box was, which got other memory: it follows the memory that it had."""
+    if isinstance(counter, Following):
+        return Following(counter.origin, counter)
+    return Following(counter)
+
+
+class Aside(Following):
+    """Of `tensor.data`, and of a tensor that was given other memory (`x.data = y`): it counts for
+    itself, and its writes are writes into the memory all the same."""
+
+    __slots__ = ()
 
     def written(self) -> None:
         super().written()
         self.origin.written()
-
-    def lend(self, memory: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        return self.origin.lend(memory)
 
 
 class Uncounted(Versions):
@@ -168,6 +207,8 @@ class Uncounted(Versions):
 def born(box: Any) -> Any:
     """A Tensor that was just made: in inference mode it is an inference tensor. Where recording was
     turned on again inside of that mode, as derivatives of functions do, values are ordinary."""
-    if MODE.inference and not MODE.enabled and not STATE.traces and box._versions is None:
-        box._versions = Uncounted((0, 0, 0))
+    if MODE.inference and not MODE.enabled and not STATE.traces:
+        versions = box._versions
+        if versions is None or type(versions) is OfArray:
+            box._versions = Uncounted((0, 0, 0))
     return box

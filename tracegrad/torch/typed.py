@@ -29,6 +29,8 @@ class _OfOneType(type):
             and not isinstance(args[0], np.integer)
         ):
             made = np.asarray(args[0])
+            if device is None and made.dtype == cls.dtype:
+                return Tensor(made)
         elif len(args) == 1 and isinstance(args[0], Value):
             made = args[0]  # type: ignore[assignment]
             if made.dtype != cls.dtype:

@@ -22,7 +22,7 @@ from ..ops.elementwise.elementary import identity_op
 from ..ops.random import draws
 from ..ops.totals.statistics import no_grad_op
 from ..sizes import Size, Sizes
-from ..tape.hooks import Registered, TensorHooks
+from ..tape.hooks import Registered, TensorHooks, boxed
 from ..tape.modes import restoring
 from ..tape.tape import End, Node, next_number
 from ..tensor import Array, Boxed, Tensor, ZeroDimensional, unbox
@@ -494,5 +494,5 @@ def result_of(x: Any, tensor: bool) -> Any:
         if type(x) in KINDS:
             return x.dtype.type(x)
     elif tensor or type(x) is DeviceArray:
-        return Tensor(x if type(x) is DeviceArray else np.asarray(x))
+        return boxed(Tensor, x)
     return x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x

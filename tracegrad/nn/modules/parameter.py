@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ... import tensors
 from ...devices import DeviceArray
 from ...dtypes import is_differentiable
+from ...tape.versions import Uncounted
 from ...tensor import Tensor
 
 
@@ -24,7 +26,11 @@ class Parameter(Tensor):
     __slots__ = ()
 
     def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
-        array = np.empty(0) if data is None else data._data if isinstance(data, Tensor) else data
+        if data is None:
+            data = tensors.empty(0)
+        if isinstance(data, Tensor):
+            data._refresh()
+        array = data._data if isinstance(data, Tensor) else data
         if not isinstance(array, (np.ndarray, DeviceArray)):
             raise TypeError(
                 f"Parameter: data must be a Tensor or an ndarray, not {type(data).__name__}"
@@ -34,6 +40,10 @@ class Parameter(Tensor):
                 "Only Tensors of floating point and complex dtype can require gradients"
             )
         super().__init__(array, requires_grad)
+        if isinstance(data, Tensor):
+            # Who writes into the one writes into the other.
+            counter, self._borrowed = data._version_counter, data._borrowed
+            self._versions = None if type(counter) is Uncounted else counter
 
     def __repr__(self) -> str:
         return "Parameter containing:\n" + super().__repr__()

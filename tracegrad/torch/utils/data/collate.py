@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .... import ops
+from ....faces.tensor.casts import own
 from ....tensor import Tensor
 from ....tensors import as_tensor, tensor
 
@@ -44,7 +45,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
                 "default_collate: batch must contain tensors, numpy arrays, numbers, dicts "
                 f"or lists; found {first.dtype}"
             )
-        return as_tensor(np.stack([np.asarray(item) for item in batch]))
+        return own(Tensor, np.stack([np.asarray(item) for item in batch]))
     if isinstance(first, float):
         return tensor(list(batch), dtype=np.float64)
     if isinstance(first, (bool, int)):
