@@ -21,39 +21,43 @@ from ..translation.direct import KernelCompiler
 from .support import index
 
 
-def as_array(value: Any, dtype: Any, ndim: int) -> Any:
-    """An argument as the array that the kernel expects: numbers become 0-d arrays; other dtypes and
-    ranks are refused."""
+def as_array(value: Any, dtype: Any, axes: tuple[int, ...]) -> Any:
+    """An argument as the array that the kernel expects, with as many axes: numbers become 0-d
+    arrays; other dtypes and ranks are refused."""
     array = np.asarray(value)
-    if array.ndim != ndim or (ndim and array.dtype != np.dtype(dtype)):
+    if array.ndim != len(axes) or (axes and array.dtype != np.dtype(dtype)):
         raise TypeError(
-            f"expected a {ndim}-d array of {np.dtype(dtype)}, "
-            f"got a {array.ndim}-d array of {array.dtype}"
+            f"compiled for {_named(len(axes), np.dtype(dtype))}, "
+            f"called with {_named(array.ndim, array.dtype)}"
         )
-    return array.astype(dtype) if ndim == 0 else array
+    return array if axes else array.astype(dtype)
+
+
+def _named(ndim: int, dtype: Any) -> str:
+    return f"a {ndim}-d array of {dtype}" if ndim else f"a number of {dtype}"
 
 
 # Without annotations: Numba compares signatures to the letter.
 @overload(as_array, inline="always")
-def _as_array(value, dtype, ndim):  # type: ignore[no-untyped-def]
-    wanted = dtype.dtype
-    rank = ndim.literal_value if isinstance(ndim, types.IntegerLiteral) else None
-    if isinstance(value, (types.Number, types.Boolean)) and rank in (0, None):
+def _as_array(value, dtype, axes):  # type: ignore[no-untyped-def]
+    # A tuple, since its type tells its length: of a number only Numba's literals would.
+    wanted, rank = dtype.dtype, len(axes)
+    if isinstance(value, (types.Number, types.Boolean)) and rank == 0:
 
-        def of_number(value, dtype, ndim):  # type: ignore[no-untyped-def]
+        def of_number(value, dtype, axes):  # type: ignore[no-untyped-def]
             made = np.empty((), dtype)
             made[()] = value
             return made
 
         return of_number
-    if isinstance(value, types.Array):
-        if value.dtype != wanted or (rank is not None and value.ndim != rank):
-            expected = f"a {rank}-d array of {numpy_support.as_dtype(wanted)}"
-            raise errors.TypingError(
-                f"compiled for {expected}, called with a {value.ndim}-d array of {value.dtype}"
-            )
-        return lambda value, dtype, ndim: value
-    return None
+    if isinstance(value, types.Array) and value.dtype == wanted and value.ndim == rank:
+        return lambda value, dtype, axes: value
+    found = (
+        _named(value.ndim, value.dtype) if isinstance(value, types.Array) else f"a value of {value}"
+    )
+    raise errors.TypingError(
+        f"compiled for {_named(rank, numpy_support.as_dtype(wanted))}, called with {found}"
+    )
 
 
 _counter = [0]
@@ -77,7 +81,7 @@ def make_njit(
         f'    """{program.name} on arrays; see the kernel above."""',
     ]
     lines += [
-        f"    {b.name}_ = as_array({b.name}, np.{dtype_name(b.dtype)}, {len(b.shape)})"
+        f"    {b.name}_ = as_array({b.name}, np.{dtype_name(b.dtype)}, {(0,) * len(b.shape)})"
         for b in free
     ]
     lines += [f"    {b.name}_ = frozen_{b.name}" for b in inputs[len(free) :]]

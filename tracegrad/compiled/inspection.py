@@ -241,13 +241,13 @@ class Shown:
         results are scalars; several results come as a tuple. It takes any memory layout, allocates
         its results, is safe in `prange`, and raises where a check fails. A function that reads
         arrays from its surroundings is refused unless `captures` is "freeze" (their present values
-        become constants) or "arguments" (they become further arguments, in the order of
-        `f.captures()`). With `target="cuda"` it is a device function, which your own `@cuda.jit`
+        become constants, as arrays that it makes itself are in any case) or "arguments" (they
+        become further arguments, in the order of `f.captures()`). With `target="cuda"` it is a device function, which your own `@cuda.jit`
         kernels call: it takes the same arguments, then an array for each result that is one, which
         it fills, and returns the 0-d results; it does no checks.
         """
         entry, leaves, *_ = self._entry(args, kwargs)
-        names = [p.path if p else "a constant array" for p in entry.places]
+        names = [p.path for p in entry.places if p]
         return numba_function(
             entry.traced, entry.graph, names, leaves, entry.captured() or [], captures, target
         )

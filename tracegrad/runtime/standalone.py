@@ -26,12 +26,12 @@ def numba_function(
     target: str,
 ) -> Any:
     """What `Jitted.njit` returns, for what was traced: `captured` are the values of what it reads
-    around it, `names` what those are called."""
+    around it, `names` where those stand of them that it does not make itself."""
     if not isinstance(target, str) or target not in ("cpu", "cuda"):
         raise ValueError(f"njit: target is 'cpu' or 'cuda', not {target!r}")
     if not isinstance(captures, (str, type(None))) or captures not in (None, "freeze", "arguments"):
         raise ValueError(f"njit: captures is 'freeze' or 'arguments', not {captures!r}")
-    if traced.captures and captures is None:
+    if names and captures is None:
         raise TracegradError(
             f"njit: {graph.name} reads {', '.join(names)} from its surroundings. "
             "Pass captures='freeze' to build the present values in, "
