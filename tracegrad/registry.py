@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .control import block, branch, call, check, host, repeat, scan_rules, show, sized
+from .control import block, branch, call, host, repeat, scan_rules, show, sized
 from .custom import function as custom_function
 from .custom import rules as custom
 from .ir.op import Op
-from .ops import OPS
+from .ops import OPS, check
 from .transforms import loop_tape
 
 ALL_OPS: tuple[Op, ...] = (

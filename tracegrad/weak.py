@@ -27,7 +27,8 @@ _OPERATORS = (
     "xor",
 )
 _QUICK = ("add", "sub", "mul")
-_COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
+_ORDER = ("lt", "le", "gt", "ge")
+_COMPARISONS = (*_ORDER, "eq", "ne")
 
 
 class WeakInt(np.int64):
@@ -101,24 +102,37 @@ def _again(x: Any) -> Any:
     return x if made is None else made(x)
 
 
+def _power(x: Any, y: Any) -> Any:
+    """`x ** y`; of integers a negative power is a float, where NumPy raises."""
+    whole = isinstance(x, (int, np.integer)) and isinstance(y, (int, np.integer))
+    return np.float64(x) ** y if whole and y < 0 else x**y
+
+
 def _binary(cls: type, name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
     apply = getattr(operator, name if name not in ("and", "or") else f"{name}_")
     base, python = _BASE[cls], cls.python  # type: ignore[attr-defined]
+    if cls is WeakComplex and name in _ORDER:
+        # Python's complex numbers have none, and say so.
+        return (
+            lambda self, other: apply(python(self), as_python(other)),
+            lambda self, other: apply(as_python(other), python(self)),
+        )
+    alone = _power if name == "pow" else apply
 
     # Beside Python's number NumPy's own scalar computes without regard to who is weak.
     def forwards(self: Any, other: Any) -> Any:
         kind = type(other)
         if kind in PYTHON:
-            return _again(apply(base(self), other))
+            return _again(alone(base(self), other))
         return (
-            _again(apply(base(self), _BASE[kind](other)))
+            _again(alone(base(self), _BASE[kind](other)))
             if kind in _BASE
             else apply(python(self), other)
         )
 
     def backwards(self: Any, other: Any) -> Any:
         return (
-            _again(apply(other, base(self)))
+            _again(alone(other, base(self)))
             if type(other) in PYTHON
             else apply(other, python(self))
         )

@@ -9,14 +9,16 @@ import numpy as np
 
 from .. import ops
 from ..checks import REFUSED, array, describe, explained, fault_of_array
-from ..dtypes import of_another_library
+from ..dtypes import INT64, is_flag, of_another_library
 from ..ir.dispatch import SPECIAL, STATE, Value
 from ..ir.graph import Var
+from ..ir.lines import user_line
 from ..ir.op import Op
 from ..ir.operands import PLAIN, plain_operand
 from ..ops.define import of_list
 from ..ops.elementwise.arithmetic import number
 from ..ops.elementwise.derived import convert_op
+from ..ops.exponents import power_of_numbers
 from ..ops.matrices.products import IN_ONE_STEP, matmul_op
 from ..ops.places.keys import reading
 from ..ops.sparse.operand import SparseArray, as_sparse, is_scipy
@@ -44,6 +46,7 @@ def array_of(x: Any) -> Any:
 
 
 Function = Callable[..., Any]
+NAMES = {"b": "bool", "i": "int", "f": "float", "c": "complex"}
 
 
 def ufunc_of(function: Function | None) -> np.ufunc | None:
@@ -94,12 +97,43 @@ def _of_list(function: Function, other: Any) -> Any:
         raise TypeError(_NO_OPERAND.format(function.__name__, what)) from error
 
 
+_ORDER: dict[Function, str] = {
+    ops.less: "<", ops.less_equal: "<=", ops.greater: ">", ops.greater_equal: ">=",
+}  # fmt: skip
+
+
+def _check_order(function: Function, *operands: Any) -> None:
+    """Python's complex numbers have no order, as NumPy's have."""
+    kinds = [np.asarray(x).dtype.kind if not hasattr(x, "dtype") else x.dtype.kind
+             for x in operands if _is_number(x)]  # fmt: skip
+    if len(kinds) == len(operands) and "c" in kinds:
+        names = [f"'{NAMES.get(kind, 'int')}'" for kind in kinds]
+        raise TypeError(
+            f"{user_line()}: '{_ORDER[function]}' not supported between instances of "
+            f"{' and '.join(names)}. Compare their real parts, or abs() of them."
+        )
+
+
+def _as_integers(function: Function | None, *operands: Any) -> Any:
+    """The operands of an operator: where all are truth values of Python's, which are integers of
+    its, as such."""
+    if not STATE.traces or function not in _OF_INTEGERS or not all(map(_is_truth, operands)):
+        return operands
+    return [int(x) if type(x) is bool else number(convert_op(x, dtype=INT64)) for x in operands]
+
+
+def _is_truth(x: Any) -> bool:
+    return is_flag(x) and _is_number(x)
+
+
 def _binary(function: Function) -> Any:
     times = function is ops.mul
 
     def method(self: Any, other: Any) -> Any:
         if isinstance(other, OPERANDS):
-            return function(self, other)
+            if function in _ORDER and STATE.traces:
+                _check_order(function, self, other)
+            return function(*_as_integers(function, self, other))
         if isinstance(other, (list, tuple)):
             return (
                 other * self.__index__()
@@ -127,7 +161,7 @@ def _reflected(function: Function) -> Any:
 
     def method(self: Any, other: Any) -> Any:
         if isinstance(other, OPERANDS):
-            result = function(other, self)
+            result = function(*_as_integers(function, other, self))
             if (
                 title is not None
                 and isinstance(other, (int, float))
@@ -175,7 +209,7 @@ def _in_place(function: Function) -> Function:
 
 def _unary(function: Function) -> Any:
     def method(self: Any) -> Any:
-        return function(self)
+        return function(*_as_integers(function, self))
 
     method.__name__ = function.__name__
     return (
@@ -229,7 +263,9 @@ def as_scalar(result: Any) -> Any:
 
 
 def _power(x: Any, y: Any) -> Any:
-    return as_number(ops.power(x, y), x, y)
+    if not (_is_number(x) and _is_number(y)):
+        return ops.power(x, y)
+    return as_number(power_of_numbers(x, y), x, y)
 
 
 def _absolute(x: Any) -> Any:
@@ -237,6 +273,13 @@ def _absolute(x: Any) -> Any:
 
 
 _power.__name__, _absolute.__name__ = "power", "absolute"
+_OF_INTEGERS = frozenset(
+    (
+        *(ops.add, ops.sub, ops.mul, ops.floor_divide, ops.remainder, ops.left_shift),
+        *(ops.right_shift, ops.neg, ops.positive, ops.invert, _absolute, _power),
+    )
+)
+"""Operators that Python applies to truth values as integers."""
 
 
 class Operators(Value):

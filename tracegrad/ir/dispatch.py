@@ -147,11 +147,8 @@ def bind(op: Op, inputs: Sequence[Any], params: dict[str, Any] = NO_PARAMS) -> A
     if SPECIAL and STATE.traces:
         # Inside a trace everything is recorded: what is built from scalars or captured arrays must
         # be fresh at every call.
-        return (
-            op.composed(*inputs, **params)
-            if op.composed is not None
-            else STATE.traces[-1].boxed(op, inputs, params)
-        )
+        made = NotImplemented if op.composed is None else op.composed(*inputs, **params)
+        return STATE.traces[-1].boxed(op, inputs, params) if made is NotImplemented else made
     try:
         result = logged(op, inputs, params) if PROFILES else op.evaluate(*inputs, **params)
     except REFUSED as error:

@@ -113,6 +113,19 @@ def is_installed(code: CodeType) -> bool:
     return _FILES[code.co_filename]
 
 
+def program_place() -> tuple[str, int, str]:
+    """The innermost line of the user's as its file, its number and the function it stands in, whose
+    parts rewritten code has as functions of their own."""
+    frame = _user_frame(sys._getframe(1))
+    if frame is None:
+        return "", 0, ""
+    place, line, name = frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
+    while frame is not None and name.startswith("_tg_"):
+        frame = _user_frame(frame.f_back)
+        name = name if frame is None else frame.f_code.co_name
+    return place, line, name
+
+
 def user_line() -> str:
     """`model.py:12`, the innermost line outside the library, NumPy and other installed packages."""
     frame = _user_frame(sys._getframe(1))

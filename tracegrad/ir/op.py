@@ -128,7 +128,7 @@ class Op(records.Record):
     staged: Callable[..., tuple[Sequence[Any], Rest]] | None = None
     composed: Callable[..., Any] | None = None
     """What traces record in its place, as a function like `evaluate`, of an operation that running
-    code has for the sake of one node."""
+    code has for the sake of one node; NotImplemented of operands for which they record it."""
     on_reals: Callable[..., Any] | None = None
     """What gives the result on real numbers, without the conversions and checks of `evaluate`."""
     eager: Callable[..., Any] | None = None

@@ -66,9 +66,8 @@ from .matrices.outer_products import (
 from .arrays.padding import (
     pad,
 )
-from .elementwise.powers import (
-    float_power, pow, power,
-)
+from .elementwise.powers import float_power
+from .exponents import pow, power
 from .matrices.products import matmul, matrix_transpose
 from .matrices.contractions import bmm, dot, inner, mm, multi_dot, mv, tensordot, vdot, vecdot
 from .random import (

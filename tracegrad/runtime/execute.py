@@ -12,11 +12,11 @@ import numpy as np
 
 from .. import config
 from .._codegen import inplace, integers, kernel, loading, locks
-from ..control.check import error_of
 from ..control.show import Prints, check_prints, shown_by
 from ..errors import TracegradError
 from ..ir.graph import Graph, Var
 from ..ir.recording import CLOCK, clocked, span
+from ..ops.check import error_of
 from ..schedule import schedule
 from ..sizes import SIZES
 from ..transforms.rewrite import optimize

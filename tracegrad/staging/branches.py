@@ -353,6 +353,11 @@ class Branches:
 
 def compare(name: str, a: Any, b: Any) -> Any:
     """One comparison by name."""
+    if name in ("is_", "is_not") and type(b) is bool and traced(a) and a.dtype == np.bool_:
+        # One of Python's truth values is one of these, and one of NumPy's never.
+        if not a._data.type.weak:
+            return name == "is_not"
+        return (ops.equal if name == "is_" else ops.not_equal)(a, b)
     if name in ("in_", "not_in"):
         if traced(a) and isinstance(b, Boxed):
             found: Any = ops.any(ops.equal(b, a))

@@ -358,6 +358,9 @@ class CallHelpers:
             self.effect(line, "delattr")
         if function is builtins.sum and type(args[0]) is Grown:
             return _sum(*args, **kwargs)
+        if function is builtins.round and _rounds(args, kwargs):
+            x = args[0] if args[0].dtype.kind != "f" else _finite(self, line, np.rint(args[0]))
+            return _int(x)
         try:
             replaced = OF_TRACED.get(function)
         except TypeError:
@@ -397,6 +400,12 @@ def _staged(session: Session, args: Any, kwargs: Any) -> Any:
 _FUNCTIONS = (FunctionType, MethodType, functools.partial)
 _KINDS = frozenset(("ufunc", "_ArrayFunctionDispatcher", "method-wrapper"))
 _PRANGE: dict[str, Any] = {}
+
+
+def _rounds(args: Any, kwargs: Any) -> bool:
+    """Whether `round` gives an integer: of one real number of NumPy's or Python's."""
+    x = args[0] if len(args) == 1 and not kwargs else None
+    return _open(x) and not (x.shape or x.boxes_everything) and x.dtype.kind != "c"
 
 
 def _open(x: Any) -> bool:

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..ir.forms import bounded, form_of, never_negative
+from .._codegen import integers
+from ..ir.forms import UNKNOWN, bounded, form_of, largest, never_negative, proven, smallest
 from ..ops.places.spans import UnknownEnds, has_traced_ends, span
 from ..sizes import at_most, form, seen
 from ..types import Int
 from .places import unknown
+from .session import current
 
 
 def inside_of(key: Any, n: Any) -> Any:
@@ -26,7 +28,8 @@ def inside_of(key: Any, n: Any) -> Any:
     ):
         return key
     try:
-        span(key, n)
+        if type(span(key, n)) is tuple and _is_cut(key, form(n)):
+            return _inside_of_both(key.start, key.stop, n, form(n))
     except UnknownEnds:
         size = form(n)
         if key.stop is None and unknown(key.start):
@@ -39,6 +42,44 @@ def inside_of(key: Any, n: Any) -> Any:
             return _inside_of_both(key.start, key.stop, n, size)
         raise
     return key
+
+
+def is_inside(owner: Any, key: Any) -> bool:
+    """Whether it is known that a key of an array or a list, which may be traced, is no index out of
+    range."""
+    if isinstance(owner, dict):
+        return False
+    shape = getattr(owner, "shape", None)
+    keys = key if isinstance(key, tuple) else (key,)
+    if shape is None or len(keys) > len(shape) or any(k is None or k is Ellipsis for k in keys):
+        shape = (len(owner),) if shape is None and len(keys) == 1 else ()
+    return len(keys) <= len(shape) and all(map(_is_place, keys, shape))
+
+
+def _is_place(key: Any, n: Any) -> bool:
+    if isinstance(key, slice):
+        return not has_traced_ends(key)
+    if getattr(key, "shape", ()) or getattr(getattr(key, "dtype", None), "kind", "i") not in "iu":
+        return False
+    size, place = form(n), form_of(key)
+    below, above = -place - size, place - size
+    return bool(proven("<=", below)) and bool(proven("<", above))
+
+
+def _is_cut(key: slice, size: Int) -> bool:
+    """Whether a pass of the innermost loop, which comes to this slice in any case, cuts it off; of
+    others its length is that of all, and it has to be inside."""
+    session = current()
+    if session is None or not session.every_pass or key.start is None or key.stop is None:
+        return False
+    name, depth = session.every_pass[-1]
+    start, stop = form_of(key.start), form_of(key.stop)
+    names = {s for x in (start, stop) for s in integers.symbols(x) if s.startswith(UNKNOWN)}
+    if depth != len(session.regions) or names != {name}:
+        return False
+    least, most, over = smallest(start), largest(stop), largest(stop - size)
+    below = isinstance(least, int) and least < 0 and isinstance(most, int) and most >= 0
+    return below or (isinstance(over, int) and over > 0)
 
 
 def _inside_of_both(start: Any, stop: Any, n: Any, size: Int) -> slice:
@@ -70,4 +111,4 @@ def _between(count: Any, most: Int) -> Any:
     return count
 
 
-__all__ = ["inside_of"]
+__all__ = ["inside_of", "is_inside"]

@@ -17,7 +17,7 @@ from ..sizes import form
 from ..sizes.owners import is_late
 from ..tensor import Boxed, inside
 from .aliases import root_of
-from .clipped import inside_of
+from .clipped import inside_of, is_inside
 from .constructors import stacked
 from .growing import item_of as item_of_grown
 from .lists import Grown
@@ -36,7 +36,7 @@ from .places import (
 )
 from .regions import Refused, born, change, is_born
 from .session import current
-from .stand_ins import item_of, part_of, trace_from_start
+from .stand_ins import entry_of, item_of, part_of, trace_from_start
 
 NUMBERED = frozenset((np.ndarray, np.flatiter, list, Grown, tuple, range))
 """Kinds whose items Python finds by known numbers only."""
@@ -57,7 +57,7 @@ def _held(owner: Any, key: Any) -> Any:
         return MISSING
 
 
-def late_places(owner: Boxed, key: Any) -> Any:
+def late_places(owner: Any, key: Any) -> Any:
     """A key with what is known when the function runs: whole numbers along axes of a length that
     only that knows, slices with ends that may be outside."""
     keys = key if isinstance(key, tuple) else (key,)
@@ -81,13 +81,15 @@ class Elements:
     def get_item(self, line: int, owner: Any, key: Any) -> Any:
         """`owner[key]`."""
         kind = type(owner)
+        if STATE.traces and any_in(key, traced):
+            self._check_seen(line, owner, key)
         if kind is Grown and (found := item_of_grown(owner, key, self, line)) is not NotImplemented:
             return found
         if STATE.traces and is_mask(key) and isinstance(owner, (np.ndarray, Boxed)):
             return chosen(inside(owner), key)
         if kind in NUMBERED and STATE.traces and any_in(key, traced):
             if kind is np.ndarray:
-                return part_of(owner, key)
+                return part_of(owner, late_places(owner, key))
             if kind is np.flatiter:
                 return np.reshape(inside(owner.base), -1)[key]
             if any_in(key, unknown) and isinstance(key, slice):
@@ -104,6 +106,11 @@ class Elements:
                 "is not known while the function is traced. Use an array."
             )
         if isinstance(owner, dict) and any_in(key, traced):
+            if not any_in(key, unknown):
+                return owner[operator.index(key)]
+            check = partial(self.check, line)  # type: ignore[attr-defined]
+            if (found := entry_of(owner, key, check)) is not NotImplemented:
+                return found
             raise Refused(
                 f"{self.line_of(line)}: a {kind.__name__} is read at a key that is not known while "
                 "the function is traced. Use an array, or a list of values of one shape."
@@ -120,6 +127,8 @@ class Elements:
         if session is None:
             owner[key] = value
             return
+        if STATE.traces and any_in(key, traced):
+            self._check_seen(line, owner, key)
         if isinstance(owner, (np.ndarray, np.flatiter)):
             self._plain(line, owner, (value, key))
             owner[key] = value
@@ -157,6 +166,21 @@ class Elements:
                 )
             change(session, ItemPlace(owner, key), owner)
         owner[key] = value
+
+    def _check_seen(self, line: int, owner: Any, key: Any) -> None:
+        """Refused where an index that may be out of range stands in a `try` that would see it."""
+        session = current()
+        if session is None or not session.tries or is_inside(owner, key):
+            return
+        kind = KeyError if isinstance(owner, dict) else IndexError
+        for t in reversed(session.tries):
+            if t.catches(kind):
+                raise Refused(
+                    f"{self.line_of(line)}: an index that only a run knows may be out of range, "
+                    f"and stands in the 'try' or 'with' at {t.line}, which could not see the "
+                    f"{kind.__name__}: it is raised when the compiled function has ended. Ask "
+                    "before: if 0 <= i < len(x)."
+                )
 
     def _plain(self, line: int, owner: Any, given: Any, who: str = "") -> None:
         """Before a plain array is written: where it cannot hold what is written, or the write

@@ -5,17 +5,17 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import ops
 from ..checks.ranges import is_out_of_range
-from ..control.check import check, error_text
 from ..errors import ShapeError
 from ..ir.dispatch import STATE
 from ..ir.lines import is_installed
 from ..ir.trace import inside_of
+from ..ops.check import check, error_text
 from .elements import Elements
 from .places import MISSING, traced, unknown
 from .regions import Raised, Refused, change
@@ -179,21 +179,46 @@ class Failures:
         if session.tries:
             raise Refused(
                 f"{self.line_of(line)}: {what!r} depends on a traced value, and is inside of the "
-                f"'try' or 'with' at {session.tries[-1]}, which could not see the exception: it is "
-                "raised when the compiled function has ended. Return a flag, or choose by 'if'."
+                f"'try' or 'with' at {session.tries[-1].line}, which could not see the exception: "
+                "it is raised when the compiled function has ended. Return a flag, or choose by "
+                "'if'."
             )
 
-    def enter(self, line: int) -> None:
-        """At the start of `try`, and of a `with` that may see exceptions."""
+    def enter(self, line: int, caught: Callable[[], Any] | None = None) -> None:
+        """At the start of `try`, which catches these exceptions, and of a `with` that may see
+        exceptions."""
         session = current()
         if session is not None:
-            session.tries = (*session.tries, self.line_of(line))
+            kinds = (BaseException,) if caught is None else _kinds(caught)
+            session.tries = (*session.tries, Try(self.line_of(line), kinds))
 
     def leave(self, line: int) -> None:
         """At its end."""
         session = current()
         if session is not None:
             session.tries = session.tries[:-1]
+
+
+class Try(NamedTuple):
+    """An open `try` or `with`."""
+
+    line: str
+    kinds: tuple[Any, ...]
+    """The exceptions that it may catch."""
+
+    def catches(self, kind: type[BaseException]) -> bool:
+        """Whether it may catch such an exception."""
+        return any(issubclass(kind, k) for k in self.kinds)
+
+
+def _kinds(caught: Callable[[], Any]) -> tuple[Any, ...]:
+    """The exceptions of the handlers of a `try`, which Python asks for where one is raised."""
+    try:
+        found = caught()
+    except Exception:
+        return (BaseException,)
+    flat = [k for x in found for k in (x if isinstance(x, tuple) else (x,))]
+    return tuple(flat) if all(isinstance(k, type) for k in flat) else (BaseException,)
 
 
 def _one(text: Any) -> Sequence[Any]:

@@ -151,6 +151,8 @@ class StagedLoop:
             return list(self.inside(given, call, True))
 
         numbers.append(name_of(k))
+        every = self.session.every_pass
+        every.append(("" if self.ends else numbers[-1], len(self.session.regions) + 1))
         try:
             return over_size(k, body, leaves) if self.varies else body(leaves)
         except ComputedLength as error:
@@ -159,6 +161,7 @@ class StagedLoop:
             raise Varying from error
         finally:
             numbers.pop()
+            every.pop()
 
     def inside(self, leaves: Sequence[Any], call: Callable[[], Any], leave: bool) -> Any:
         """`call()` with the carry in its places; the leaves after it, or what it returned."""

@@ -90,6 +90,13 @@ def is_free(e: ast.AST) -> bool:
     return all(isinstance(n, kinds) for n in ast.walk(e))
 
 
+def asks_more(e: ast.Compare) -> bool:
+    """Whether a comparison by Python would not see a traced value: `in`, `is True`."""
+    if isinstance(e.ops[0], (ast.Is, ast.IsNot)):
+        return isinstance(e.comparators[0], ast.Constant) and type(e.comparators[0].value) is bool
+    return isinstance(e.ops[0], (ast.In, ast.NotIn))
+
+
 def operands_of(e: ast.AST) -> list[ast.expr]:
     """What an operator of numbers combines; nothing for other expressions."""
     if isinstance(e, ast.BinOp):
@@ -130,6 +137,6 @@ def place(node: T, like: ast.AST) -> T:
 
 __all__ = [
     "OPERATORS",
-    "arguments", "binds", "for_print", "is_free", "is_plain", "is_text", "loaded", "mangle",
-    "operands_of", "parameters", "place", "stored",
+    "arguments", "asks_more", "binds", "for_print", "is_free", "is_plain", "is_text", "loaded",
+    "mangle", "operands_of", "parameters", "place", "stored",
 ]  # fmt: skip

@@ -8,6 +8,7 @@ places of the text that they stand for.
 from __future__ import annotations
 
 import ast
+import copy
 import itertools
 from collections.abc import Iterable, Sequence
 
@@ -18,6 +19,7 @@ from .names import Liveness, bound, declared, is_true, shared, unassured, walk
 from .pieces import (
     OPERATORS,
     arguments,
+    asks_more,
     binds,
     for_print,
     is_free,
@@ -279,11 +281,13 @@ class _Rewriter(Displays):
         return s
 
     def visit_Try(self, s: ast.Try) -> ast.AST:
-        return self._watching(self._kept(s))
+        kinds = [h.type or loaded("BaseException") for h in s.handlers]
+        caught = self._lazy(ast.Tuple(copy.deepcopy(kinds), ast.Load()), s)
+        return self._watching(self._kept(s), caught)
 
-    def _watching(self, s: ast.stmt) -> ast.AST:
+    def _watching(self, s: ast.stmt, *caught: ast.expr) -> ast.AST:
         """A statement that sees exceptions: those on traced values it would not."""
-        enter, leave = self._call("enter", s), self._call("leave", s)
+        enter, leave = self._call("enter", s, *caught), self._call("leave", s)
         body = getattr(s, "body")  # noqa: B009
         s.body = [place(ast.Try([enter, *body], [], [], [leave]), s)]  # type: ignore[attr-defined]
         return s
@@ -396,7 +400,7 @@ class _Rewriter(Displays):
         return e
 
     def visit_Compare(self, e: ast.Compare) -> ast.AST:
-        if (len(e.ops) == 1 and not isinstance(e.ops[0], (ast.In, ast.NotIn))) or binds(e):
+        if (len(e.ops) == 1 and not asks_more(e)) or binds(e):
             return self.generic_visit(e)
         first, *others = [self.visit(v) for v in (e.left, *e.comparators)]
         names = self._names(OPERATORS[type(o)] for o in e.ops)

@@ -82,10 +82,13 @@ class Session:
     another name: neither must be written to."""
     held: Any = None
     """The references that open bodies hold."""
-    tries: tuple[str, ...] = ()
-    """Where the `try` statements are that are open."""
+    tries: tuple[Any, ...] = ()
+    """The `try` statements that are open."""
     numbers: Any = ()
     """The names of the numbers of the steps of open loops, in expressions (ir/forms.py)."""
+    every_pass: Any = ()
+    """Of the open loops that go on to their end: the name of the number, and how many branches and
+    bodies are open in the body itself."""
     looks: Any = MappingProxyType({})
     """What was found out about branches and loops (looks.py)."""
     errors: Any = ()
@@ -141,7 +144,7 @@ class Session:
         """Forget what belongs to one attempt."""
         self.made, self.regions, self.unbound, self.merged = {}, [], {}, []
         self.errors, self.tries, self.looks, self.numbers = [], (), {}, []
-        self.open_rests = []
+        self.open_rests, self.every_pass = [], []
         self.held = loading.load(f"{__package__}.aliases").Held()
 
     def keep_apart(self, line: str, what: str) -> NoReturn:

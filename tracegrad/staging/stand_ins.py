@@ -8,8 +8,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .. import ops
 from ..ir.trace import user_line
-from ..tensor import Array, inside
+from ..tensor import Array, Boxed, inside
+from .constructors import stacked
+from .places import is_leaf
 from .regions import Refused
 from .session import Restart, current
 
@@ -46,6 +49,30 @@ def item_of(stacked: Any, key: Any, kind: str) -> Any:
         )
 
     return _part(stacked, key, written)
+
+
+def entry_of(entries: dict[Any, Any], key: Any, check: Any) -> Any:
+    """`entries[key]` by a traced integer, where the keys are integers and the values numbers or
+    arrays of one shape; else NotImplemented. `check`: what is raised where there is no such key."""
+    keys, values = list(entries), list(entries.values())
+    if not (
+        isinstance(key, Boxed)
+        and not key.shape
+        and key.dtype.kind in "iu"
+        and keys
+        and all(isinstance(k, (int, np.integer)) for k in keys)
+        and all(map(is_leaf, values))
+        and len({getattr(x, "shape", ()) for x in values}) == 1
+    ):
+        return NotImplemented
+    if keys == list(range(len(keys))):
+        place, there = key, ops.logical_and(ops.greater_equal(key, 0), ops.less(key, len(keys)))
+    else:
+        equal = ops.equal(np.array(keys), key)
+        place, there = ops.argmax(equal), ops.any(equal)
+    check(there, lambda: KeyError("a key that only a run knows"))
+    place = ops.where(there, place, 0)
+    return item_of(stacked(values), place, "dict")
 
 
 def trace_from_start(array: Any, line: str, who: str = "") -> NoReturn:

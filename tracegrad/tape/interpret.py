@@ -68,7 +68,9 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
         recorded = any(isinstance(x, Value) and x._requires_grad for x in inputs)
     if op.composed is not None and (left or STATE.traces):
         # Before tangents are looked at: what the nodes of the composition save must be dual, too.
-        return op.composed(*inputs, **params)
+        made = op.composed(*inputs, **params)
+        if made is not NotImplemented:
+            return made
     if dual and STATE.levels:
         level = _level(inputs)
         if level:

@@ -139,6 +139,28 @@ where_op = elementwise(
     doc="x where the condition is true, else y.",
 )
 
+
+def _parts(x: Any) -> tuple[Any, Any]:
+    if not _is_complex(x):
+        return x, 0
+    return (x.real, x.imag) if type(x) is complex else (real(x), imag(x))
+
+
+def _is_complex(x: Any) -> bool:
+    dtype = getattr(x, "dtype", None)
+    return type(x) is complex if dtype is None else bool(dtype.kind == "c")
+
+
+def _in_order(x: Any, y: Any, imaginary: Callable[[Any, Any], Any]) -> Any:
+    """`x < y` or `x <= y` of complex numbers as NumPy compares them, by their real parts, then by
+    the imaginary ones as given, where no part is NaN that is asked for."""
+    if not (_is_complex(x) or _is_complex(y)):
+        return NotImplemented
+    (a, b), (c, d) = _parts(x), _parts(y)
+    known = where(equal(b, b), equal(d, d), False)
+    return where(equal(a, c), imaginary(b, d), where(less(a, c), known, False))
+
+
 less_op = elementwise(
     "less",
     ("x", "y"),
@@ -147,6 +169,8 @@ less_op = elementwise(
     partials=None,
     result="bool",
     margin=lambda x, y: y - x - 1,
+    composed=lambda x, y: _in_order(x, y, less),
+    weak=True,
     doc="x < y.",
 )
 less_equal_op = elementwise(
@@ -157,6 +181,8 @@ less_equal_op = elementwise(
     partials=None,
     result="bool",
     margin=lambda x, y: y - x,
+    composed=lambda x, y: _in_order(x, y, less_equal),
+    weak=True,
     doc="x <= y.",
 )
 greater_op = elementwise(
@@ -167,6 +193,8 @@ greater_op = elementwise(
     partials=None,
     result="bool",
     margin=lambda x, y: x - y - 1,
+    composed=lambda x, y: _in_order(y, x, less),
+    weak=True,
     doc="x > y.",
 )
 greater_equal_op = elementwise(
@@ -177,6 +205,8 @@ greater_equal_op = elementwise(
     partials=None,
     result="bool",
     margin=lambda x, y: x - y,
+    composed=lambda x, y: _in_order(y, x, less_equal),
+    weak=True,
     doc="x >= y.",
 )
 equal_op = elementwise(
@@ -187,6 +217,7 @@ equal_op = elementwise(
     partials=None,
     result="bool",
     commutes=True,
+    weak=True,
     doc="x == y.",
 )
 not_equal_op = elementwise(
@@ -197,6 +228,7 @@ not_equal_op = elementwise(
     partials=None,
     result="bool",
     commutes=True,
+    weak=True,
     doc="x != y.",
 )
 

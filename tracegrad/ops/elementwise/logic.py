@@ -179,6 +179,7 @@ logical_and_op = pointwise(
     partials=None,
     result="bool",
     commutes=True,
+    weak=True,
     doc="Whether both are nonzero.",
 )
 logical_or_op = pointwise(
@@ -189,6 +190,7 @@ logical_or_op = pointwise(
     partials=None,
     result="bool",
     commutes=True,
+    weak=True,
     doc="Whether one is nonzero.",
 )
 logical_xor_op = pointwise(
@@ -199,6 +201,7 @@ logical_xor_op = pointwise(
     partials=None,
     result="bool",
     commutes=True,
+    weak=True,
     doc="Whether exactly one is nonzero.",
 )
 logical_not_op = pointwise(
@@ -209,6 +212,7 @@ logical_not_op = pointwise(
     partials=None,
     result="bool",
     parity=even,
+    weak=True,
     doc="Whether x is 0.",
 )
 bitwise_and_op = pointwise(
@@ -220,6 +224,7 @@ bitwise_and_op = pointwise(
     result="promote",
     kinds=INTEGRAL,
     commutes=True,
+    weak=True,
     doc="Bits set in both.",
 )
 bitwise_or_op = pointwise(
@@ -231,6 +236,7 @@ bitwise_or_op = pointwise(
     result="promote",
     kinds=INTEGRAL,
     commutes=True,
+    weak=True,
     doc="Bits set in one or both.",
 )
 bitwise_xor_op = pointwise(
@@ -242,6 +248,7 @@ bitwise_xor_op = pointwise(
     result="promote",
     kinds=INTEGRAL,
     commutes=True,
+    weak=True,
     doc="Bits set in exactly one.",
 )
 invert_op = pointwise(
@@ -252,6 +259,7 @@ invert_op = pointwise(
     partials=None,
     result="promote",
     kinds=INTEGRAL,
+    weak=True,
     doc="All bits flipped; of booleans, not.",
 )
 left_shift_op = pointwise(
@@ -262,6 +270,7 @@ left_shift_op = pointwise(
     partials=None,
     result="promote",
     kinds=WHOLE,
+    weak=True,
     doc="Bits moved up.",
 )
 right_shift_op = pointwise(
@@ -272,6 +281,7 @@ right_shift_op = pointwise(
     partials=None,
     result="promote",
     kinds=WHOLE,
+    weak=True,
     doc="Bits moved down.",
 )
 

@@ -135,16 +135,7 @@ _UNROLLED = 16
 
 
 def power(x: Any, y: Any) -> Any:
-    """`x ** y` with broadcasting; integer arrays allow no negative integer exponent (ValueError).
-
-    A Python number as exponent is known when the function is traced, and small integers become
-    multiplications.
-
-    >>> import numpy as np
-    >>> import tracegrad as tg
-    >>> tg.power(np.array([1.0, 2.0, 3.0]), 2)
-    array([1., 4., 9.])
-    """
+    """`x ** y`, of which nobody looks whether it is an integer to a negative power."""
     dtype = getattr(x, "dtype", None)
     if dtype is None or type(y) not in (int, float):
         if (dtype is None or dtype.kind == "b") and is_flag(x) and is_flag(y):
@@ -193,7 +184,5 @@ def float_power(x: Any, y: Any) -> Any:
     )
     return power(convert(x, wide), y if isinstance(y, (int, float)) else convert(y, wide))
 
-
-pow = power
 
 OPS = (integer_pow_op, inverse_pow_op, pow_op, pow_below_op, power_log_op)

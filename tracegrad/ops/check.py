@@ -14,8 +14,8 @@ import numpy as np
 from .._codegen import lowering
 from ..ir.dispatch import bind
 from ..ir.op import Types, op
-from ..ops.totals.reductions import max as largest
 from ..types import ArrayType
+from .totals.reductions import max as largest
 
 INT64 = np.dtype(np.int64)
 _TEXT = re.compile(r"raise (\S+) in (.*), line (\d+) of ([^\n]*)\n(.*)", re.DOTALL)
