@@ -29,7 +29,8 @@ class StandIn(Array):
 
 
 def _part(array: Any, key: Any, written: Callable[[], NoReturn]) -> Any:
-    stand_in = StandIn(inside(array)._data)
+    # Where the items stand on the tape, so does it.
+    stand_in = inside(array)._as(StandIn)
     stand_in.written = written
     return stand_in[key]
 
