@@ -196,9 +196,11 @@ def test_whole_powers_that_turn_out_negative_are_errors(f: Callable[..., Any]) -
     compiled = tg.jit(f)
     n = np.array([2, 0, 1])
     assert compiled(X, n) == f(X, n)
-    for ways in (compiled, tg.grad(compiled), tg.vmap(compiled, in_axes=(0, None))):
+    for way in (compiled, tg.grad(compiled)):
         with pytest.raises(ValueError, match=r"negative (integer )?power"):
-            ways(np.stack([X, X]) if ways.__name__ == "vmap" else X, -n)
+            way(X, -n)
+    with pytest.raises(ValueError, match=r"negative (integer )?power"):
+        tg.vmap(compiled, in_axes=(0, None))(np.stack([X, X]), -n)
 
 
 def test_complex_numbers_of_pythons_have_no_order() -> None:

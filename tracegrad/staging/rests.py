@@ -46,11 +46,15 @@ class Rests:
 
         def over(names: Sequence[str], leaves: Sequence[Any]) -> Sequence[Any]:
             if not names:
+                number, depth = session.every_pass[-1] if session.every_pass else ("", 0)
+                whole = depth == len(session.regions)
+                session.every_pass.append((number if whole else "", depth + 1))
                 session.open_rests.append(OpenRest(rooms))
                 try:
                     return list(loop.inside(leaves, body, True))
                 finally:
                     session.open_rests.pop()
+                    session.every_pass.pop()
             first, *more = names
             return over_size(value_of(first), lambda given: over(more, given), leaves)
 

@@ -179,13 +179,13 @@ class Number(Array):
     __hash__ = Array.__hash__
 
     def _bind(self, op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> Any:
-        trace = self._data.trace
-        own = all(
-            x._data.trace is trace if type(x) is Number else type(x) in NUMBERS for x in inputs
-        )
-        if not own or trace not in STATE.traces:
+        traces = [x._data.trace for x in inputs if type(x) is Number]
+        own = all(type(x) is Number or type(x) in NUMBERS for x in inputs)
+        if not own or any(t not in STATE.traces for t in traces):
             return super()._bind(op, inputs, params)
-        with inside_of(trace):
+        # A compiled function inside computes what it makes of them itself, at each of its calls.
+        traces += [t for t in STATE.traces if t.watch is not None]
+        with inside_of(max(traces, key=STATE.traces.index)):
             made = super()._bind(op, inputs, params)
         if (
             type(made) is Array

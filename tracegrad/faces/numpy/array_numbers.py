@@ -150,11 +150,14 @@ class ArrayNumbers(Value):
     # --- as an object ---
 
     def __hash__(self) -> int:
-        raise TypeError(
+        error = TypeError(
             f"{user_line()}: a traced or differentiated array cannot be hashed: "
             "a set, a dict or functools.cache would look for this object, where NumPy's numbers "
             "are found by their value. Compare with ==, or use another key."
         )
+        # A rewritten function may look for the value.
+        error.of_python = True  # type: ignore[attr-defined]
+        raise error
 
     def __copy__(self: Any) -> Any:
         return self.copy()
