@@ -231,7 +231,7 @@ def none_while(x: Any) -> Any:
 
 @refused("a dict is read at a key that is not known .* Use an array")
 def dict_by_value(x: Any) -> Any:
-    d = {0: x[0], 1: x[1], 2: x[2]}
+    d = {0: x[0], 1: x[1:], 2: x[2]}
     return d[int(x[2])]  # here
 
 

@@ -13,6 +13,7 @@ from ..dtypes import INT64, is_flag, of_another_library
 from ..ir.dispatch import SPECIAL, STATE, Value
 from ..ir.graph import Var
 from ..ir.lines import user_line
+from ..ir.op import WEAK as WEAK_KINDS
 from ..ir.op import Op
 from ..ir.operands import PLAIN, plain_operand
 from ..ops.define import of_list
@@ -46,7 +47,6 @@ def array_of(x: Any) -> Any:
 
 
 Function = Callable[..., Any]
-NAMES = {"b": "bool", "i": "int", "f": "float", "c": "complex"}
 
 
 def ufunc_of(function: Function | None) -> np.ufunc | None:
@@ -104,10 +104,13 @@ _ORDER: dict[Function, str] = {
 
 def _check_order(function: Function, *operands: Any) -> None:
     """Python's complex numbers have no order, as NumPy's have."""
-    kinds = [np.asarray(x).dtype.kind if not hasattr(x, "dtype") else x.dtype.kind
-             for x in operands if _is_number(x)]  # fmt: skip
-    if len(kinds) == len(operands) and "c" in kinds:
-        names = [f"'{NAMES.get(kind, 'int')}'" for kind in kinds]
+    kinds = [
+        WEAK_KINDS[x.dtype.kind] if hasattr(x, "dtype") else type(x)
+        for x in operands
+        if _is_number(x)
+    ]
+    if len(kinds) == len(operands) and complex in kinds:
+        names = [f"'{'int' if kind in SYMBOLIC else kind.__name__}'" for kind in kinds]
         raise TypeError(
             f"{user_line()}: '{_ORDER[function]}' not supported between instances of "
             f"{' and '.join(names)}. Compare their real parts, or abs() of them."
