@@ -1,7 +1,6 @@
 """A compiled function that changes Python's state and is called several times by another one: each
 call reads what the one before it stored."""
 
-# ruff: noqa: PLW0603 - as people write them
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,5 +1,5 @@
-"""Items of lists, tuples and dicts that are read at a place which only a run knows: their values and
-all derivatives."""
+"""Items of lists, tuples and dicts that are read at a place which only a run knows: their values
+and all derivatives."""
 
 from __future__ import annotations
 

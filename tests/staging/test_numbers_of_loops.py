@@ -55,6 +55,42 @@ def of_narrow_ones(x: Any) -> Any:
     return np.sum(y) * x[0]
 
 
+def halves_of_a_counter(x: Any) -> Any:
+    k, s = 0, 0.0
+    while x[k % 5] > -1:
+        k += 1
+        s += 2**-k * x[k % 5]
+    return s
+
+
+def truth_values(x: Any) -> Any:
+    s = 0.0
+    for i in range(5):
+        late, first = i > 2, not i > 0
+        s += x[i] * ((i > 1) + late + late) - (-late) * x[0] + (2 - first) * (late - first)
+        s += x[1] * (late * first + late) + sum([late, first, i > 3]) * x[2] + ~(i > 1)
+        if late is True and first is not True:
+            s += x[3]
+        if (x[i] > 0) is True:  # NumPy's never is
+            s += 100
+    return s
+
+
+def bits(x: Any) -> Any:
+    y = np.zeros(5, np.float32)
+    for i in range(5):
+        y[i] = np.float32(0.1) * (i & 3) + np.float32(0.3) * (i << 1) - (i ^ 1) * np.float32(~i)
+    return np.sum(y) * x[0]
+
+
+def rounded(x: Any) -> Any:
+    s = 0.0
+    for i in range(5):
+        k = round(x[i] * 1.7)
+        s += x[abs(k) % 5] * k // 2 + round(i * 0.7) * x[k % 5] + round(1.57 * x[i], 1)
+    return s
+
+
 def entries(x: Any) -> Any:
     weights, s = {0: 0.5, 1: 2.0, 2: x[1], 3: 1, 4: x[0] * 2}, 0.0
     for i in range(len(x)):
@@ -156,7 +192,8 @@ def in_order(x: Any) -> Any:
 
 
 PROGRAMS = [
-    halves, halves_of_another, powers_of_elements, whole_powers, of_narrow_ones, entries,
+    halves, halves_of_another, powers_of_elements, whole_powers, of_narrow_ones,
+    halves_of_a_counter, truth_values, bits, rounded, entries,
     entries_by_other_keys, windows, windows_around, windows_written, windows_where_they_fit,
     caught, caught_around, caught_in_a_function, never_caught, in_order,
 ]  # fmt: skip

@@ -71,7 +71,8 @@ def _is_known(y: Any) -> bool:
 
 
 def _may_be_negative(y: Any) -> bool:
-    """Whether one exponent is known to be negative at some time."""
+    """Whether one exponent is known to be negative at some time, or is written as the negative of
+    something: as `-k` of a counter."""
     if _is_known(y):
         return bool((y._data if isinstance(y, Value) else y) < 0)
     if shape_of(y):
@@ -80,7 +81,9 @@ def _may_be_negative(y: Any) -> bool:
     least = smallest(form)
     if isinstance(least, int):
         return least < 0
-    return not never_negative(form) and bool(proven("<=", form))
+    if never_negative(form):
+        return False
+    return bool(proven("<=", form)) or all(c < 0 for _, c in form.terms)
 
 
 def _refuse_negative(y: Any, text: str) -> None:
