@@ -10,17 +10,16 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .. import ops
-from ..dtypes import promote
 from ..ir.dispatch import STATE
 from ..ir.forms import form_of
 from ..ops.elementwise.arithmetic import number
 from ..sizes import Size, same_shape
 from ..tensor import Boxed
 from ..transforms.tracing import leaf_type
-from ..transforms.weak import kind_of
 from ..tree import unflatten
 from ..types import ArrayType
 from .aliases import root_of
+from .holding import ends_of, holding
 from .lists import Stacked
 from .places import MISSING, StagedPlace, any_in
 from .regions import Refused, contents_of, is_static, parts
@@ -44,6 +43,11 @@ class Side:
         leaves, self.spec = parts(() if self.missing else value)
         self.leaves = leaves
         self.kinds = [None if is_static(x) else leaf_type(x) for x in leaves]
+        self.ends = [
+            ends_of(x) if k is not None and k.weak else None
+            for x, k in zip(leaves, self.kinds, strict=True)
+        ]
+        """Of numbers of Python's, as far as it is known, between which they are."""
         trace = STATE.traces[-1] if STATE.traces else None
         arrays = [root_of(x) for x in leaves if getattr(x, "shape", ())]
         roots = [r for array in arrays for r in (array, *session.sources(array))]
@@ -99,9 +103,8 @@ class Agreed:
                         f"{_shape(sides[0].kinds[k])} {SIDES[0]}; make the shapes agree "
                         "(np.broadcast_to)."
                     )
-                self.kinds[k] = ArrayType(
-                    promote(kind_of(a), kind_of(b)), a.shape, a.weak and b.weak
-                )
+                dtype = holding(a, first.ends[k], b, s.ends[k])
+                self.kinds[k] = ArrayType(dtype, a.shape, a.weak and b.weak)
 
     def fits(self, side: Side) -> bool:
         """Whether a branch can return what it leaves in this form."""

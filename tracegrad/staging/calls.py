@@ -17,6 +17,7 @@ import numpy as np
 from .. import ops
 from .._codegen import loading
 from ..faces.numpy.writes import WRITES
+from ..faces.operators import as_number
 from ..ir.dispatch import STATE
 from ..ir.trace import user_line
 from ..ops.elementwise.arithmetic import number
@@ -25,6 +26,7 @@ from .aliases import arrays_of, root_of
 from .constructors import boxed, made, with_lists, with_rows
 from .extremes import extreme_of
 from .functions import is_dispatcher
+from .holding import held_together
 from .iterables import COUNTED, Backwards, by_number, counted, everywhere, numbered, side_by_side
 from .lengths import length_of, sized_call
 from .lists import Grown
@@ -115,11 +117,14 @@ def _extreme(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     keys = values if key is None else [key(v) for v in values]
     if any(getattr(v, "shape", ()) for v in (*values, *keys)):
         return NotImplemented
+    same = key is None
+    values = held_together(values)
+    keys = values if same else held_together(keys)
     best, first = values[0], keys[0]
     for v, k in zip(values[1:], keys[1:], strict=True):
         better = k < first if name == "min" else k > first
         best, first = ops.where(better, v, best), ops.where(better, k, first)
-    return best
+    return as_number(best, *values)
 
 
 def _scalar(dtype: Any) -> Callable[..., Any]:
