@@ -13,9 +13,8 @@ from ..sizes import SYMBOLIC
 from ..tensor import Boxed
 from ..transforms.tracing import leaf_type
 from ..transforms.weak import kind_of
+from ..types import ArrayType
 from ..weak import as_python
-
-Ends = tuple[int, int] | None
 
 
 def ends_of(x: Any) -> Any:
@@ -57,15 +56,17 @@ def holding(a: Any, ends_a: Any, b: Any, ends_b: Any) -> np.dtype[Any]:
 def held_together(values: Any) -> Any:
     """Numbers of which one is chosen, in a dtype that holds all of them; as they are where they
     have that."""
-    first, *rest = kinds = [leaf_type(x) for x in values]
-    ends, dtype = ends_of(values[0]), first.dtype
-    for x, kind in zip(values[1:], rest, strict=True):
-        dtype = holding(first, ends, kind, ends_of(x))
-        if dtype != promote(kind_of(first), kind_of(kind)):
-            return [_as(x, dtype) for x in values]
-        if first.weak and not kind.weak:
-            first, ends = kind, None
-    return values
+    kinds = [leaf_type(x) for x in values]
+    usual = promote(*map(kind_of, kinds))
+    strong = [kind for kind in kinds if not kind.weak]
+    if not strong:
+        return values
+    dtype = usual
+    for x, kind in zip(values, kinds, strict=True):
+        if kind.weak:
+            held = holding(ArrayType(usual, ()), None, kind, ends_of(x))
+            dtype = np.promote_types(dtype, held)
+    return values if dtype == usual else [_as(x, dtype) for x in values]
 
 
 def _as(x: Any, dtype: Any) -> Any:
