@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tracegrad as tg
 from tests.staging.test_semantics import evaluated
 from tracegrad.staging import loops
 
@@ -96,7 +97,16 @@ def that_fit(x: Any) -> Any:
     return (t + SMALL[1]) * x[0] + (u + np.int8(100))
 
 
+def of_ours(x: Any) -> Any:
+    s = tg.cond(x[0] > 0, lambda: SMALL[1], lambda: -1) * x[0]
+    for i in range(3):
+        s += tg.switch(i, [lambda: 5, lambda: -2, lambda: SMALL[1]]) * x[i]
+        s += tg.cond(x[i] > 0, lambda: SMALL[1], lambda i=i: i - 5) * x[i]
+    return s
+
+
 PROGRAMS = [
+    of_ours,
     chosen, bound_in_one_branch, the_best, extremes, the_number_of_a_loop, counted, either,
     returned, large, that_fit,
 ]  # fmt: skip

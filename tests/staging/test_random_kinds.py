@@ -35,10 +35,14 @@ def check(seed: int, source: bool = False) -> str:
             return f"refused: {error}"
         given = [x, *both._entry((x,), {}).entry.traced.captures]
         gradient = tg.grad(f)(x.copy())
-        for found in (
-            evaluate(graphs[0], given),
-            *([run_unjitted(graphs[-1], given)] if source else []),
-        ):
+        try:
+            results = [evaluate(graphs[0], given)]
+        except ValueError as error:
+            if "negative power" not in str(error):
+                raise
+            return "an integer of Python's or NumPy's to a negative power"
+        results += [run_unjitted(graphs[-1], given)] if source else []
+        for found in results:
             np.testing.assert_allclose(found[0], expected, rtol=2e-5, atol=1e-5)
             np.testing.assert_allclose(found[1], gradient, rtol=1e-4, atol=1e-4)
     return "alike"

@@ -23,7 +23,7 @@ from ..ops.elementwise.arithmetic import number
 from ..tensor import Boxed, inside
 from ..transforms.derive import adjoints, batched, captures_of, tangent
 from ..transforms.tracing import leaf_type, plain
-from ..transforms.weak import agreed, as_array
+from ..transforms.weak import agreed, as_array, ends_of_atom
 from ..tree import flatten, unflatten
 from ..types import ArrayType
 from .region import (
@@ -264,7 +264,7 @@ def _agreed(regions: Sequence[TracedRegion], who: str, names: Sequence[str]) -> 
     """The types of the results, a TypeError where the branches differ. A Python number takes the
     dtype that the others have."""
     first = regions[0]
-    kinds = list(first.kinds)
+    kinds, ends = list(first.kinds), [*map(ends_of_atom, first.graph.outputs)]
     for r, name in zip(regions[1:], names[1:], strict=True):
         if r.out_spec != first.out_spec:
             raise TypeError(
@@ -272,7 +272,8 @@ def _agreed(regions: Sequence[TracedRegion], who: str, names: Sequence[str]) -> 
                 f"{name} returns {r.out_spec}; the structures must agree"
             )
         for k, (path, a, b) in enumerate(zip(first.out_spec.paths(), kinds, r.kinds, strict=True)):
-            joined = agreed(a, b)
+            own = ends_of_atom(r.graph.outputs[k])
+            joined = agreed(a, b, ends[k], own)
             if joined is None:
                 raise TypeError(
                     f"{user_line()}: {who}: the result {path_of(path)} is "
@@ -281,6 +282,8 @@ def _agreed(regions: Sequence[TracedRegion], who: str, names: Sequence[str]) -> 
                     f".astype){made_by(first.graph.outputs[k], r.graph.outputs[k])}"
                 )
             kinds[k] = joined
+            known = ends[k] is not None and own is not None
+            ends[k] = (min(ends[k][0], own[0]), max(ends[k][1], own[1])) if known else None
     return kinds
 
 

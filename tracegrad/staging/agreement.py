@@ -16,10 +16,11 @@ from ..ops.elementwise.arithmetic import number
 from ..sizes import Size, same_shape
 from ..tensor import Boxed
 from ..transforms.tracing import leaf_type
+from ..transforms.weak import holding
 from ..tree import unflatten
 from ..types import ArrayType
 from .aliases import root_of
-from .holding import ends_of, holding
+from .holding import ends_of
 from .lists import Stacked
 from .places import MISSING, StagedPlace, any_in
 from .regions import Refused, contents_of, is_static, parts
@@ -139,7 +140,7 @@ class Agreed:
         if value is MISSING:
             return [nothing(k) for k in self.kinds if k is not None]
         return [
-            x if k.weak or leaf_type(x).weak or x.dtype == k.dtype else ops.convert(x, k.dtype)
+            x if k.weak or _is_of(x, k) else ops.convert(x, k.dtype)
             for x, k in zip(contents_of(parts(value)[0], contents), self.kinds, strict=True)
             if k is not None
         ]
@@ -150,6 +151,12 @@ class Agreed:
             f if k is None else found.pop(0) for k, f in zip(self.kinds, self.fixed, strict=True)
         ]
         return unflatten(self.spec, leaves)
+
+
+def _is_of(x: Any, kind: ArrayType) -> bool:
+    """Whether a leaf has this dtype, or is a number of Python's that takes it."""
+    own = leaf_type(x)
+    return not isinstance(x, Boxed) if own.weak else own.dtype == kind.dtype
 
 
 def nothing(kind: ArrayType) -> Any:

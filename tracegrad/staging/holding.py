@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import INT64, promote
+from ..dtypes import promote
 from ..ir.forms import form_of, largest, smallest
 from ..sizes import SYMBOLIC
 from ..tensor import Boxed
 from ..transforms.tracing import leaf_type
-from ..transforms.weak import kind_of
+from ..transforms.weak import holding, kind_of
 from ..types import ArrayType
 from ..weak import as_python
 
@@ -28,29 +28,6 @@ def ends_of(x: Any) -> Any:
         return (low, high) if isinstance(low, int) and isinstance(high, int) else None
     x = as_python(x)
     return (x, x) if type(x) in (int, bool, float) else None
-
-
-def holding(a: Any, ends_a: Any, b: Any, ends_b: Any) -> np.dtype[Any]:
-    """The dtype that holds values of two types, of which the ends are known where they are numbers
-    of Python's."""
-    dtype = promote(kind_of(a), kind_of(b))
-    if a.weak == b.weak:
-        return dtype
-    strong, kind, ends = (b, a.dtype.kind, ends_a) if a.weak else (a, b.dtype.kind, ends_b)
-    if kind == "f" and strong.dtype == np.float32 and ends is not None:
-        large = abs(ends[0]) > float(np.finfo(np.float32).max) and abs(ends[0]) < float("inf")
-        return np.dtype(np.float64) if large else dtype
-    if kind not in "iu" or strong.dtype.kind not in "iu" or strong.dtype == INT64:
-        return dtype
-    limits = np.iinfo(strong.dtype)
-    if ends is None:
-        return INT64 if strong.dtype.itemsize < 8 else dtype
-    if limits.min <= ends[0] and ends[1] <= limits.max:
-        return dtype
-    found = strong.dtype
-    for end in ends:
-        found = np.promote_types(found, np.min_scalar_type(end))
-    return found
 
 
 def held_together(values: Any) -> Any:
@@ -73,4 +50,4 @@ def _as(x: Any, dtype: Any) -> Any:
     return x.astype(dtype) if hasattr(x, "dtype") else dtype.type(x)
 
 
-__all__ = ["ends_of", "held_together", "holding"]
+__all__ = ["ends_of", "held_together"]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..dtypes import promote
+import numpy as np
+
+from ..dtypes import INT64, promote
 from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..ir.op import WEAK
 from ..ops.elementwise.arithmetic import number_op
@@ -41,13 +43,42 @@ def kind_of(kind: ArrayType) -> Any:
     return WEAK[kind.dtype.kind] if kind.weak else kind.dtype
 
 
-def agreed(a: ArrayType, b: ArrayType) -> ArrayType | None:
+def holding(a: Any, ends_a: Any, b: Any, ends_b: Any) -> np.dtype[Any]:
+    """The dtype that holds values of two types, of which the ends are known where they are numbers
+    of Python's."""
+    dtype = promote(kind_of(a), kind_of(b))
+    if a.weak == b.weak:
+        return dtype
+    strong, kind, ends = (b, a.dtype.kind, ends_a) if a.weak else (a, b.dtype.kind, ends_b)
+    if kind == "f" and strong.dtype == np.float32 and ends is not None:
+        large = abs(ends[0]) > float(np.finfo(np.float32).max) and abs(ends[0]) < float("inf")
+        return np.dtype(np.float64) if large else dtype
+    if kind not in "iu" or strong.dtype.kind not in "iu" or strong.dtype == INT64:
+        return dtype
+    limits = np.iinfo(strong.dtype)
+    if ends is None:
+        return INT64 if strong.dtype.itemsize < 8 else dtype
+    if limits.min <= ends[0] and ends[1] <= limits.max:
+        return dtype
+    found = strong.dtype
+    for end in ends:
+        found = np.promote_types(found, np.min_scalar_type(end))
+    return found
+
+
+def agreed(a: ArrayType, b: ArrayType, ends_a: Any = None, ends_b: Any = None) -> ArrayType | None:
     """The type that holds two values of which one will be there: a Python number gives way to an
     array, if need be to a wider one. None where they do not go together, two arrays of different
     dtypes among them."""
     if not same_shape(a.shape, b.shape) or (a.dtype != b.dtype and not a.weak and not b.weak):
         return None
-    return ArrayType(promote(kind_of(a), kind_of(b)), a.shape, a.weak and b.weak)
+    return ArrayType(holding(a, ends_a, b, ends_b), a.shape, a.weak and b.weak)
+
+
+def ends_of_atom(a: Atom) -> Any:
+    """Between which numbers a result is, where it is one of Python's that is known."""
+    known = isinstance(a, Literal) and type(a.value) in (bool, int, float)
+    return (a.value, a.value) if known else None  # type: ignore[union-attr]
 
 
 def _explicit(graph: Graph) -> tuple[Graph, bool]:
@@ -162,4 +193,7 @@ def types_of(atoms: Sequence[Atom]) -> list[ArrayType]:
     ]
 
 
-__all__ = ["agreed", "as_array", "explicit", "for_arrays", "kind_of", "types_of"]
+__all__ = [
+    "agreed", "as_array", "ends_of_atom", "explicit", "for_arrays", "holding", "kind_of",
+    "types_of",
+]  # fmt: skip
