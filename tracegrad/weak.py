@@ -27,8 +27,7 @@ _OPERATORS = (
     "xor",
 )
 _QUICK = ("add", "sub", "mul")
-_ORDER = ("lt", "le", "gt", "ge")
-_COMPARISONS = (*_ORDER, "eq", "ne")
+_COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 
 
 class WeakInt(np.int64):
@@ -111,12 +110,6 @@ def _power(x: Any, y: Any) -> Any:
 def _binary(cls: type, name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
     apply = getattr(operator, name if name not in ("and", "or") else f"{name}_")
     base, python = _BASE[cls], cls.python  # type: ignore[attr-defined]
-    if cls is WeakComplex and name in _ORDER:
-        # Python's complex numbers have none, and say so.
-        return (
-            lambda self, other: apply(python(self), as_python(other)),
-            lambda self, other: apply(as_python(other), python(self)),
-        )
     alone = _power if name == "pow" else apply
 
     # Beside Python's number NumPy's own scalar computes without regard to who is weak.

@@ -68,7 +68,7 @@ def truth_values(x: Any) -> Any:
     for i in range(5):
         late, first = i > 2, not i > 0
         s += x[i] * ((i > 1) + late + late) - (-late) * x[0] + (2 - first) * (late - first)
-        s += x[1] * (late * first + late) + sum([late, first, i > 3]) * x[2] + ~(i > 1)
+        s += x[1] * (late * first + late) + sum([late, first, i > 3]) * x[2]
         if late is True and first is not True:
             s += x[3]
         if (x[i] > 0) is True:  # NumPy's never is

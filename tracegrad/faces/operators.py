@@ -279,10 +279,11 @@ _power.__name__, _absolute.__name__ = "power", "absolute"
 _OF_INTEGERS = frozenset(
     (
         *(ops.add, ops.sub, ops.mul, ops.floor_divide, ops.remainder, ops.left_shift),
-        *(ops.right_shift, ops.neg, ops.positive, ops.invert, _absolute, _power),
+        *(ops.right_shift, ops.neg, ops.positive, _absolute, _power),
     )
 )
-"""Operators that Python applies to truth values as integers."""
+"""Operators that Python applies to truth values as integers; `~`, of which both results would be
+true, is NumPy's."""
 
 
 class Operators(Value):

@@ -410,7 +410,12 @@ _PRANGE: dict[str, Any] = {}
 def _rounds(args: Any, kwargs: Any) -> bool:
     """Whether `round` gives an integer: of one real number of NumPy's or Python's."""
     x = args[0] if len(args) == 1 and not kwargs else None
-    return _open(x) and not (x.shape or x.boxes_everything) and x.dtype.kind != "c"
+    return (
+        bool(STATE.traces)
+        and _open(x)
+        and not (x.shape or x.boxes_everything)
+        and x.dtype.kind != "c"
+    )
 
 
 def _open(x: Any) -> bool:

@@ -180,6 +180,14 @@ def clip(x: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: 
     if (min is not None and a_min is not None) or (max is not None and a_max is not None):
         raise TypeError("clip: a bound is given twice: take a_min and a_max, or min and max")
     low, high = a_min if min is None else min, a_max if max is None else max
+    dtype = getattr(x, "dtype", None)
+    if dtype is not None and dtype.kind in "iu":
+        # A bound that all numbers of the dtype keep may be one that it does not hold.
+        limits = np.iinfo(dtype)
+        low = None if type(low) is int and low <= limits.min else low
+        high = None if type(high) is int and high >= limits.max else high
+        if low is None and high is None:
+            return mul(x, 1)
     if low is not None:
         x = bind(clip_min_op, [x, low])
     if high is not None:
