@@ -242,9 +242,10 @@ class Shown:
         its results, is safe in `prange`, and raises where a check fails. A function that reads
         arrays from its surroundings is refused unless `captures` is "freeze" (their present values
         become constants, as arrays that it makes itself are in any case) or "arguments" (they
-        become further arguments, in the order of `f.captures()`). With `target="cuda"` it is a device function, which your own `@cuda.jit`
-        kernels call: it takes the same arguments, then an array for each result that is one, which
-        it fills, and returns the 0-d results; it does no checks.
+        become further arguments, in the order of `f.captures()`). With `target="cuda"` it is a
+        device function, which your own `@cuda.jit` kernels call: it takes the same arguments, then
+        an array for each result that is one, which it fills, and returns the 0-d results; it does
+        no checks.
         """
         entry, leaves, *_ = self._entry(args, kwargs)
         names = [p.path for p in entry.places if p]

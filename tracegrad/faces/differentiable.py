@@ -195,15 +195,16 @@ class Differentiable(Interchange):
             share_data(self, new)
         else:
             self._data = new._data
-            of = new._version_counter
+            box: Any = new
+            of = box._version_counter
             if type(of) is not Uncounted and type(counter) is not Uncounted:
-                self._versions = Aside(of, (counter.count(), *counter[1:]))
+                self._versions = Aside(of, (counter.writes(), *counter[1:]))
 
     @property
     def _version(self: Any) -> int:
         if self.is_inference():
             raise RuntimeError("Inference tensors do not track version counter.")
-        return 0 if self._versions is None else int(self._versions.count())
+        return 0 if self._versions is None else int(self._versions.writes())
 
     def _is_view(self: Any) -> bool:
         return self._base is not None

@@ -83,6 +83,7 @@ def _may_be_negative(y: Any) -> bool:
         return least < 0
     if never_negative(form):
         return False
+    assert not isinstance(form, int)
     return bool(proven("<=", form)) or all(c < 0 for _, c in form.terms)
 
 

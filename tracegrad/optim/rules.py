@@ -29,12 +29,14 @@ def number(x: Any, like: Any) -> Any:
 def fresh(p: Any, value: float = 0.0) -> Tensor:
     """State of p's shape and dtype. Inside a trace as well it is an array that is there, which the
     compiled step writes."""
-    return boxed(Tensor, _on(np.full(p.shape, value, p.dtype), p))
+    made: Tensor = boxed(Tensor, _on(np.full(p.shape, value, p.dtype), p))
+    return made
 
 
 def counter(p: Any, value: float = 0.0) -> Tensor:
     """A count of steps, on the device of the parameter: nothing has to wait for it there."""
-    return boxed(Tensor, _on(np.array(value), p))
+    made: Tensor = boxed(Tensor, _on(np.array(value), p))
+    return made
 
 
 def _on(array: Any, p: Any) -> Any:

@@ -409,7 +409,7 @@ _PRANGE: dict[str, Any] = {}
 
 def _rounds(args: Any, kwargs: Any) -> bool:
     """Whether `round` gives an integer: of one real number of NumPy's or Python's."""
-    x = args[0] if len(args) == 1 and not kwargs else None
+    x: Any = args[0] if len(args) == 1 and not kwargs else None
     return (
         bool(STATE.traces)
         and _open(x)

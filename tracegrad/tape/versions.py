@@ -41,7 +41,7 @@ class Versions(list[int]):
         """Count one more, whether or not memory was written."""
         list.__setitem__(self, 0, list.__getitem__(self, 0) + 1)
 
-    def count(self) -> int:
+    def writes(self) -> int:
         """What torch's users see as `_version`."""
         return self[0]
 
@@ -161,7 +161,7 @@ class Following(Versions):
         own = list.__getitem__(self, index)
         return own + self.origin[0] if index == 0 else own
 
-    def count(self) -> int:
+    def writes(self) -> int:
         return list.__getitem__(self, 0)
 
     def lend(self, memory: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -60,7 +60,7 @@ def holding(a: Any, ends_a: Any, b: Any, ends_b: Any) -> np.dtype[Any]:
         return INT64 if strong.dtype.itemsize < 8 else dtype
     if limits.min <= ends[0] and ends[1] <= limits.max:
         return dtype
-    found = strong.dtype
+    found: np.dtype[Any] = strong.dtype
     for end in ends:
         found = np.promote_types(found, np.min_scalar_type(end))
     return found
