@@ -112,7 +112,9 @@ class TestModesAndHooks:
         out = FORMS[form](u)
         with tg.no_grad():
             u[0] = 5.0
-        with pytest.raises(RuntimeError, match="modified by an inplace|written to before backward"):
+        with pytest.raises(
+            RuntimeError, match=r"modified by an inplace|written to before backward"
+        ):
             out.backward()
 
 
