@@ -18,7 +18,7 @@ from ..ir.op import Op
 from ..ir.operands import PLAIN, plain_operand
 from ..ops.define import of_list
 from ..ops.elementwise.arithmetic import number
-from ..ops.elementwise.derived import convert_op
+from ..ops.elementwise.derived import convert_op, held
 from ..ops.exponents import power_of_numbers
 from ..ops.matrices.products import IN_ONE_STEP, matmul_op
 from ..ops.places.keys import reading
@@ -399,6 +399,9 @@ class Operators(Value):
         if isinstance(value, Value) and self._holds(index, value):
             # The second half of `x[index] += y`, whose first half has written through the view.
             return
+        if type(value) is list or type(value) is tuple:
+            for x in value:
+                held(x, self.dtype, "a write")
         try:
             self._update(
                 ops.index_update,

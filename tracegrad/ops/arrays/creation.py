@@ -97,7 +97,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
         return np.full(sizes, fill_value, None if dtype is None else check(np.dtype(dtype)))
     if isinstance(fill_value, Size):
         dtype = INT64 if dtype is None else dtype
-    elif not hasattr(fill_value, "dtype"):
+    elif not hasattr(fill_value, "dtype") and (dtype is None or type(fill_value) is not int):
         fill_value = np.asarray(fill_value)[()]
     value = fill_value if dtype is None else convert(fill_value, dtype)
     return broadcast_to(value, sizes)

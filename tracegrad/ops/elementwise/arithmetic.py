@@ -161,6 +161,34 @@ def _in_order(x: Any, y: Any, imaginary: Callable[[Any, Any], Any]) -> Any:
     return where(equal(a, c), imaginary(b, d), where(less(a, c), known, False))
 
 
+def _beyond(x: Any, y: Any) -> int:
+    """1 where y is a Python integer above all numbers of x's dtype, -1 where it is below, else
+    0."""
+    dtype = getattr(x, "dtype", None)
+    if type(y) is not int or dtype is None or dtype.kind not in "iu":
+        return 0
+    ends = np.iinfo(dtype)
+    return (y > ends.max) - (y < ends.min)
+
+
+def _settled(x: Any, y: Any, above: bool, below: bool) -> Any:
+    """A comparison with a Python integer that the dtype of the other operand does not hold: as
+    NumPy's, it has the result for a y that is above, or below, each x."""
+    for array, side in ((x, _beyond(x, y)), (y, -_beyond(y, x))):
+        if side:
+            return (
+                equal(array, array) if (above if side > 0 else below) else not_equal(array, array)
+            )
+    return NotImplemented
+
+
+def _compared(
+    x: Any, y: Any, imaginary: Callable[[Any, Any], Any], above: bool = True, below: bool = False
+) -> Any:
+    found = _settled(x, y, above, below)
+    return _in_order(x, y, imaginary) if found is NotImplemented else found
+
+
 less_op = elementwise(
     "less",
     ("x", "y"),
@@ -169,7 +197,7 @@ less_op = elementwise(
     partials=None,
     result="bool",
     margin=lambda x, y: y - x - 1,
-    composed=lambda x, y: _in_order(x, y, less),
+    composed=lambda x, y: _compared(x, y, less),
     weak=True,
     doc="x < y.",
 )
@@ -181,7 +209,7 @@ less_equal_op = elementwise(
     partials=None,
     result="bool",
     margin=lambda x, y: y - x,
-    composed=lambda x, y: _in_order(x, y, less_equal),
+    composed=lambda x, y: _compared(x, y, less_equal),
     weak=True,
     doc="x <= y.",
 )
@@ -193,7 +221,7 @@ greater_op = elementwise(
     partials=None,
     result="bool",
     margin=lambda x, y: x - y - 1,
-    composed=lambda x, y: _in_order(y, x, less),
+    composed=lambda x, y: _compared(y, x, less),
     weak=True,
     doc="x > y.",
 )
@@ -205,7 +233,7 @@ greater_equal_op = elementwise(
     partials=None,
     result="bool",
     margin=lambda x, y: x - y,
-    composed=lambda x, y: _in_order(y, x, less_equal),
+    composed=lambda x, y: _compared(y, x, less_equal),
     weak=True,
     doc="x >= y.",
 )
@@ -217,6 +245,7 @@ equal_op = elementwise(
     partials=None,
     result="bool",
     commutes=True,
+    composed=lambda x, y: _settled(x, y, False, False),
     weak=True,
     doc="x == y.",
 )
@@ -228,6 +257,7 @@ not_equal_op = elementwise(
     partials=None,
     result="bool",
     commutes=True,
+    composed=lambda x, y: _settled(x, y, True, True),
     weak=True,
     doc="x != y.",
 )

@@ -14,6 +14,7 @@ from ...checks import REFUSED, array, explained_here
 from ...dtypes import BOOL, FLOAT64, DType, check, complex_of, inexact, promote, real_of
 from ...ir.dispatch import bind
 from ...ir.op import Op, Rule, Rules, Types, odd, operand_kinds, read_names
+from ...ir.trace import user_line
 from ...types import ArrayType, broadcast_shapes
 from ..arrays.shape import broadcast_to, expand_dims, front, moveaxis, sum_to
 from ..define import linear
@@ -24,6 +25,18 @@ OF_OTHER_KIND: dict[str, Callable[[DType], DType]] = {
     "complex": complex_of,
 }
 """The dtype of a result of operands of one dtype, where it is another one."""
+
+
+def held(value: Any, dtype: DType, name: str) -> None:
+    """An OverflowError, as NumPy's, where a Python integer is none of an integer dtype."""
+    if type(value) is not int or dtype.kind not in "iu":
+        return
+    ends = np.iinfo(dtype)
+    if not ends.min <= value <= ends.max:
+        raise OverflowError(
+            f"{user_line()}: {name}: the Python integer {value} is out of bounds for {dtype}. "
+            "Convert the array with .astype(np.int64), or write a number that it holds."
+        )
 
 
 def elementwise(
@@ -76,6 +89,10 @@ def elementwise(
 
     def infer(*operands: Any, **_: Any) -> Types:
         dtype = promoted(*operands)[-1]
+        # NumPy's `where` lets numbers of 64 bits wrap around.
+        if dtype.kind in "iu" and (result != "where" or dtype.itemsize == 8):
+            for o in operands:
+                held(getattr(o, "value", None), dtype, name)
         if result in OF_OTHER_KIND:
             dtype = OF_OTHER_KIND[result](dtype)
         weakly = weak and all(o.type.weak or getattr(o, "weak", False) for o in operands)
@@ -366,6 +383,7 @@ def convert(x: Any, dtype: Any) -> Any:
         target: DType = check(np.dtype(dtype))
     except REFUSED as error:
         raise explained_here(error) from error.__cause__
+    held(x, target, "convert")
     # A Python number has no dtype; NumPy takes None for float64 in a comparison.
     if hasattr(x, "dtype"):
         if x.dtype == target:
