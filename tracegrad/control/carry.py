@@ -21,7 +21,7 @@ from ..ops import convert
 from ..ops.elementwise.arithmetic import number
 from ..tensor import Array, Boxed, Tensor, inside
 from ..transforms.tracing import check_leaf, leaf_type, plain
-from ..transforms.weak import agreed, as_array, kind_of
+from ..transforms.weak import FITS, agreed, as_array, kind_of
 from ..tree import flatten, unflatten
 from ..types import ArrayType, equal_types
 from ..weak import WEAK, as_python, weak
@@ -157,7 +157,7 @@ class GivenCarry:
 
 def _joined(before: ArrayType, after: ArrayType) -> ArrayType | None:
     """The type that a leaf has from now on; None where the two do not go together."""
-    joined = agreed(before, after)
+    joined = agreed(before, after, FITS, FITS)
     # What is an array stays as it is.
     if joined is None or not all(
         kind.weak or equal_types(joined, kind) for kind in (before, after)

@@ -66,6 +66,10 @@ def holding(a: Any, ends_a: Any, b: Any, ends_b: Any) -> np.dtype[Any]:
     return found
 
 
+FITS = 0, 0
+"""The ends of a number that will be converted, and refused where it does not fit."""
+
+
 def agreed(a: ArrayType, b: ArrayType, ends_a: Any = None, ends_b: Any = None) -> ArrayType | None:
     """The type that holds two values of which one will be there: a Python number gives way to an
     array, if need be to a wider one. None where they do not go together, two arrays of different
@@ -194,6 +198,6 @@ def types_of(atoms: Sequence[Atom]) -> list[ArrayType]:
 
 
 __all__ = [
-    "agreed", "as_array", "ends_of_atom", "explicit", "for_arrays", "holding", "kind_of",
+    "FITS", "agreed", "as_array", "ends_of_atom", "explicit", "for_arrays", "holding", "kind_of",
     "types_of",
 ]  # fmt: skip
