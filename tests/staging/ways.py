@@ -13,6 +13,7 @@ import numpy as np
 
 import tracegrad as tg
 from tests.unjitted import run_unjitted
+from tracegrad.compiled.jitted import Jitted
 from tracegrad.tree import flatten, unflatten
 
 Function = Callable[..., Any]
@@ -40,7 +41,7 @@ def by_source(f: Function) -> Function:
     """The function by its generated source, which CPython runs and nothing compiles."""
 
     def run(*args: Any) -> Any:
-        jitted: Any = tg.jit(f)
+        jitted: Any = f if isinstance(f, Jitted) else tg.jit(f)
         graph = jitted.graphs(*args)[-1]
         entry = jitted._entry(args, {}).entry
         outs = run_unjitted(graph, [*flatten((args, {}))[0], *entry.traced.captures])

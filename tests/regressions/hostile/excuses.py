@@ -301,16 +301,6 @@ EXCUSES: dict[str, list[Excuse]] = {
             "tg.log2|tg.rad2deg|tg.radians|tg.rint|tg.round|tg.signbit|tg.sin|tg.sinc|tg.sinh|"
             "tg.sqrt|tg.tan|tg.tanh",
         ),
-        Excuse(
-            "lost",
-            "a = a number beyond int64|b = a number beyond int64",
-            "tg.betaln in jit",
-        ),
-        Excuse(
-            "lost",
-            "y = a number beyond int64",
-            "tg.xlog1py in jit|tg.xlogy in jit",
-        ),
     ],
     "takes more than NumPy's function does": [
         Excuse(
