@@ -13,7 +13,7 @@ import pytest
 from tracegrad.bench import SUITES, find, machine, run
 from tracegrad.bench.contestant import CONTESTANTS
 from tracegrad.bench.report import plot, tables, targets
-from tracegrad.bench.report.files import Findings
+from tracegrad.bench.report.files import Findings, replace_section
 from tracegrad.bench.startup import StartUp
 
 
@@ -324,4 +324,15 @@ def test_machine() -> None:
     assert (
         machine.lines({"tracegrad": "1", "settings": {"threads": 1}, "machine": found})[0]
         == "Threads: 1."
+    )
+
+
+def test_a_page_of_other_sections_keeps_them(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# Page\n\n<!-- begin wide -->\n\nold\n\n<!-- end wide -->\n")
+    replace_section(page, "linalg", "new\n")
+    replace_section(page, "linalg", "newer\n")
+    assert page.read_text() == (
+        "# Page\n\n<!-- begin wide -->\n\nold\n\n<!-- end wide -->\n\n"
+        "<!-- begin linalg -->\n\nnewer\n\n<!-- end linalg -->\n"
     )

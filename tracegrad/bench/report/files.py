@@ -149,12 +149,14 @@ class Section:
 
 
 def replace_section(path: Path, section: str, text: str) -> None:
-    """Put the text between the lines that begin and end a section; where there are none, it is all
-    that the file holds."""
+    """Put the text between the lines that begin and end a section; at the end of a page of other
+    sections; else it is all that the file holds."""
     begin, end = (f"<!-- {word} {section} -->" for word in ("begin", "end"))
     old = path.read_text(encoding="utf-8") if path.exists() else ""
     if begin in old and end in old:
         text = old[: old.index(begin)] + f"{begin}\n\n{text}\n" + old[old.index(end) :]
+    elif "<!-- begin " in old:
+        text = f"{old.rstrip()}\n\n{begin}\n\n{text}\n{end}\n"
     path.write_text(text, encoding="utf-8")
 
 
