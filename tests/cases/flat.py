@@ -16,6 +16,7 @@ from tests.cases.elementwise import (
 )
 from tracegrad import ops
 from tracegrad.errors import DTypeError
+from tracegrad.ops.elementwise.derived import outside_op
 
 CASES: tuple[Case, ...] = (
     unary(
@@ -138,4 +139,17 @@ CASES: tuple[Case, ...] = (
         0,
         special=((np.array([True, False]),), (np.array([1], np.uint8),)),
     ),
+    *[
+        Case(
+            f"outside {low} {high}",
+            lambda x, low=low, high=high: outside_op(x, low=low, high=high),
+            lambda rng: (rng.integers(-9, 9, (2, 3)),),
+            lambda x, low=low, high=high: (
+                (x < (-99 if low is None else low)) | (x > (99 if high is None else high))
+            ),
+            ("outside",),
+            0,
+        )
+        for low, high in ((-3, None), (None, 4), (-3, 4))
+    ],
 )

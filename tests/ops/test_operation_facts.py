@@ -26,6 +26,7 @@ PARAMS: dict[str, list[dict[str, Any]]] = {
     "polygamma": [{"n": 1}, {"n": 2}],
     "power_log": [{"n": 1}, {"n": 2}],
     "convert": [{"dtype": np.dtype(np.float32)}],
+    "outside": [{"low": -2, "high": None}, {"low": None, "high": 3}, {"low": -1, "high": 3}],
 }
 INTEGRAL = {
     "angle",

@@ -197,7 +197,10 @@ def test_every_operation_is_recorded_alike(request: pytest.FixtureRequest) -> No
     of_ndarrays = {case.name for case in BY_COLUMNS}  # `x.ravel(order="F")`: not a Tensor's
     with both_ways(seen), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        rows = [*sample(CASES, 8), *[c for c in CASES if c.name.startswith(("dot", "right_shift"))]]
+        rows = [
+            *sample(CASES, 8),
+            *[c for c in CASES if c.name.startswith(("dot", "mv", "right_shift"))],
+        ]
         for number, case in enumerate(CASES if whole else rows):
             arrays = case.inputs(np.random.default_rng(3))
             real = floating(arrays, case.wrt)

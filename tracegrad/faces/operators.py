@@ -18,7 +18,7 @@ from ..ir.op import Op
 from ..ir.operands import PLAIN, plain_operand
 from ..ops.define import of_list
 from ..ops.elementwise.arithmetic import number
-from ..ops.elementwise.derived import convert_op, held
+from ..ops.elementwise.derived import convert_op, fitted
 from ..ops.exponents import power_of_numbers
 from ..ops.matrices.products import IN_ONE_STEP, matmul_op
 from ..ops.places.keys import reading
@@ -400,8 +400,7 @@ class Operators(Value):
             # The second half of `x[index] += y`, whose first half has written through the view.
             return
         if type(value) is list or type(value) is tuple:
-            for x in value:
-                held(x, self.dtype, "a write")
+            fitted(value, self.dtype, "a write")
         try:
             self._update(
                 ops.index_update,

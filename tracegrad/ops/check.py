@@ -1,5 +1,6 @@
 """`check`: an operation that fails where a number is not 0. The exceptions of a program that is
-compiled are such numbers while it runs, and raised when it has ended."""
+compiled are such numbers while it runs, and raised when it has ended. Below all other operations,
+since any of them may have conditions."""
 
 from __future__ import annotations
 
@@ -15,7 +16,6 @@ from .._codegen import lowering
 from ..ir.dispatch import bind
 from ..ir.op import Types, op
 from ..types import ArrayType
-from .totals.reductions import max as largest
 
 INT64 = np.dtype(np.int64)
 _TEXT = re.compile(r"raise (\S+) in (.*), line (\d+) of ([^\n]*)\n(.*)", re.DOTALL)
@@ -72,14 +72,15 @@ def _kind(name: str) -> type[BaseException]:
 
 
 def check(code: Any, errors: tuple[str, ...]) -> None:
-    """Fail with the error of that number, counted from 1, where `code` is not 0."""
+    """Fail with the error of that number, counted from 1, where an element of `code` is not 0."""
     bind(check_op, [code], {"errors": errors})
 
 
 def _evaluate(code: Any, *, errors: tuple[str, ...]) -> Any:
-    if code:
-        error = error_of(errors[int(code) - 1])
-        raise RuntimeError(errors[int(code) - 1]) if error is None else error
+    number = int(np.max(code, initial=0))
+    if number:
+        error = error_of(errors[number - 1])
+        raise RuntimeError(errors[number - 1]) if error is None else error
     return np.int64(0)
 
 
@@ -89,8 +90,7 @@ def _infer(code: Any, *, errors: tuple[str, ...]) -> Types:
 
 def _batch(values: Any, axes: Any, size: Any, *, errors: tuple[str, ...]) -> Any:
     # In any lane.
-    code = values[0] if axes[0] is None else largest(values[0])
-    return [bind(check_op, [code], {"errors": errors})], [None]
+    return [bind(check_op, [values[0]], {"errors": errors})], [None]
 
 
 check_op = op(

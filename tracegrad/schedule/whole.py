@@ -311,13 +311,14 @@ class Whole:
     # --- effects ----------------------------------------------------------------------------------
 
     def check(self, node: Node) -> None:
-        """Record the error whose number the operand is."""
+        """Record the error whose number an element of the operand is."""
         e = self.emitter
-        code = e.element(node.inputs[0], ())
-        for k, text in enumerate(node.params["errors"]):
-            number = kernel.Literal(k + 1, INT64)
-            fine = kernel.Apply("{x} != {y}", (("x", code), ("y", number)), BOOL)
-            e.emit(kernel.Check(fine, e.error(text), number))
+        with e.nest(node.inputs[0].type.shape) as index:
+            code = e.element(node.inputs[0], index)
+            for k, text in enumerate(node.params["errors"]):
+                number = kernel.Literal(k + 1, INT64)
+                fine = kernel.Apply("{x} != {y}", (("x", code), ("y", number)), BOOL)
+                e.emit(kernel.Check(fine, e.error(text), number))
 
     # --- scatter ----------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from ..faces.lists import with_arrays
 from ..faces.numpy import results
 from ..ir.dispatch import STATE
 from ..ops.define import of_list
+from ..ops.elementwise.derived import convert_op, fitted
 from ..sizes import SYMBOLIC
 from ..tensor import Array, Boxed, inside
 from .lists import Grown
@@ -32,8 +33,10 @@ def stacked(values: Any, dtype: Any = None) -> Any:
     """`np.array(values)` of nested sequences in which traced values stand."""
     if not any_in(values, followed, 8):
         return np.array(values, dtype)
-    found = of_list(values)
-    return found if dtype is None else ops.convert(found, np.dtype(dtype))
+    if dtype is None:
+        return of_list(values)
+    target = np.dtype(dtype)
+    return ops.convert(of_list(fitted(values, target, "array")), target)
 
 
 def array(
@@ -64,7 +67,9 @@ def _taken(values: Any, dtype: Any, copy: bool | None) -> Any:
             f"Unable to avoid copy while creating an array of {target} of one of {values.dtype}. "
             "Leave copy=False out to have it copied."
         )
-    found = ops.convert(values, target)
+    # Of one of Python's numbers an array, which may wrap around as Python's do not.
+    number = values.array_type.weak and target == values.dtype
+    found = convert_op(values, dtype=target) if number else ops.convert(values, target)
     return results.own_memory(values, found) if copy else found
 
 

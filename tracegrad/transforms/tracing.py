@@ -402,8 +402,9 @@ def check_leaf(x: Any, who: str) -> None:
     current(x)
     if isinstance(x, (Boxed, bool, int, float, complex, np.generic)):
         dtype = getattr(x, "dtype", None)
-        if isinstance(x, int) and not -(2**63) <= x < 2**64:
-            raise OverflowError(f"{who} the integer {x}, which fits none of the dtypes of arrays")
+        if isinstance(x, int) and not -(2**63) <= x < 2**63:
+            way = f". Pass np.uint64({x})." if 0 < x < 2**64 else ""
+            raise OverflowError(f"{who} the integer {x}, which int64 does not hold{way}")
     elif isinstance(x, np.ndarray):
         dtype = plain_array(x, who).dtype
     elif isinstance(x, Size):

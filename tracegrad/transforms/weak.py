@@ -11,7 +11,7 @@ from ..dtypes import INT64, promote
 from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..ir.op import WEAK
 from ..ops.elementwise.arithmetic import number_op
-from ..ops.elementwise.derived import convert_op
+from ..ops.elementwise.derived import beyond, convert_op
 from ..sizes import same_shape
 from ..types import ArrayType
 from ..weak import PYTHON
@@ -55,10 +55,9 @@ def holding(a: Any, ends_a: Any, b: Any, ends_b: Any) -> np.dtype[Any]:
         return np.dtype(np.float64) if large else dtype
     if kind not in "iu" or strong.dtype.kind not in "iu" or strong.dtype == INT64:
         return dtype
-    limits = np.iinfo(strong.dtype)
     if ends is None:
         return INT64 if strong.dtype.itemsize < 8 else dtype
-    if limits.min <= ends[0] and ends[1] <= limits.max:
+    if not any(beyond(end, strong.dtype) for end in ends):
         return dtype
     found: np.dtype[Any] = strong.dtype
     for end in ends:

@@ -9,13 +9,14 @@ import numpy as np
 
 from ..._codegen import integers
 from ..._codegen import lowering as lower
-from ...dtypes import complex_of
+from ...dtypes import INT64, complex_of
 from ...ir.dispatch import bind
+from ...ir.forms import form_of, never_negative
 from ...ir.op import Op, odd
 from ...types import ArrayType
 from ...weak import weak
 from ..define import linear
-from .derived import elementwise, one_each, real
+from .derived import beyond, convert, elementwise, is_number, one_each, real
 from .pointwise import pointwise
 
 
@@ -161,35 +162,37 @@ def _in_order(x: Any, y: Any, imaginary: Callable[[Any, Any], Any]) -> Any:
     return where(equal(a, c), imaginary(b, d), where(less(a, c), known, False))
 
 
-def _beyond(x: Any, y: Any) -> int:
-    """1 where y is a Python integer above all numbers of x's dtype, -1 where it is below, else
-    0."""
-    dtype = getattr(x, "dtype", None)
-    if type(y) is not int or dtype is None or dtype.kind not in "iu":
-        return 0
-    ends = np.iinfo(dtype)
-    return (y > ends.max) - (y < ends.min)
-
-
-def _settled(x: Any, y: Any, above: bool, below: bool) -> Any:
-    """A comparison with a Python integer that the dtype of the other operand does not hold: as
-    NumPy's, it has the result for a y that is above, or below, each x."""
-    for array, side in ((x, _beyond(x, y)), (y, -_beyond(y, x))):
-        if side:
-            return (
-                equal(array, array) if (above if side > 0 else below) else not_equal(array, array)
-            )
+def _settled(x: Any, y: Any, op: Op, above: bool, below: bool) -> Any:
+    """A comparison with a Python integer that the dtype of the other operand may not hold: as
+    NumPy's, it is true where that of the numbers is, of which `above` and `below` say it for a y
+    that is larger or less than each x."""
+    for array, number, first in ((x, y, False), (y, x, True)):
+        dtype = getattr(array, "dtype", None)
+        if dtype is None or dtype.kind not in "iu" or is_number(array):
+            continue
+        if type(number) is int and (side := beyond(number, dtype)):
+            holds = above if (side < 0 if first else side > 0) else below
+            return equal(array, array) if holds else not_equal(array, array)
+        if dtype == INT64 or not is_number(number):
+            continue
+        if dtype.itemsize < 8:
+            array = convert(array, INT64)
+            return bind(op, (number, array) if first else (array, number))
+        if not never_negative(form_of(number)):
+            # All numbers of uint64 are above it, or it is one of uint64.
+            negative = less(number, 0)
+            number = convert(where(negative, 0, number), dtype)
+            fits = bind(op, (number, array) if first else (array, number))
+            return where(negative, above if first else below, fits)
     return NotImplemented
 
 
-def _compared(
-    x: Any, y: Any, imaginary: Callable[[Any, Any], Any], above: bool = True, below: bool = False
-) -> Any:
-    found = _settled(x, y, above, below)
+def _compared(x: Any, y: Any, op: Op, imaginary: Callable[[Any, Any], Any]) -> Any:
+    found = _settled(x, y, op, True, False)
     return _in_order(x, y, imaginary) if found is NotImplemented else found
 
 
-less_op = elementwise(
+less_op: Op = elementwise(
     "less",
     ("x", "y"),
     numpy=np.less,
@@ -197,11 +200,11 @@ less_op = elementwise(
     partials=None,
     result="bool",
     margin=lambda x, y: y - x - 1,
-    composed=lambda x, y: _compared(x, y, less),
+    composed=lambda x, y: _compared(x, y, less_op, less),
     weak=True,
     doc="x < y.",
 )
-less_equal_op = elementwise(
+less_equal_op: Op = elementwise(
     "less_equal",
     ("x", "y"),
     numpy=np.less_equal,
@@ -209,7 +212,7 @@ less_equal_op = elementwise(
     partials=None,
     result="bool",
     margin=lambda x, y: y - x,
-    composed=lambda x, y: _compared(x, y, less_equal),
+    composed=lambda x, y: _compared(x, y, less_equal_op, less_equal),
     weak=True,
     doc="x <= y.",
 )
@@ -221,7 +224,7 @@ greater_op = elementwise(
     partials=None,
     result="bool",
     margin=lambda x, y: x - y - 1,
-    composed=lambda x, y: _compared(y, x, less),
+    composed=lambda x, y: _compared(y, x, less_op, less),
     weak=True,
     doc="x > y.",
 )
@@ -233,11 +236,11 @@ greater_equal_op = elementwise(
     partials=None,
     result="bool",
     margin=lambda x, y: x - y,
-    composed=lambda x, y: _compared(y, x, less_equal),
+    composed=lambda x, y: _compared(y, x, less_equal_op, less_equal),
     weak=True,
     doc="x >= y.",
 )
-equal_op = elementwise(
+equal_op: Op = elementwise(
     "equal",
     ("x", "y"),
     numpy=np.equal,
@@ -245,11 +248,11 @@ equal_op = elementwise(
     partials=None,
     result="bool",
     commutes=True,
-    composed=lambda x, y: _settled(x, y, False, False),
+    composed=lambda x, y: _settled(x, y, equal_op, False, False),
     weak=True,
     doc="x == y.",
 )
-not_equal_op = elementwise(
+not_equal_op: Op = elementwise(
     "not_equal",
     ("x", "y"),
     numpy=np.not_equal,
@@ -257,7 +260,7 @@ not_equal_op = elementwise(
     partials=None,
     result="bool",
     commutes=True,
-    composed=lambda x, y: _settled(x, y, True, True),
+    composed=lambda x, y: _settled(x, y, not_equal_op, True, True),
     weak=True,
     doc="x != y.",
 )

@@ -11,12 +11,18 @@ import numpy as np
 
 from ..._codegen import integers, lowering, scalars
 from ...checks import REFUSED, array, explained_here
-from ...dtypes import BOOL, FLOAT64, DType, check, complex_of, inexact, promote, real_of
-from ...ir.dispatch import bind
+from ...dtypes import BOOL, FLOAT64, INT64, DType, check, complex_of, inexact, promote, real_of
+from ...ir.dispatch import Operand, Value, bind
+from ...ir.forms import form_of, largest, never_negative, smallest
+from ...ir.graph import Var
+from ...ir.lines import program_place
 from ...ir.op import Op, Rule, Rules, Types, odd, operand_kinds, read_names
 from ...ir.trace import user_line
+from ...sizes import SYMBOLIC
 from ...types import ArrayType, broadcast_shapes
 from ..arrays.shape import broadcast_to, expand_dims, front, moveaxis, sum_to
+from ..check import check as check_code
+from ..check import error_text
 from ..define import linear
 
 OF_OTHER_KIND: dict[str, Callable[[DType], DType]] = {
@@ -27,16 +33,63 @@ OF_OTHER_KIND: dict[str, Callable[[DType], DType]] = {
 """The dtype of a result of operands of one dtype, where it is another one."""
 
 
-def held(value: Any, dtype: DType, name: str) -> None:
-    """An OverflowError, as NumPy's, where a Python integer is none of an integer dtype."""
-    if type(value) is not int or dtype.kind not in "iu":
-        return
+def beyond(value: int, dtype: DType) -> int:
+    """1 where an integer is above all numbers of an integer dtype, -1 where it is below, else 0."""
     ends = np.iinfo(dtype)
-    if not ends.min <= value <= ends.max:
-        raise OverflowError(
-            f"{user_line()}: {name}: the Python integer {value} is out of bounds for {dtype}. "
-            "Convert the array with .astype(np.int64), or write a number that it holds."
-        )
+    return (value > ends.max) - (value < ends.min)
+
+
+def fitted(x: Any, dtype: DType, name: str) -> Any:
+    """What is to become an integer dtype, where it is one of Python's integers that is not in its
+    range an OverflowError, as NumPy's: here, or when the program has run, if only a run knows it.
+    The operands of the operations here, and lists of them, pass through it."""
+    if dtype.kind not in "iu":
+        return x
+    if type(x) is int:
+        if beyond(x, dtype):
+            raise _overflow(name, f" {x}", dtype)
+        return x
+    if type(x) is list or type(x) is tuple:
+        for part in x:
+            fitted(part, dtype, name)
+        return x
+    if not is_number(x):
+        return x
+    low, high = _open_ends(x, dtype)
+    if low is high is None:
+        return x
+    outside = bind(outside_op, [x], {"low": low, "high": high})
+    text = error_text(_overflow(name, "", dtype), *program_place())
+    check_code(bind(convert_op, [outside], {"dtype": INT64}), (text,))
+    return bind(convert_op, [x], {"dtype": dtype})
+
+
+def is_number(x: Any) -> bool:
+    """Whether it is one of Python's integers that only a run knows."""
+    if isinstance(x, Value):
+        return type(x._data) is Var and x._data.type.weak and x._data.type.dtype.kind in "iu"
+    return isinstance(x, SYMBOLIC)
+
+
+def _open_ends(x: Any, dtype: DType) -> tuple[int | None, int | None]:
+    """The ends of an integer dtype that a number may be beyond."""
+    ends, have = np.iinfo(dtype), np.iinfo(x._data.type.dtype if isinstance(x, Value) else INT64)
+    if have.min >= ends.min and have.max <= ends.max:
+        return None, None
+    form = form_of(x)
+    least = smallest(form)
+    above = have.min >= ends.min or (isinstance(least, int) and least >= ends.min)
+    above = above or (ends.min == 0 and never_negative(form))
+    most = largest(form)
+    below = have.max <= ends.max or (isinstance(most, int) and most <= ends.max)
+    return None if above else ends.min, None if below else ends.max
+
+
+def _overflow(name: str, value: str, dtype: DType) -> OverflowError:
+    return OverflowError(
+        f"{user_line()}: {name}: the Python integer{value} is out of bounds for {dtype}. "
+        "Convert the array with .astype(np.int64), or write a number that it holds."
+    )
 
 
 def elementwise(
@@ -92,7 +145,7 @@ def elementwise(
         # NumPy's `where` lets numbers of 64 bits wrap around.
         if dtype.kind in "iu" and (result != "where" or dtype.itemsize == 8):
             for o in operands:
-                held(getattr(o, "value", None), dtype, name)
+                fitted(getattr(o, "value", None), dtype, name)
         if result in OF_OTHER_KIND:
             dtype = OF_OTHER_KIND[result](dtype)
         weakly = weak and all(o.type.weak or getattr(o, "weak", False) for o in operands)
@@ -124,6 +177,17 @@ def elementwise(
         total = real(total) if dtype.kind == "f" and total.dtype.kind == "c" else total
         return [broadcast_to(convert(total, dtype), outs[0].shape)]
 
+    def composed(*operands: Any, **given: Any) -> Any:
+        if not any(map(is_number, operands)):
+            return NotImplemented
+        dtypes = promoted(*map(_operand, operands), **given)
+        fit = [fitted(o, t, name) for o, t in zip(operands, dtypes, strict=True)]
+        if all(a is b for a, b in zip(fit, operands, strict=True)):
+            return NotImplemented
+        return bind(this, fit, given)
+
+    if result not in ("bool", "where"):  # where NumPy lets numbers wrap around
+        facts.setdefault("composed", composed)
     this = Op(
         name,
         tuple(inputs),
@@ -144,6 +208,13 @@ def elementwise(
         lambda values, axes, size, **given: batch_elementwise(this, values, axes, given),
     )
     return this
+
+
+def _operand(x: Any) -> Any:
+    """What type rules see of an operand of a trace."""
+    if is_number(x):
+        return Operand(0)
+    return x._data if isinstance(x, Value) and type(x._data) is Var else Operand(x)
 
 
 def _rule_of_partial(partial: Rule | int | None, domain: str) -> Rules | None:
@@ -319,6 +390,19 @@ conj_op = elementwise(
     parity=odd,
     doc="Complex conjugate.",
 )
+outside_op = elementwise(
+    "outside",
+    ("x",),
+    numpy=lambda x, *, low, high: _is_outside(x, low, high),
+    code=lambda p: " | ".join(
+        f"({{x}} {sign} {end})"
+        for sign, end in (("<", p["low"]), (">", p["high"]))
+        if end is not None
+    ),
+    partials=None,
+    result="bool",
+    doc="Whether an integer is less than `low` or larger than `high`, None where it cannot be.",
+)
 real_op = elementwise(
     "real",
     ("x",),
@@ -329,6 +413,11 @@ real_op = elementwise(
     parity=odd,
     doc="Real part.",
 )
+
+
+def _is_outside(x: Any, low: int | None, high: int | None) -> Any:
+    below = np.False_ if low is None else np.less(x, low)
+    return below if high is None else below | np.greater(x, high)
 
 
 def add(x: Any, y: Any) -> Any:
@@ -383,7 +472,7 @@ def convert(x: Any, dtype: Any) -> Any:
         target: DType = check(np.dtype(dtype))
     except REFUSED as error:
         raise explained_here(error) from error.__cause__
-    held(x, target, "convert")
+    x = fitted(x, target, "convert")
     # A Python number has no dtype; NumPy takes None for float64 in a comparison.
     if hasattr(x, "dtype"):
         if x.dtype == target:
@@ -397,4 +486,4 @@ def convert(x: Any, dtype: Any) -> Any:
 APPLIED_BY: dict[Callable[..., Any], Op] = {add: add_op, mul: mul_op}
 """The operations of functions that do nothing but apply them."""
 
-OPS = (add_op, mul_op, strong_mul_op, convert_op, conj_op, real_op)
+OPS = (add_op, mul_op, strong_mul_op, convert_op, conj_op, real_op, outside_op)

@@ -17,7 +17,7 @@ from ..arrays.shape import broadcast_to, front, reshape
 from ..arrays.slices import embed, flip, select_op, slice_array
 from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import where
-from ..elementwise.derived import add, convert, held
+from ..elementwise.derived import add, convert, fitted
 from .gathering import MOST, Placed, Places, add_at, gather_at, put_at
 from .keys import (
     ReadingPlan,
@@ -189,8 +189,7 @@ def as_value(value: Any, like: Any, shape: Shape) -> Any:
             f"the complex number {value} cannot be written into an array of "
             f"{like.dtype}; write its real part"
         )
-    held(value, like.dtype, "a write")
-    value = convert(as_array(value), like.dtype)
+    value = convert(as_array(fitted(value, like.dtype, "a write")), like.dtype)
     while ndim_of(value) > len(shape) and same(shape_of(value)[0], 1):
         value = reshape(value, shape_of(value)[1:])
     if broadcast_or_none(shape_of(value), shape) is None:
@@ -235,8 +234,7 @@ def _masked(x: Any, mask: Any, value: Any) -> Any:
             f"but the mask has {depth} dimensions"
         )
     check_mask(mask, shape, 0)
-    held(value, x.dtype, "a write")
-    value = as_array(value)
+    value = as_array(fitted(value, x.dtype, "a write"))
     rest = len(shape) - depth
     if ndim_of(value) > rest:
         if ndim_of(value) != rest + 1 or not (
