@@ -304,3 +304,41 @@ def test_a_digest_tells_contents_apart(layout: str, shape: tuple[int, ...], dtyp
     if core[one] != core[other]:
         core[one], core[other] = core[other], core[one]
         assert digest(x) != before
+
+
+CHANGES: dict[str, Callable[[Any], Any]] = {
+    "all signs": lambda x: -x,
+    "signs of two rows": lambda x: x * np.where(np.arange(len(x)) < 2, -1, 1)[:, None],
+    "signs of two columns": lambda x: x * np.where(np.arange(x.shape[1]) < 2, -1, 1),
+    "twice": lambda x: x * 2,
+    "upside down": lambda x: x[::-1],
+    "from right to left": lambda x: x[:, ::-1],
+    "transposed": lambda x: x.T,
+    "rolled": lambda x: np.roll(x, 1),
+    "halves exchanged": lambda x: np.roll(x, x.size // 2),
+    "rows exchanged": lambda x: x[[1, 0, *range(2, len(x))]],
+    "rows in another order": lambda x: x[np.random.default_rng(1).permutation(len(x))],
+    "one up, one down": lambda x: x + np.where(np.arange(x.size) < 2, [1, -1] * (x.size // 2), 0)
+    .reshape(x.shape).astype(x.dtype),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "int64", "uint8"])
+@pytest.mark.parametrize("content", ["any", "signs", "even"])
+def test_every_change_has_another_digest(content: str, dtype: str) -> None:
+    """Of numbers of which many sums are alike: a matrix of Hadamard's has as many ones as minus
+    ones in each row and column but the first."""
+    n = 512
+    x = np.random.default_rng(0).integers(1, 100, (n, n))
+    if content == "signs":
+        k = np.arange(n)
+        x = 1 - 2 * (np.bitwise_count(k[:, None] & k) % 2).astype(int)
+        x[0, 1] = 3
+    elif content == "even":
+        x = np.tile(x[:2], (n // 2, 1)) * np.where(np.arange(n) % 2, 1, -1)
+    x = x.astype(dtype)
+    known = {digest(x)}
+    assert digest(x.copy()) in known
+    for name, change in CHANGES.items():
+        other = np.ascontiguousarray(change(x))
+        assert (digest(other) in known) == np.array_equal(other, x), name

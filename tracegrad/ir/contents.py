@@ -1,23 +1,25 @@
 """What an array held at one time: whether it was written to since.
 
 A plain NumPy array is the user's, who may write to it while a trace is open, or before a backward
-pass reads it. What it held is remembered as a digest of all its bytes. A large array is read at the
-speed of memory for it: its words are summed, as integers, over the rows and over the columns of two
-tables that its memory is laid out as. One changed element always shows, and so does an exchange of
-elements, except where it leaves all sums of both tables as they were.
+pass reads it. What it held is remembered as a digest of all its bytes. Of a large array it is sums
+of its words, each multiplied by a random number of its place ("multilinear hashing", Carter and
+Wegman, Universal classes of hash functions, 1979), behind a step that carries the upper bits of a
+word, the sign among them, down: a product keeps them at the top, where two of them cancel. (Sums
+alone do not see what changes all signs, or the order of all of it.)
 """
 
 from __future__ import annotations
 
+import functools
+import os
 from typing import Any
 
 import numpy as np
 
 SMALL = 1 << 16
 """Bytes of an array that is copied, or hashed, without a thought."""
-_ROW, _TABLE, _CHUNK = 1 << 9, 1 << 12, 1 << 16
-"""Words of 8 bytes: of a row of the one table, of a row of the other, and of what is read at a
-time, so that it stays in the cache."""
+_ROW, _CHUNK = 1 << 14, 1 << 16
+"""Words of 8 bytes that are mixed, and compared, at a time, so that they stay in the cache."""
 
 Array = np.ndarray[Any, Any]
 
@@ -28,14 +30,20 @@ def digest(x: Array) -> int:
     if x.nbytes <= SMALL:
         return hash(x.tobytes())
     octets = _octets(x)
-    count = octets.size // (8 * _TABLE) * _TABLE
-    words = octets[: 8 * count].view(np.uint64)
-    rows, columns = np.empty(count // _ROW, np.uint64), np.zeros(_TABLE, np.uint64)
-    for at in range(0, count, _CHUNK):
-        chunk = words[at : at + _CHUNK]
-        np.add.reduce(chunk.reshape(-1, _ROW), 1, out=rows[at // _ROW : (at + chunk.size) // _ROW])
-        columns += np.add.reduce(chunk.reshape(-1, _TABLE), 0)
-    return hash((rows.tobytes(), columns.tobytes(), octets[8 * count :].tobytes()))
+    whole = octets.size // (8 * _ROW) * _ROW
+    factors, mixed, sums = _factors(), np.empty(_ROW, np.uint64), []
+    for row in octets[: 8 * whole].view(np.uint64).reshape(-1, _ROW):
+        np.right_shift(row, 31, out=mixed)
+        np.bitwise_xor(mixed, row, out=mixed)
+        np.multiply(mixed, factors, out=mixed)
+        sums.append(int(np.add.reduce(mixed)))
+    return hash((*sums, octets[8 * whole :].tobytes()))
+
+
+@functools.cache
+def _factors() -> Array:
+    """Odd numbers, so that none takes a bit away."""
+    return np.frombuffer(os.urandom(8 * _ROW), np.uint64) | np.uint64(1)
 
 
 def writable(x: Array) -> bool:
