@@ -10,7 +10,14 @@ from collections.abc import Callable
 from typing import Any
 
 import tracegrad as tg
-from tests.state_programs import choices, compared, loaded, with_numbers
+from tests.state_programs import (
+    Tables,
+    choices,
+    compared,
+    loaded,
+    statements,
+    with_numbers,
+)
 
 HEAD = """
 import numpy as np
@@ -104,30 +111,7 @@ O.net.w.requires_grad_(False);O.net.w.requires_grad_(True);O.net.zero_grad()"""
 SHOWN = """O.a;O.b;O.two;O.od;O.dd;O.sl.a;O.sl.n;O.cfg.w;O.cfg.rate;O.cfg.deep;O.net.w;O.net.mean
 O.net.steps;O.net.hist;O.net.cfg.w;O.n;O.arr;O._p;Obj.count;G['list'];G['k'];O.tags
 O.__dict__.get('last');O.__dict__.get('pair')"""
-
-
-def _body(rng: random.Random, depth: int, writes: bool) -> list[str]:
-    """Random statements that add to `r`."""
-
-    def one(text: str) -> str:
-        return rng.choice(choices(text))
-
-    lines: list[str] = []
-    for _ in range(rng.randint(1, 4)):
-        kind = rng.random()
-        if kind < 0.4:
-            lines.append(f"r = r + (x * {one(READ)}).sum() * {one(NUMBERS)}")
-        elif kind < 0.52:
-            lines.append(f"r = r + {one(CALLS)}")
-        elif kind < 0.65 and depth < 2:
-            for head in [f"if {one(CONDITIONS)}:", "else:"][: 1 + (rng.random() < 0.4)]:
-                lines.append(head)
-                lines += ["    " + line for line in _body(rng, depth + 1, writes)]
-        elif writes:
-            lines.append(one(WRITES))
-        else:
-            lines.append(f"r = r - ({one(READ)} * 1.0).sum()")
-    return lines
+TABLES = Tables(READ, NUMBERS, CONDITIONS, CALLS, WRITES, {}, "", (0.4, 0.52, 0.52, 0.65))
 
 
 def _turning(f: Callable[..., Any]) -> Callable[[Any], Any]:
@@ -175,7 +159,7 @@ def check(seed: int, folder: str) -> str:
     rng = random.Random(seed)
     forward = [rng.choice(choices(FORWARD)) for _ in range(rng.randint(1, 3))]
     text = HEAD.replace("FORWARD", "".join(f"        {line}\n" for line in forward))
-    body = _body(rng, 0, rng.random() < 0.7)
+    body = statements(rng, TABLES, 0, rng.random() < 0.7)
     text = text.replace("RUN", "".join(f"        {line}\n" for line in body))
     changes = [rng.choice(choices(CHANGES)) for _ in range(rng.randint(4, 9))]
     for j, change in enumerate(changes):

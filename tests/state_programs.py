@@ -9,7 +9,7 @@ import re
 import sys
 import types
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -91,29 +91,61 @@ def choices(text: str) -> list[str]:
     return [part for line in text.split("\n") for part in line.split(";")]
 
 
-def _body(rng: random.Random, depth: int, writes: bool) -> list[str]:
+class Tables(NamedTuple):
+    """What random statements are made of; texts are choices between `;`."""
+
+    reads: str
+    numbers: str
+    conditions: str
+    calls: str
+    writes: str
+    places: dict[str, str]
+    """What stands in the places of `writes`."""
+    sequences: str
+    bounds: tuple[float, float, float, float]
+    """Up to where a number drawn means a read, a call, a loop over a sequence, a branch."""
+    total: str = "({} * 1.0).sum()"
+
+
+TABLES = Tables(
+    READ,
+    NUMBERS,
+    CONDITIONS,
+    CALLS,
+    WRITES,
+    {"a": WRITTEN, "b": READ, "t": TENSORS},
+    "L;S.items;T",
+    (0.4, 0.5, 0.55, 0.7),
+    "{}.sum()",
+)
+
+
+def statements(rng: random.Random, tables: Tables, depth: int, writes: bool) -> list[str]:
     """Random statements that add to `r`."""
 
     def one(text: str) -> str:
         return rng.choice(choices(text))
 
     lines: list[str] = []
+    read, call, loop, branch = tables.bounds
     for _ in range(rng.randint(1, 4)):
         kind = rng.random()
-        if kind < 0.4:
-            lines.append(f"r = r + (x * {one(READ)}).sum() * {one(NUMBERS)}")
-        elif kind < 0.5:
-            lines.append(f"r = r + {one(CALLS)}")
-        elif kind < 0.55:
-            lines.append(f"for v in {one('L;S.items;T')}: r = r + (x * v).sum()")
-        elif kind < 0.7 and depth < 2:
-            for head in [f"if {one(CONDITIONS)}:", "else:"][: 1 + (rng.random() < 0.4)]:
+        if kind < read:
+            lines.append(f"r = r + (x * {one(tables.reads)}).sum() * {one(tables.numbers)}")
+        elif kind < call:
+            lines.append(f"r = r + {one(tables.calls)}")
+        elif kind < loop:
+            lines.append(f"for v in {one(tables.sequences)}: r = r + (x * v).sum()")
+        elif kind < branch and depth < 2:
+            for head in [f"if {one(tables.conditions)}:", "else:"][: 1 + (rng.random() < 0.4)]:
                 lines.append(head)
-                lines += ["    " + line for line in _body(rng, depth + 1, writes)]
+                inside = statements(rng, tables, depth + 1, writes)
+                lines += ["    " + line for line in inside]
         elif writes:
-            lines.append(one(WRITES).format(a=one(WRITTEN), b=one(READ), t=one(TENSORS)))
+            write = one(tables.writes)
+            lines.append(write.format(**{k: one(text) for k, text in tables.places.items()}))
         else:
-            lines.append(f"r = r - {one(READ)}.sum()")
+            lines.append(f"r = r - {tables.total.format(one(tables.reads))}")
     return lines
 
 
@@ -121,7 +153,7 @@ def drawn(seed: int) -> tuple[str, list[int | None], str]:
     """A module's text, in which order it is changed between calls (None: not), and which way its
     function is called."""
     rng = random.Random(seed)
-    body = [*_body(rng, 0, rng.random() < 0.7), "r = r + h(x)"]
+    body = [*statements(rng, TABLES, 0, rng.random() < 0.7), "r = r + h(x)"]
     changes = [rng.choice(choices(CHANGES)) for _ in range(rng.randint(4, 10))]
     text = HEAD + (
         "def made():\n    c, k = t(2, 2), 3\n    def put(**kw):\n        nonlocal c, k\n"

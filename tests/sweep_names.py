@@ -7,7 +7,6 @@ Usage: python -m tests.sweep_names [--eager] [PART OF A USE ...]
 from __future__ import annotations
 
 import ast
-import linecache
 import re
 import sys
 import warnings
@@ -28,6 +27,7 @@ import scipy.stats
 import tracegrad as tg
 from tests.name_uses import HELPERS, arrays, uses
 from tests.names_page import OF_NUMPY, OF_SCIPY, numpys, scipys
+from tests.texts import executed
 
 ARRAYS = arrays()
 
@@ -63,12 +63,9 @@ class Use:
         fixed = {x: ARRAYS[x] for x in letters if x not in self.letters}
         written = f"def use({', '.join(self.letters)}):\n    return {source}\n"
         name = f"<{text}>"
-        linecache.cache[name] = (len(written), None, written.splitlines(True), name)
-        self.run: list[Callable[..., Any]] = []
-        for sp in (OURS, scipy):
-            space: dict[str, Any] = {"np": np, "sp": sp, **HELPERS, **fixed}
-            exec(compile(written, name, "exec"), space)
-            self.run.append(space["use"])
+        self.run: list[Callable[..., Any]] = [
+            executed(written, name, sp=sp, **HELPERS, **fixed)["use"] for sp in (OURS, scipy)
+        ]
 
 
 def flat(x: Any) -> list[Any]:

@@ -5,7 +5,6 @@ what a block marked `text` shows has been printed. A block that names libraries
 from __future__ import annotations
 
 import importlib.util
-import linecache
 import pathlib
 import pickle
 import re
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
+from tests.texts import kept
 from tracegrad import errors
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -51,7 +51,7 @@ def test_page(page: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
             continue
         source, name = block[2], f"{page.stem}_{number}.py"
         # Numba and error messages read the lines of a function from here.
-        linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+        kept(source, name)
         with warnings.catch_warnings():
             if block[1]:
                 warnings.simplefilter("ignore")  # of the libraries

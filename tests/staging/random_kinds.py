@@ -4,12 +4,11 @@ side by side, functions inside of functions, loops with several exits."""
 
 from __future__ import annotations
 
-import linecache
 import random
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
+from tests.texts import executed
 
 SIZE = 5
 """Elements of each vector; `m` is a matrix of three rows."""
@@ -241,9 +240,5 @@ def text_of(seed: int) -> str:
 
 def program_of(seed: int) -> Callable[[Any], Any]:
     """The function, whose source can be found."""
-    text, name = text_of(seed), f"/random/kinds_{seed}.py"
-    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-    space: dict[str, Any] = {"np": np}
-    exec(compile(text, name, "exec"), space)
-    found: Callable[[Any], Any] = space["f"]
+    found: Callable[[Any], Any] = executed(text_of(seed), f"/random/kinds_{seed}.py")["f"]
     return found

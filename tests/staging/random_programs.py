@@ -3,12 +3,11 @@ functions, loops to a condition. All end, and all numbers stay of moderate size.
 
 from __future__ import annotations
 
-import linecache
 import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
+from tests.texts import executed
 
 SIZE = 4
 HEAD = """\
@@ -229,9 +228,5 @@ def text_of(seed: int) -> str:
 
 def program_of(seed: int) -> Callable[[Any], Any]:
     """The function, whose source can be found."""
-    text, name = text_of(seed), f"/random/program_{seed}.py"
-    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-    space: dict[str, Any] = {"np": np}
-    exec(compile(text, name, "exec"), space)
-    found: Callable[[Any], Any] = space["f"]
+    found: Callable[[Any], Any] = executed(text_of(seed), f"/random/program_{seed}.py")["f"]
     return found

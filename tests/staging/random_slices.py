@@ -4,12 +4,11 @@ not."""
 
 from __future__ import annotations
 
-import linecache
 import random
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
+from tests.texts import executed
 
 # Slices of equal length, by what they are made of; `{i}` is the number of a loop over `range(n)`.
 OF_EQUAL_LENGTH = (
@@ -142,11 +141,7 @@ def program_of(seed: int) -> Callable[[Any], Any]:
             "",
         ]
     )
-    name = f"/random/slices_{seed}.py"
-    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-    space: dict[str, Any] = {"np": np}
-    exec(compile(text, name, "exec"), space)
-    found: Callable[[Any], Any] = space["f"]
+    found: Callable[[Any], Any] = executed(text, f"/random/slices_{seed}.py")["f"]
     return found
 
 

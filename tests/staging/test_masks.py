@@ -11,15 +11,10 @@ import pytest
 
 import tracegrad as tg
 from tests.checks import counted_traces
-from tests.staging.ways import by_source, differences
+from tests.staging.ways import Programs, by_source, differences
 
 X = np.array([0.7, -0.4, 1.1, 0.25, -2.0, 0.9])
-PROGRAMS: dict[str, Callable[[Any], Any]] = {}
-
-
-def program(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    PROGRAMS[f.__name__] = f
-    return f
+PROGRAMS = program = Programs()
 
 
 @program

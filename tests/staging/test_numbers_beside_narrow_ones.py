@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
-from tests.staging.test_semantics import evaluated
+from tests.staging.ways import evaluated
 from tracegrad.staging import loops
 
 X = np.array([1.45, -0.45, 2.55])

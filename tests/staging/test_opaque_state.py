@@ -15,17 +15,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import tracegrad as tg
+from tests.staging.ways import Programs, evaluated
 from tracegrad.errors import ConcretizationError
-from tracegrad.ir.evaluate import evaluate
 
 X = np.array([1.45, -0.45, 2.55, 0.3])
-PROGRAMS: list[Callable[[Any], Any]] = []
-
-
-def program(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    PROGRAMS.append(f)
-    return f
+PROGRAMS = program = Programs()
 
 
 @program
@@ -213,13 +207,10 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("stage", ["auto", True])
-@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", PROGRAMS.values(), ids=PROGRAMS)
 def test_right_or_refused(f: Callable[[Any], Any], stage: Any) -> None:
-    jitted: Any = tg.jit(f, stage=stage)
     if f in REFUSED:
         with pytest.raises(ConcretizationError, match=r"^test_opaque_state.py:\d+: .* change"):
-            jitted.graphs(X)
+            evaluated(f, X, stage=stage)
         return
-    graph = jitted.graphs(X)[0]
-    found = evaluate(graph, [X, *jitted._entry((X,), {}).entry.traced.captures])[0]
-    np.testing.assert_allclose(found, f(X.copy()), rtol=1e-12)
+    np.testing.assert_allclose(evaluated(f, X, stage=stage)[0], f(X.copy()), rtol=1e-12)

@@ -11,6 +11,7 @@ import pytest
 
 import tracegrad as tg
 from tests.staging.random_kinds import SIZE, program_of, text_of
+from tests.staging.ways import inputs
 from tests.unjitted import run_unjitted
 from tracegrad.errors import TracegradError
 from tracegrad.ir.evaluate import evaluate
@@ -33,7 +34,7 @@ def check(seed: int, source: bool = False) -> str:
             graphs = both.graphs(x)
         except TracegradError as error:
             return f"refused: {error}"
-        given = [x, *both._entry((x,), {}).entry.traced.captures]
+        given = inputs(both, x)
         gradient = tg.grad(f)(x.copy())
         try:
             results = [evaluate(graphs[0], given)]

@@ -11,6 +11,7 @@ import pytest
 
 import tracegrad as tg
 from tests.staging.random_slices import program_of
+from tests.staging.ways import inputs
 from tests.unjitted import run_unjitted
 from tracegrad.staging import loops
 
@@ -20,8 +21,7 @@ def check(seed: int, sizes: tuple[int, ...]) -> None:
     both: Any = tg.jit(tg.value_and_grad(f), stage=True)
     for n in sizes:
         x = np.random.default_rng(seed).normal(size=n)
-        entry = both._entry((x,), {}).entry
-        found = run_unjitted(both.graphs(x)[-1], [x, *entry.traced.captures])
+        found = run_unjitted(both.graphs(x)[-1], inputs(both, x))
         np.testing.assert_allclose(found[0], f(x.copy()), rtol=1e-9, atol=1e-11)
         # Where numbers grow, so do errors of rounding.
         np.testing.assert_allclose(found[1], tg.grad(f)(x), rtol=1e-6, atol=1e-9)

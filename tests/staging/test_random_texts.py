@@ -10,6 +10,7 @@ import pytest
 
 import tracegrad as tg
 from tests.staging.random_programs import SIZE, program_of, text_of
+from tests.staging.ways import inputs
 from tests.unjitted import run_unjitted
 from tracegrad.errors import ConcretizationError
 from tracegrad.ir.evaluate import evaluate
@@ -38,7 +39,7 @@ def check_staged(seed: int) -> bool:
         if refused(error):
             return False
         raise
-    given = [x, *both._entry((x,), {}).entry.traced.captures]
+    given = inputs(both, x)
     for found in (evaluate(graphs[0], given), run_unjitted(graphs[1], given)):
         np.testing.assert_allclose(found[0], expected, rtol=1e-10, atol=1e-12)
         np.testing.assert_allclose(found[1], gradient, rtol=1e-8, atol=1e-10)

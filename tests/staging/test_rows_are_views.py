@@ -10,18 +10,12 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
-from tests.staging.ways import differences
+from tests.staging.ways import Programs, differences, evaluated
 from tracegrad.errors import ConcretizationError
-from tracegrad.ir.evaluate import evaluate
 from tracegrad.staging import loops
 
 X = np.array([1.45, -0.45, 2.55, 0.3])
-PROGRAMS: list[Callable[[Any], Any]] = []
-
-
-def program(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    PROGRAMS.append(f)
-    return f
+PROGRAMS = program = Programs()
 
 
 @program
@@ -167,13 +161,10 @@ def halves_swapped(x: Any) -> Any:
     return np.sum(m * x)
 
 
-@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", PROGRAMS.values(), ids=PROGRAMS)
 def test_writes_reach_the_array(f: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loops.Budget, "nodes", 0)
-    both: Any = tg.jit(tg.value_and_grad(f), stage=True)
-    graph = both.graphs(X)[0]
-    given = [X, *both._entry((X,), {}).entry.traced.captures]
-    value, gradient = evaluate(graph, given)[:2]
+    value, gradient = evaluated(tg.value_and_grad(f), X)[:2]
     np.testing.assert_allclose(value, f(X.copy()), rtol=1e-12)
     np.testing.assert_allclose(gradient, differences(f, X), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(tg.grad(f)(X), gradient, rtol=1e-10, atol=1e-12)

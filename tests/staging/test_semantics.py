@@ -7,7 +7,6 @@ programs of all kinds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from tests.staging.semantics import (
     ranges,
     writes,
 )
-from tracegrad.ir.evaluate import evaluate
+from tests.staging.ways import Function, evaluated
 from tracegrad.staging import loops
 
 TABLES = (carries, jumps, ranges, iterables, writes, makers, expressions, objects)
@@ -32,9 +31,6 @@ PROGRAMS = {
     f"{row}: {f.__name__}": f for table in TABLES for row, fs in table.ROWS.items() for f in fs
 }
 POINTS = [np.array([1.45, -0.45, 2.55, 0.3]), np.array([-1.3, 0.7, 1.9, -2.6])]
-
-
-Function = Callable[..., Any]
 
 
 def slopes(f: Function, x: Any, step: float = 1e-6) -> Any:
@@ -52,13 +48,6 @@ def check_slopes(found: Any, f: Function, x: Any, step: float = 1e-6) -> None:
         np.testing.assert_allclose(found[smooth], near[smooth], rtol=1e2 * step, atol=10 * step)
 
 
-def evaluated(f: Function, x: Any, stage: Any = True) -> Any:
-    """The results of a function by its graph."""
-    jitted: Any = tg.jit(f, stage=stage)
-    graph = jitted.graphs(x)[0]
-    return evaluate(graph, [x, *jitted._entry((x,), {}).entry.traced.captures])
-
-
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_as_plain_python(
     name: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
@@ -66,14 +55,11 @@ def test_as_plain_python(
     """At one of the points in turns; with the option at both."""
     monkeypatch.setattr(loops.Budget, "nodes", 0)
     f = PROGRAMS[name]
-    both: Any = tg.jit(tg.value_and_grad(f), stage=True)
     number = [*PROGRAMS].index(name)
     for k, x in enumerate(POINTS):
         if k == number % 2 and request.config.getoption("--soak") < 1:
             continue
-        graph = both.graphs(x)[0]
-        given = [x, *both._entry((x,), {}).entry.traced.captures]
-        value, gradient = evaluate(graph, given)[:2]
+        value, gradient = evaluated(tg.value_and_grad(f), x)[:2]
         np.testing.assert_allclose(value, f(x.copy()), rtol=1e-11, atol=1e-12)
         if k:
             check_slopes(gradient, f, x)
@@ -97,7 +83,7 @@ def forwards(f: Function) -> None:
 
 def of_jit(f: Function) -> None:
     x = POINTS[1]
-    found = evaluated(tg.grad(tg.jit(f)), x, "auto")[0]
+    found = evaluated(tg.grad(tg.jit(f)), x, stage="auto")[0]
     np.testing.assert_allclose(found, tg.grad(f)(x), rtol=1e-9, atol=1e-10)
 
 

@@ -12,18 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-import tracegrad as tg
+from tests.staging.ways import Programs, evaluated
 from tracegrad.errors import ConcretizationError
-from tracegrad.ir.evaluate import evaluate
 from tracegrad.staging import loops
 
 X = np.array([1.45, -0.45, 2.55, 0.3])
-PROGRAMS: list[Callable[[Any], Any]] = []
-
-
-def program(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    PROGRAMS.append(f)
-    return f
+PROGRAMS = program = Programs()
 
 
 @program
@@ -238,17 +232,15 @@ def last_row_of_a_while(x: Any) -> Any:
 
 def outcome(f: Callable[[Any], Any], stage: Any) -> Any:
     """The value by the graph; None where the write is refused."""
-    jitted: Any = tg.jit(f, stage=stage)
     try:
-        graph = jitted.graphs(X)[0]
+        return evaluated(f, X, stage=stage)[0]
     except ConcretizationError as error:
         if not re.match(r"test_shared_results.py:\d+: .*another name", str(error)):
             raise
         return None
-    return evaluate(graph, [X, *jitted._entry((X,), {}).entry.traced.captures])[0]
 
 
-@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", PROGRAMS.values(), ids=PROGRAMS)
 def test_right_or_refused(f: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loops.Budget, "nodes", 0)
     found = outcome(f, True)

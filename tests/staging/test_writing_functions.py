@@ -4,23 +4,17 @@ written. Arrays that an operator made belong to the function as well."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tracegrad as tg
-from tests.staging.ways import differences
+from tests.staging.ways import Programs, differences
 from tracegrad.faces.numpy.flat import Flat
 
 X = np.array([0.5, 1.5, -2.0])
-PROGRAMS: dict[str, Callable[[Any], Any]] = {}
-
-
-def program(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    PROGRAMS[f.__name__] = f
-    return f
+PROGRAMS = program = Programs()
 
 
 @program

@@ -14,9 +14,18 @@ import numpy as np
 import tracegrad as tg
 from tests.unjitted import run_unjitted
 from tracegrad.compiled.jitted import Jitted
+from tracegrad.ir.evaluate import evaluate
 from tracegrad.tree import flatten, unflatten
 
 Function = Callable[..., Any]
+
+
+class Programs(dict[str, Function]):
+    """The programs of a test, by their names: each is decorated with the table."""
+
+    def __call__(self, f: Function) -> Function:
+        self[f.__name__] = f
+        return f
 
 
 def of_first(f: Function, rest: tuple[Any, ...]) -> Function:
@@ -37,15 +46,26 @@ def forward(f: Function) -> Function:
     return gradient
 
 
+def inputs(jitted: Any, *args: Any) -> list[Any]:
+    """What a graph of this call takes: the arguments, and what is read around the function."""
+    return [*flatten((args, {}))[0], *jitted._entry(args, {}).entry.traced.captures]
+
+
+def evaluated(f: Function, *args: Any, stage: Any = True) -> list[Any]:
+    """The results by the graph as it was traced."""
+    jitted: Any = tg.jit(f, stage=stage)
+    graph = jitted.graphs(*args)[0]
+    return evaluate(graph, inputs(jitted, *args))
+
+
 def by_source(f: Function) -> Function:
     """The function by its generated source, which CPython runs and nothing compiles."""
 
     def run(*args: Any) -> Any:
         jitted: Any = f if isinstance(f, Jitted) else tg.jit(f)
         graph = jitted.graphs(*args)[-1]
-        entry = jitted._entry(args, {}).entry
-        outs = run_unjitted(graph, [*flatten((args, {}))[0], *entry.traced.captures])
-        spec = entry.traced.out_spec
+        outs = run_unjitted(graph, inputs(jitted, *args))
+        spec = jitted._entry(args, {}).entry.traced.out_spec
         return unflatten(spec, [o[()] for o in outs[: spec.num_leaves]])
 
     return run
