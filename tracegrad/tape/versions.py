@@ -2,8 +2,8 @@
 
 Whoever shares memory shares a counter: a tensor, its views, what was detached from it. The tape
 notes the count of what it saves and compares it when it reads. Most tensors have no counter, and
-most counters are ordinary; the others do their work where the count is read, so that ordinary ones
-cost nothing.
+most counters are ordinary lists; the others (`Looking`) do their work where `counter[0]` is read,
+so that ordinary ones cost nothing. Their own count without a look is `own()`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,11 @@ class Versions(list[int]):
 
     def advance(self) -> None:
         """Count one more, whether or not memory was written."""
-        list.__setitem__(self, 0, list.__getitem__(self, 0) + 1)
+        self[0] = self.own() + 1
+
+    def own(self) -> int:
+        """The count as it stands here, without a look elsewhere."""
+        return list.__getitem__(self, 0)
 
     def writes(self) -> int:
         """What torch's users see as `_version`."""
@@ -54,26 +58,37 @@ class Versions(list[int]):
             self.loans = []
         self.loans = [reference for reference in self.loans if reference() is not None]
         self.loans.append(weakref.ref(loan))
-        if list.__getitem__(self, 2):
+        if self[2]:
             loan.content = memory.tobytes()
         return np.asarray(loan)
 
 
-class OfLentMemory(Versions):
+class Looking(Versions):
+    """Whose first count takes a look."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.looked() if index == 0 else list.__getitem__(self, index)
+
+    def looked(self) -> int:
+        """The count by now."""
+        raise NotImplementedError
+
+
+class OfLentMemory(Looking):
     """Of memory that NumPy arrays of the user show: a change of its content since the last look
     counts as a write."""
 
     __slots__ = ()
 
-    def __getitem__(self, index: Any) -> Any:
-        if index == 0:
-            loans = [loan for loan in (reference() for reference in self.loans) if loan is not None]
-            if loans:
-                for loan in loans:
-                    loan.look()
-            else:
-                self.__class__ = Versions  # type: ignore[assignment]
-        return list.__getitem__(self, index)
+    def looked(self) -> int:
+        loans = [loan for loan in (reference() for reference in self.loans) if loan is not None]
+        for loan in loans:
+            loan.look()
+        if not loans:
+            self.__class__ = Versions  # type: ignore[assignment]
+        return self.own()
 
     def written(self) -> None:
         self.advance()
@@ -111,7 +126,7 @@ class Loan:
             self.look()
 
 
-class OfArray(Versions):
+class OfArray(Looking):
     """Of memory that somebody else has, who writes at any time: an array of the user's that a
     Tensor was made of, or what another library gave. A change of its content since the last look
     counts as a write."""
@@ -123,13 +138,12 @@ class OfArray(Versions):
         self.array = array
         self.content: int | None = None
 
-    def __getitem__(self, index: Any) -> Any:
-        if index == 0:
-            now = digest(self.array)
-            if self.content is not None and now != self.content:
-                self.advance()
-            self.content = now
-        return list.__getitem__(self, index)
+    def looked(self) -> int:
+        now = digest(self.array)
+        if self.content is not None and now != self.content:
+            self.advance()
+        self.content = now
+        return self.own()
 
     def written(self) -> None:
         self.advance()
@@ -139,7 +153,7 @@ class OfArray(Versions):
         return memory.view()
 
 
-class Following(Versions):
+class Following(Looking):
     """Of a box that counts for itself, on memory that another counter stands for: writes that this
     one counts are seen, too. Its own replace the box's memory, as those into the argument of a
     differentiated function do."""
@@ -149,7 +163,7 @@ class Following(Versions):
     def __init__(self, origin: Versions, start: Iterable[int] = (0, 0, 0)) -> None:
         super().__init__(start)
         self.origin: Versions = origin.origin if isinstance(origin, Following) else origin
-        if list.__getitem__(self, 2):
+        if self[2]:
             self.origin[2] = 1
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -157,12 +171,11 @@ class Following(Versions):
         if index == 2:
             self.origin[2] = value
 
-    def __getitem__(self, index: Any) -> Any:
-        own = list.__getitem__(self, index)
-        return own + self.origin[0] if index == 0 else own
+    def looked(self) -> int:
+        return self.own() + self.origin[0]
 
     def writes(self) -> int:
-        return list.__getitem__(self, 0)
+        return self.own()
 
     def lend(self, memory: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         return self.origin.lend(memory)
@@ -170,9 +183,7 @@ class Following(Versions):
 
 def former(counter: Versions) -> Following:
     """The counter of what a box was, which got other memory: it follows the memory that it had."""
-    if isinstance(counter, Following):
-        return Following(counter.origin, counter)
-    return Following(counter)
+    return Following(counter, counter if isinstance(counter, Following) else (0, 0, 0))
 
 
 class Aside(Following):
@@ -186,16 +197,14 @@ class Aside(Following):
         self.origin.written()
 
 
-class Uncounted(Versions):
+class Uncounted(Looking):
     """Of inference tensors and their views. The tape reads the count of what it saves, and here it
     learns that it must not."""
 
     __slots__ = ()
 
-    def __getitem__(self, index: Any) -> Any:
-        if index == 0:
-            raise RuntimeError(INFERENCE_SAVED)
-        return list.__getitem__(self, index)
+    def looked(self) -> int:
+        raise RuntimeError(INFERENCE_SAVED)
 
     def written(self) -> None:
         pass
