@@ -67,10 +67,7 @@ def store(box: Any, new: Any) -> None:
     data = box._data
     if STATE.special:
         before_write(data)
-    if type(data) is np.ndarray is type(new):
-        data[...] = new
-    else:
-        fill(data, new)
+    fill(data, new)
     box._version_counter.written()
 
 

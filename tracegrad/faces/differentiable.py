@@ -14,6 +14,7 @@ from ..autograd.functions import backward
 from ..checks import explained_here
 from ..devices import IN_USE, DeviceArray
 from ..dtypes import is_differentiable, native
+from ..ir.contents import owner
 from ..ir.dispatch import SPECIAL, STATE, Value
 from ..ir.graph import Var
 from ..ops.arrays.transfer import place_of, transfer
@@ -56,10 +57,7 @@ def cut(tensor: Any) -> None:
 def remade(face: Any, data: Any, requires_grad: bool) -> Any:
     """A pickled leaf. NumPy reads arrays back with a dtype object of their own."""
     made = face(native(data) if type(data) is np.ndarray else data, requires_grad)
-    owner = data
-    while isinstance(owner, np.ndarray) and owner.base is not None:
-        owner = owner.base
-    if isinstance(owner, (np.ndarray, bytes, bytearray)):
+    if isinstance(owner(data), (np.ndarray, bytes, bytearray)):
         made._versions = None  # of what was read, and of no buffer beside it
     return made
 

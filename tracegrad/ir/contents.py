@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from ..devices import DeviceArray
+
 SMALL = 1 << 16
 """Bytes of an array that is copied, or hashed, without a thought."""
 _ROW, _CHUNK = 1 << 14, 1 << 16
@@ -44,6 +46,13 @@ def digest(x: Array) -> int:
 def _factors() -> Array:
     """Odd numbers, so that none takes a bit away."""
     return np.frombuffer(os.urandom(8 * _ROW), np.uint64) | np.uint64(1)
+
+
+def owner(x: Any) -> Any:
+    """What holds the memory that an array shows: the last of what it is a view of."""
+    while isinstance(x, (np.ndarray, DeviceArray)) and x.base is not None:
+        x = x.base
+    return x
 
 
 def writable(x: Array) -> bool:

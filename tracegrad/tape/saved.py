@@ -16,6 +16,7 @@ from ..autograd.anomaly_mode import ANOMALY
 from ..devices import DeviceArray, to_host
 from ..ir import upward
 from ..ir.aside import keep_captured
+from ..ir.contents import owner
 from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
 from ..ir.trace import outside
@@ -359,7 +360,7 @@ class Mutations:
 
     def pack(self, tensor: Any) -> _Handle:
         data = tensor._data
-        known = self.handles.setdefault(id(_owner(data)), weakref.WeakValueDictionary())
+        known = self.handles.setdefault(id(owner(data)), weakref.WeakValueDictionary())
         plain = isinstance(data, np.ndarray)
         where = addresses.address_of(data) if plain else id(data)
         part = (where, data.shape, data.strides, data.dtype) if plain else where
@@ -380,7 +381,7 @@ class Mutations:
         )
 
     def before_write(self, data: Any) -> None:
-        for handle in list(self.handles.pop(id(_owner(data)), {}).values()):
+        for handle in list(self.handles.pop(id(owner(data)), {}).values()):
             self.cloned[handle] = self.original.pop(handle).copy()
 
     def close(self) -> None:
@@ -388,12 +389,6 @@ class Mutations:
         self.handles.clear()
         self.original.clear()
         self.cloned.clear()
-
-
-def _owner(data: Any) -> Any:
-    while isinstance(data, (np.ndarray, DeviceArray)) and data.base is not None:
-        data = data.base
-    return data
 
 
 def before_write(data: Any) -> None:
