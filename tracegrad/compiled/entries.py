@@ -9,46 +9,28 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from .._codegen import options
 from ..devices import Device
 from ..errors import EscapedValueError
-from ..ir.graph import Literal
 from ..ir.lines import user_line
 from ..ir.recording import span
-from ..ops.sparse.pattern import is_fixed
 from ..sizes import Sizes
 from ..staging.session import places_of_staged, staged
 from ..staging.stager import STAGER
 from ..surroundings.captures import STATEFUL, Surroundings
 from ..surroundings.growth import Outgrown, bound_of, grown
 from ..surroundings.outside import check_drawn, states, watching
-from ..surroundings.places import (
-    SAME,
-    UNREADABLE,
-    Content,
-    Fact,
-    Place,
-    content,
-    root,
-    unchanged,
-)
+from ..surroundings.places import SAME, UNREADABLE, Fact, unchanged
 from ..surroundings.state import Watch
 from ..surroundings.stored import Number
 from ..tape.mode import MODE
-from ..tensor import Boxed
 from ..transforms.tracing import Standing, Traced, standing_of, trace_function
 from ..types import ArrayType
-from .effects import check_found, undisturbed
+from .effects import undisturbed
 from .entry import Entry
 from .kept import RETRACED
-from .operands import asks, asks_identity, same_operations
-from .sharing import beside_written, one_object
-
-SMALL = 8192
-"""Up to so many bytes every captured array is compared at each call (0.3 us), until a change shows
-that the graph does not depend on it."""
+from .operands import asks, same_operations
+from .relied import Relied, name_captures
 
 
 def make_entry(
@@ -66,207 +48,150 @@ def make_entry(
 ) -> Entry:
     """Trace `function` for arguments of these types, and find what it reads and changes around
     it."""
-    around = Surroundings(function, static)
-    name = getattr(function, "__name__", type(function).__name__)
-    watch = Watch(name, function, static)
+
+    def look() -> Surroundings:
+        return Surroundings(function, static)
+
+    around = look()
+    attempts = Attempts(function, names, spec, types, faces, static, sizes, standing, device, stage)
+    watch = Watch(attempts.name, function, static)
     drawn = states(watch.reach)
-    asked: list[Fact] = []
-    rewritten: tuple[str, ...] = ()
-
-    def attempt(f: Callable[..., Any], watch: Watch) -> Traced:
-        # What an attempt that was given up relied on is no fact of the one that is kept.
-        nonlocal rewritten
-        own = None if sizes is None else Sizes(sizes.hints, sizes.guards)
-        with span(f"{name}: trace"), watching(name, watch.reach, asked):
-            found = trace_function(
-                _with_static(f, static) if static else f,
-                spec,
-                types,
-                faces,
-                names,
-                name,
-                own,
-                None,
-                standing,
-                True,
-                device,
-                watch,
-                stager=None if stage is False else STAGER,
-            )
-        rewritten = places_of_staged()
-        return found
-
-    def trace() -> Traced:
-        try:
-            return staged(lambda f: attempt(f, watch), function, stage)
-        except ValueError as error:
-            if (better := watch.locked(error)) is not None:
-                raise better from error
-            raise
+    traced = attempts.last(watch)
+    stateful = bool(watch.slots)
+    check_drawn(attempts.name, watch, drawn)
+    if not around.not_loaded.isdisjoint(sys.modules):
+        # A module was loaded by the function while it was traced.
+        around = look()
+    relied = Relied(attempts.name, traced, around, watch, look)
 
     def decides(numbers: Sequence[int]) -> bool:
         arrays = [traced.captures[k] for k in numbers]
-        shown = Watch(name, function, static)
-        if stateful or not shown.showing(arrays, Surroundings(function, static).facts):
+        shown = Watch(attempts.name, function, static)
+        if stateful or not shown.showing(arrays, look().facts):
             return True
         try:
-            other = staged(lambda f: attempt(f, shown), function, stage)
+            other = attempts.staged(shown)
         except Exception:
             return True  # which asks for elements
         return bool(shown.wanted or other.deciding) or not same_operations(traced, other)
 
-    traced = trace()
-    if watch.wanted:
-        undisturbed()
-        traced = _with_state(watch, trace)
-    stateful = bool(watch.slots)
-    check_drawn(name, watch, drawn)
-    if not around.not_loaded.isdisjoint(sys.modules):
-        # A module was loaded by the function while it was traced.
-        around = Surroundings(function, static)
-    arrays = {**around.arrays, **watch.places}
-    if any(not isinstance(c.target, int) and id(c.target) not in arrays for c in traced.changes):
-        # What the function made and kept while it was traced, as optimizers do with their state, is
-        # found by a second look.
-        arrays = {**Surroundings(function, static).arrays, **watch.places}
-    places: list[Place | None] = []
-    for k, x in enumerate(traced.captures):
-        place = arrays.get(id(x))
-        if place is None and (node := watch.reach.found.get(id(x))) is not None:
-            place = node.place()
-        places.append(place)
-        var = traced.graph.inputs[len(types) + len(traced.grads) + k]
-        path = place.path if place else ""
-        var.name = var.name or path.replace(".", "_").replace("[", "_").replace("]", "").replace(
-            "'", ""
-        )
-        if not var.name.isidentifier():
-            var.name = ""
-    changes = tuple(
-        (c, None if isinstance(c.target, int) else arrays.get(id(c.target))) for c in traced.changes
-    )
-    check_found(name, changes)
-    captured = {id(x): k for k, x in enumerate(traced.captures)}
-    # A sweep reads a value that was left over without its history, in a box of its own, which is
-    # nowhere found again: as constant as the value is the same.
-    apart = {
-        id(x._data)
-        for x, place in zip(traced.captures, places, strict=True)
-        if place is None and isinstance(x, Boxed)
-    }
-    changing = {id(c.target) for c in traced.changes}
-    stored = tuple([s.found(arrays) for s in watch.stored])
-    held = [x for s in stored for x in s.held() if x.place is not None and x.instead is None]
-    outside = [(c, place) for c, place in changes if not isinstance(c.target, int)]
-    kept = {id(x.one) for x in held}
-    around_it = watch.unread(around.facts)
-    # What the function itself changed while it was traced (a counter, a log) is its result, not
-    # something it relied on.
-    facts = [
-        (p, Content(v) if id(v) in around.arrays else v)
-        for p, v in around_it
-        if id(v) not in kept
-        and (id(v) not in captured or (isinstance(v, Boxed) and id(v._data) in apart))
-        and id(v) not in changing
-        and unchanged(p, v)
-    ]
-    if any(map(asks_identity, watch.reach.codes)):
-        facts += [(p, v) for p, v in around_it if isinstance(v, Boxed) and unchanged(p, v)]
-    facts += [*watch.facts, *asked]
-    facts += [
-        (place.then(".grad is None", "{it}._grad is None"), x._grad is None)
-        for x, place in around.asked(traced.asked)
-    ]
-    facts += one_object(
-        around.facts,
-        traced.captures,
-        places,
-        [*[(x.one, x.place) for x in held], *[(c.target, place) for c, place in outside]],
-    )
-    beside, fixed = beside_written(name, changes, around_it, traced.captures, places)
-    facts += fixed
-    looked = {id(x): x for x in traced.deciding if isinstance(x, Boxed)}
-    facts += [(arrays.get(id(x)) or root("", x), Content(x)) for x in looked.values()]
-    known = {
-        captured[id(v)]: v
-        for _, v in around.facts
-        if isinstance(v, np.ndarray) and id(v) in captured and id(v) not in watch.places
-    }
-    deciding = frozenset(
-        [captured[id(x)] for x in traced.deciding if id(x) in captured and id(x) not in looked]
-    )
-    constants = [
-        x
-        for x, place in zip(traced.captures, places, strict=True)
-        if place is None and not is_fixed(x)
-    ]
-    literal = any(
-        isinstance(a, Literal) and isinstance(a.value, np.generic)
-        for node in traced.graph.nodes
-        for a in node.inputs
-    )
-    contents = {
-        k: content(v) or b""
-        for k, v in known.items()
-        if constants or literal or v.dtype.kind in "biu" or v.nbytes <= SMALL or k in deciding
-    }
-    large = sorted(known.keys() - contents.keys())
+    name_captures(traced, relied.places)
+    facts, beside = relied.facts(attempts.asked)
+    contents = relied.contents()
+    large = sorted(relied.known.keys() - contents.keys())
     if large and asks(traced.graph, watch.reach, facts) and decides(large):
-        contents |= {k: content(known[k]) or b"" for k in large}
+        contents |= relied.contents_of(large)
     # A number that stands in the trace around this one is captured as it is.
     own = {
         k: x for k, x in enumerate(traced.captures) if type(x) is Number and id(x) in watch.places
     }
-    bounds = {k: bound_of(x.old) for k, x in own.items() if type(x.old) is int}
     traced.captures[:] = [x.old if k in own else x for k, x in enumerate(traced.captures)]
     return Entry(
         traced,
         traced.graph if code == options.PLAIN else traced.graph.replace(options=code),
-        places,
+        relied.places,
         facts,
         tuple(t.shape for t in types),
         lambda: make_entry(
             function, names, spec, types, faces, static, sizes, standing, device, stage, code
         ),
         contents,
-        any(
-            isinstance(x, np.ndarray) and np.may_share_memory(x, v)
-            for x in constants
-            for v in known.values()
-        ),
-        deciding=deciding,
+        relied.constants_show_known(),
+        deciding=relied.deciding,
         mode=MODE.enabled,
         standing=tuple(standing_of(x) for x in traced.captures),
-        changes=changes,
-        stored=tuple([s.let_go() for s in stored]),
+        changes=relied.changes,
+        stored=tuple([s.let_go() for s in relied.stored]),
         decides=decides,
         holder=watch.holder,
-        bounds=bounds,
-        staged=rewritten,
+        bounds={k: bound_of(x.old) for k, x in own.items() if type(x.old) is int},
+        staged=attempts.rewritten,
         beside=beside,
     )
 
 
-def _with_state(watch: Watch, trace: Callable[[], Traced]) -> Traced:
-    """The function traced again with traced values in the places of what it changes: a
-    TracegradError where it needs values of now."""
-    while watch.wanted:
-        before = list(watch.slots)
-        watch.again()
-        slots = list(watch.slots)
+class Attempts:
+    """The traces of one signature, the last of which is kept. It holds nothing that was found
+    around the function, since entries hold it."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        names: Sequence[str],
+        spec: Any,
+        types: Sequence[ArrayType],
+        faces: Any,
+        static: Sequence[tuple[Any, type, Any]],
+        sizes: Sizes | None,
+        standing: Sequence[Standing],
+        device: Device | None,
+        stage: bool | str,
+    ) -> None:
+        self.function, self.static, self.stage = function, static, stage
+        self.name = getattr(function, "__name__", type(function).__name__)
+        self.asked: list[Fact] = []
+        """What was asked of Python's state while tracing."""
+        self.rewritten: tuple[str, ...] = ()
+        """The functions that were rewritten, with their places."""
+        self.sizes = sizes
+        self._given: dict[str, Any] = {
+            "spec": spec,
+            "types": types,
+            "faces": faces,
+            "names": names,
+            "name": self.name,
+            "standing": standing,
+            "changing": True,
+            "device": device,
+            "stager": None if stage is False else STAGER,
+        }
+
+    def staged(self, watch: Watch) -> Traced:
+        """The function traced while `watch` looks on, its loops and branches rewritten where that
+        is what it takes."""
+        return staged(lambda f: self._one(f, watch), self.function, self.stage)
+
+    def _one(self, f: Callable[..., Any], watch: Watch) -> Traced:
+        # What an attempt that was given up relied on is no fact of the one that is kept.
+        own = None if self.sizes is None else Sizes(self.sizes.hints, self.sizes.guards)
+        called = _with_static(f, self.static) if self.static else f
+        with span(f"{self.name}: trace"), watching(self.name, watch.reach, self.asked):
+            found = trace_function(called, sizes=own, watch=watch, **self._given)
+        self.rewritten = places_of_staged()
+        return found
+
+    def _explained(self, watch: Watch) -> Traced:
         try:
-            traced = trace()
-        except EscapedValueError:
+            return self.staged(watch)
+        except ValueError as error:
+            if (better := watch.locked(error)) is not None:
+                raise better from error
             raise
-        except Exception as error:
-            for slot in slots[len(before) :]:
-                watch.slots = [slot]
-                try:
-                    trace()
-                except Exception as cause:
-                    raise watch.refusal(cause, [slot]) from cause
-            raise watch.refusal(error, slots) from error
-    return _without_unread(traced, watch)
+
+    def last(self, watch: Watch) -> Traced:
+        """The trace that is kept: with traced values in the places of what the function changes,
+        for which it is traced again. A TracegradError where it needs values of now."""
+        traced = self._explained(watch)
+        if not watch.wanted:
+            return traced
+        undisturbed()
+        while watch.wanted:
+            before = list(watch.slots)
+            watch.again()
+            slots = list(watch.slots)
+            try:
+                traced = self._explained(watch)
+            except EscapedValueError:
+                raise
+            except Exception as error:
+                for slot in slots[len(before) :]:
+                    watch.slots = [slot]
+                    try:
+                        self._explained(watch)
+                    except Exception as cause:
+                        raise watch.refusal(cause, [slot]) from cause
+                raise watch.refusal(error, slots) from error
+        return _without_unread(traced, watch)
 
 
 def _without_unread(traced: Traced, watch: Watch) -> Traced:
@@ -383,4 +308,4 @@ def _with_static(
     return called
 
 
-__all__ = ["SMALL", "make_entry", "split_static", "warn_of_changes", "what_differs"]
+__all__ = ["make_entry", "split_static", "warn_of_changes", "what_differs"]

@@ -16,10 +16,10 @@ import numpy as np
 
 from ..control.call import spent
 from ..ir.dispatch import STATE
+from ..staging.places import MISSING
 from ..surroundings.earlier import Earlier
 from ..surroundings.places import ITEM, Place
 from ..surroundings.stored import Output
-from ..surroundings.variables import MISSING
 from ..tape.mode import MODE
 from ..tensor import Boxed, Tensor
 from ..transforms.tracing import Change, result_of

@@ -87,12 +87,14 @@ def share_data(box: Any, new: Any) -> None:
         _join(TWINS[id(new._root)], box)
 
 
+def twins(box: Any) -> list[Any]:
+    """The other boxes on the memory of a box, without its history."""
+    return [y for r in TWINS.get(id(box), ()) if (y := r()) is not None and y is not box]
+
+
 def spread(root: Any) -> None:
     """A base was written: its twins take the value, and keep their history."""
-    for reference in tuple(TWINS.get(id(root), ())):
-        other = reference()
-        if other is None or other is root:
-            continue
+    for other in twins(root):
         other._touch()
         if other._past is not None:
             other._keep_past()
@@ -107,4 +109,4 @@ def spread(root: Any) -> None:
             other._version_counter[1] += 1
 
 
-__all__ = ["TWINS", "detached", "leave", "share_data", "spread"]
+__all__ = ["TWINS", "detached", "leave", "share_data", "spread", "twins"]

@@ -28,6 +28,7 @@ class _Missing:
 
 
 MISSING: Any = _Missing()
+"""What stands for the value of a variable that does not exist."""
 NUMBERS = (bool, int, float, complex)
 
 

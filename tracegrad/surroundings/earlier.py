@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from .._codegen import integers
-from ..faces.twins import TWINS
 from ..faces.views import shown
 from ..ir.op import Op
 from ..tensor import Boxed
@@ -65,9 +64,4 @@ class Earlier:
         return x
 
 
-def twins(x: Any) -> list[Any]:
-    """The other boxes on the memory of a box, without its history."""
-    return [y for r in TWINS.get(id(x), ()) if (y := r()) is not None and y is not x]
-
-
-__all__ = ["Earlier", "twins"]
+__all__ = ["Earlier"]

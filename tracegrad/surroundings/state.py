@@ -18,20 +18,22 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..errors import TracegradError
+from ..faces.twins import twins
 from ..ir.dispatch import STATE
 from ..ir.graph import Var
 from ..ir.trace import Trace, is_left_over
 from ..sizes import SYMBOLIC
+from ..staging.places import MISSING
 from ..tensor import Array, Boxed, Tensor, inside
 from ..transforms.tracing import leaf_type
 from ..tree import flatten
-from .earlier import Earlier, twins
+from .earlier import Earlier
 from .escapes import escaped, traced_in
 from .places import ABSENT, ATTRIBUTE, CELL, ITEM, LENGTH, TYPE, Fact, Place, leads_to
 from .reach import Reach, library
 from .refusals import ELEMENTS, LIST, RANDOM, Refusals
 from .stored import Log, Number, Output, Stored
-from .variables import MISSING, Contents, Reached, Slot, Variables
+from .variables import Contents, Reached, Slot, Variables
 
 _IN_RULE = (
     "in a derivative that the user gives, which is traced once for the derivative of a compiled "

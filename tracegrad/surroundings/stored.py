@@ -17,12 +17,12 @@ from ..ir.lines import asked_by_user, user_line
 from ..ir.op import Op
 from ..ir.operands import NUMBERS
 from ..ir.trace import inside_of
+from ..staging.places import MISSING
 from ..tape.hooks import boxed
 from ..tensor import Array, Boxed, Tensor
 from ..tree import unflatten
 from .earlier import Earlier
 from .places import CELL, ENTRY, ITEM, Place
-from .variables import MISSING
 
 
 class Stored(NamedTuple):

@@ -10,10 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..holders import GroupHolder
+from ..staging.places import MISSING
 from .places import ATTRIBUTE, CELL, ENTRY, ITEM, Place, root
-
-MISSING: Any = type("Missing", (), {"__repr__": lambda self: "nothing"})()
-"""What stands for the value of a variable that does not exist."""
 
 
 class Reached:
