@@ -14,9 +14,9 @@ ARITY = {
     1: "cosdg cotdg dawsn ellipe ellipk ellipkm1 erfcinv erfcx erfi exp1 expi i0 i0e i1 i1e j0 j1 "
        "k0 k0e k1 k1e log_ndtr ndtri_exp rgamma sindg spence tandg wrightomega y0 y1",
     2: "binom ellipeinc ellipkinc elliprc gammainc gammaincc gammainccinv gammaincinv iv ive "
-       "jv kv kve owens_t poch stdtr stdtrit yv",
-    3: "betainc betaincc betaincinv elliprd elliprf elliprg",
-    4: "hyp2f1",
+       "jv kv kve modstruve owens_t poch stdtr stdtrit struve yv",
+    3: "betainc betaincc betaincinv elliprd elliprf elliprg hyperu",
+    4: "elliprj hyp2f1",
 }  # fmt: skip
 """Names in SciPy, by the number of operands."""
 COST = {1: 150, 2: 300, 3: 500, 4: 500}

@@ -48,6 +48,7 @@ SCALARS = (
     ),
     Scalar("polygamma", native="special", cost=60),
     Scalar("zeta", native="special", cost=60),
+    Scalar("lambertw", native="lambert", cost=400),
     *[
         Scalar(name, native="guarded", cost=400)
         for name in ("ellipeinc_by_m", "ellipkinc_by_m", "expn", "hyp0f1", "hyp1f1", "kn", "yn")

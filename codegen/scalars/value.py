@@ -81,7 +81,7 @@ def host_only(text: str) -> list[str]:
 
 
 def _on_host(native: str) -> bool:
-    return native.startswith("scipy ") or native in ("complex", "guarded", "several")
+    return native.startswith("scipy ") or native in ("complex", "guarded", "lambert", "several")
 
 
 def check(code: str, who: str) -> None:

@@ -87,7 +87,7 @@ ONE = (
 )  # fmt: skip
 TWO = (
     *[row(name, (-1.5, 3.5), (0.5, 8), wrt=LAST1) for name in
-      ("jv", "yv", "iv", "kv", "ive", "kve")],
+      ("jv", "yv", "iv", "kv", "ive", "kve", "struve", "modstruve")],
     row("gammainc", (0.5, 5), (0.3, 6), wrt=LAST1), row("gammaincc", (0.5, 5), (0.3, 6)),
     row("gammaincinv", (0.5, 5), (0.1, 0.9), tolerance=1e-5),
     row("gammainccinv", (0.5, 5), (0.1, 0.9), wrt=LAST1, tolerance=1e-5),
@@ -115,6 +115,8 @@ MORE = (
       for name, wrt in (("betainc", LAST2), ("betaincc", LAST2), ("betaincinv", None))],
     *[row(name, (0.3, 4), (0.3, 4), (0.3, 4), special=((np.array([0.0]), np.ones(1), np.ones(1)),))
       for name in ("elliprd", "elliprf", "elliprg")],
+    row("elliprj", (0.3, 4), (0.3, 4), (0.3, 4), (0.3, 4),
+        special=((np.zeros(2), np.ones(2), np.ones(2), np.array([-0.5, 2.0])),)),
     row("hyp2f1", (0.5, 2), (0.5, 2), (2, 3), (-2, 0.7), wrt=LAST3),
     row("hyp0f1", (0.5, 4), (-6, 9), wrt=LAST1,
         special=((np.array([170.5, -2.5, -2.0, 0.0, 2.0, 900.0, np.nan]),
@@ -141,16 +143,38 @@ def made(name: str, *intervals: tuple[float, float], word: str = "", **more: Any
 def polynomials(library: Any, x: Any, a: Any) -> tuple[Any, ...]:
     degrees = np.array([[0], [1], [5]])
     return (
-        *[getattr(library, f"eval_{n}")(degrees, x) for n in
-          ("legendre", "chebyt", "chebyu", "hermite", "hermitenorm", "laguerre")],
-        library.eval_gegenbauer(4, a, x), library.eval_genlaguerre(3, a, x),
-    )  # fmt: skip
+        *[
+            getattr(library, f"eval_{n}")(degrees, x)
+            for n in ("legendre", "chebyt", "chebyu", "hermite", "hermitenorm", "laguerre")
+        ],
+        library.eval_gegenbauer(4, a, x),
+        library.eval_genlaguerre(3, a, x),
+    )
+
+
+def more_polynomials(library: Any, x: Any, a: Any) -> tuple[Any, ...]:
+    degrees = np.array([[0], [1], [4]])
+    return (
+        *[
+            getattr(library, f"eval_{n}")(degrees, x)
+            for n in ("chebyc", "chebys", "sh_legendre", "sh_chebyt", "sh_chebyu")
+        ],
+        library.eval_jacobi(degrees, a, a - 0.9, x),
+        library.diric(x, np.array([[1], [4]])),
+    )
+
+
+def harmonics(library: Any, theta: Any, phi: Any) -> tuple[Any, ...]:
+    degrees, orders = np.array([[0], [1], [3], [3], [2]]), np.array([[0], [-1], [2], [0], [3]])
+    one = library.sph_harm_y(4, -3, theta, 0.1)
+    return library.sph_harm_y(degrees, orders, theta, phi), one
 
 
 def of_bessel(library: Any, x: Any) -> tuple[Any, ...]:
     return (
         library.jvp(0.7, x), library.yvp(0.7, x, 2), library.ivp(2, x, 3), library.kvp(1.2, x),
-        library.hankel1(0.7, x), library.hankel2(0.7, x),
+        library.hankel1(0.7, x), library.hankel2(0.7, x), library.hankel1e(0.7, x),
+        library.hankel2e(0.7, x), library.jve(0.7, x), library.yve(0.7, x),
         *[getattr(library, f"spherical_{k}n")(n, x, d) for k in "jyik" for n in (0, 2)
           for d in (False, True)],
     )  # fmt: skip
@@ -212,6 +236,12 @@ def tails(library: Any, a: Any, x: Any) -> Any:
 
 FAR = np.array([4.3 + 0.2j, -3 + 3j, 0.0, 1e-9j, 2.0, -3.0, 3j, 1e-200 + 1e-300j])
 COMPLEX = (
+    *[Case(f"special lambertw {k}", lambda z, k=k: tg.special.lambertw(z, k), plane,
+           lambda z, k=k: sp.lambertw(z, k), ("lambertw",), device=False,
+           special=((np.array([0.2, 1.0, -0.5, 1e300, np.inf]),), (np.zeros((0, 2), complex),),
+                    (np.array([complex(-0.5, -0.0), -0.2, 1e-300, np.nan]),),
+                    (np.array([0.5 - 1j, 3.0], np.complex64),)))
+      for k in (0, -1)],
     Case("errors of complex numbers", lambda z: errors_of(tg.special, z), plane,
          lambda z: errors_of(sp, z), ("erf", "erfc", "wofz"),
          special=((FAR,), (np.array([25 - 3j]),), (np.zeros((0, 2), complex),),
@@ -222,6 +252,13 @@ MADE = (
     Case("special polynomials", lambda x, a: polynomials(tg.special, x, a),
          lambda rng: (rng.uniform(-0.9, 0.9, size=3), rng.uniform(0.4, 2, size=3)),
          lambda x, a: polynomials(sp, x, a), jit=False),
+    Case("special more polynomials", lambda x, a: more_polynomials(tg.special, x, a),
+         lambda rng: (rng.uniform(0.1, 0.9, size=3), rng.uniform(0.4, 2, size=3)),
+         lambda x, a: more_polynomials(sp, x, a), jit=False),
+    Case("spherical harmonics", lambda t, p: harmonics(tg.special, t, p),
+         lambda rng: (rng.uniform(0.2, 3, size=3), rng.uniform(-3, 3, size=3)),
+         lambda t, p: harmonics(sp, t, p), special=((np.array([0.0, np.pi]), np.zeros(2)),),
+         jit=False),
     Case("special made of Bessel functions", lambda x: of_bessel(tg.special, x),
          lambda rng: (rng.uniform(0.3, 3, size=3),), lambda x: of_bessel(sp, x), jit=False),
     Case("special of counts", lambda x, y: of_counts(tg.special, x, y),

@@ -33,9 +33,9 @@ KNOWN: dict[Any, Callable[..., Any]] = {
 """The operation that each ufunc of NumPy is; those of SciPy join when one is first met."""
 SCIPY = tuple(
     sorted(set(special_functions.__all__) - {
-        "comb", "factorial", "ivp", "jvp", "kvp", "log_softmax", "logsumexp", "multigammaln",
-        "perm", "polygamma", "sinc", "softmax", "softplus", "spherical_in", "spherical_jn",
-        "spherical_kn", "spherical_yn", "yvp", "zeta",
+        "comb", "diric", "factorial", "ivp", "jvp", "kvp", "lambertw", "log_softmax", "logsumexp",
+        "multigammaln", "perm", "polygamma", "sinc", "softmax", "softplus", "sph_harm_y",
+        "spherical_in", "spherical_jn", "spherical_kn", "spherical_yn", "yvp", "zeta",
     } | {"round"})
 )  # fmt: skip
 """The ufuncs of scipy.special that are operations here, under the same name."""
@@ -69,6 +69,10 @@ def unknown(ufunc: Any, method: str) -> UnsupportedFunctionError:
     """The refusal of a ufunc without a counterpart."""
     if _home(ufunc):
         return unsupported(name_of(ufunc, method))
+    behind = getattr(sys.modules.get("scipy.special"), ufunc.__name__.removeprefix("_"), None)
+    if str(getattr(behind, "__module__", "")).startswith("scipy.special"):
+        # A function of SciPy's in Python, whose ufunc is its name's with an underscore.
+        return unsupported(f"scipy.special.{ufunc.__name__.removeprefix('_')}")
     error = UnsupportedFunctionError(
         f"{user_line()}: {name_of(ufunc, method)} is neither NumPy's nor SciPy's (numba.vectorize "
         "and np.frompyfunc make such functions), so its derivative is not known "

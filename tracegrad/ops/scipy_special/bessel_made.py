@@ -18,6 +18,7 @@ from ..elementwise.arithmetic import complex_, div, less, neg, sub, where
 from ..elementwise.derived import add, convert, mul
 from ..elementwise.elementary import absolute, sqrt, square
 from ..elementwise.powers import power
+from ..elementwise.trigonometric import cos, sin
 from .bessel import iv, jv, kv, yv
 
 HIGHEST = 1000
@@ -109,6 +110,48 @@ def hankel2(v: Any, z: Any) -> Any:
 
 
 # --- spherical ------------------------------------------------------------------------------------
+
+
+def hankel1e(v: Any, z: Any) -> Any:
+    """`hankel1(v, z) * exp(-1j * z)`, of a real argument.
+
+    >>> import tracegrad as tg
+    >>> complex(tg.special.hankel1e(0.0, 1.0)).real.__round__(6)
+    0.487705
+    """
+    a, b, c, s = jv(v, z), yv(v, z), cos(z), sin(z)
+    return complex_(add(mul(a, c), mul(b, s)), sub(mul(b, c), mul(a, s)))
+
+
+def hankel2e(v: Any, z: Any) -> Any:
+    """`hankel2(v, z) * exp(1j * z)`, of a real argument: the conjugate of `hankel1e`.
+
+    >>> import tracegrad as tg
+    >>> complex(tg.special.hankel2e(0.0, 1.0)).real.__round__(6)
+    0.487705
+    """
+    a, b, c, s = jv(v, z), yv(v, z), cos(z), sin(z)
+    return complex_(add(mul(a, c), mul(b, s)), sub(mul(a, s), mul(b, c)))
+
+
+def jve(v: Any, z: Any) -> Any:
+    """`jv(v, z) * exp(-abs(z.imag))`, which is `jv(v, z)` of the real z that it takes here.
+
+    >>> import tracegrad as tg
+    >>> float(tg.special.jve(0.0, 0.0))
+    1.0
+    """
+    return jv(v, z)
+
+
+def yve(v: Any, z: Any) -> Any:
+    """`yv(v, z) * exp(-abs(z.imag))`, which is `yv(v, z)` of the real z that it takes here.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.yve(0.0, 1.0)), 6)
+    0.088257
+    """
+    return yv(v, z)
 
 
 def _argument(name: str, z: Any) -> Any:
@@ -207,6 +250,6 @@ def spherical_kn(n: int, z: Any, derivative: bool = False) -> Any:
 
 
 __all__ = [
-    "hankel1", "hankel2", "ivp", "jvp", "kvp", "spherical_in", "spherical_jn", "spherical_kn",
-    "spherical_yn", "yvp",
+    "hankel1", "hankel1e", "hankel2", "hankel2e", "ivp", "jve", "jvp", "kvp", "spherical_in",
+    "spherical_jn", "spherical_kn", "spherical_yn", "yve", "yvp",
 ]  # fmt: skip

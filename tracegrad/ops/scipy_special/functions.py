@@ -34,12 +34,15 @@ from . import (
     exponential_sums,
     hypergeometric,
     incomplete,
+    lambert,
     more_functions,
     orthogonal,
     series,
     several_results,
+    spherical_harmonics,
     symmetric,
 )
+from . import struve as _struve
 from . import zeta as _zeta
 from .bessel import *  # noqa: F403
 from .bessel_made import *  # noqa: F403
@@ -49,17 +52,20 @@ from .elliptic import *  # noqa: F403
 from .exponential_sums import *  # noqa: F403
 from .hypergeometric import *  # noqa: F403
 from .incomplete import *  # noqa: F403
+from .lambert import *  # noqa: F403
 from .more_functions import *  # noqa: F403
 from .orthogonal import *  # noqa: F403
 from .series import *  # noqa: F403
 from .several_results import *  # noqa: F403
+from .spherical_harmonics import *  # noqa: F403
+from .struve import *  # noqa: F403
 from .symmetric import *  # noqa: F403
 from .zeta import zeta as zeta
 
 _FAMILIES = (
     bessel, bessel_made, compositions, degrees_and_counts, elliptic, exponential_sums,
-    hypergeometric, incomplete, more_functions, orthogonal, series, several_results, symmetric,
-    _zeta,
+    hypergeometric, incomplete, lambert, more_functions, orthogonal, series, several_results,
+    spherical_harmonics, _struve, symmetric, _zeta,
 )  # fmt: skip
 __all__ = [
     "beta", "betaln", "cbrt", "digamma", "entr", "erf", "erfc", "erfinv", "exp2", "expit", "expm1",

@@ -16,6 +16,7 @@ from ...ir.lines import user_line
 from ..define import as_array
 from ..elementwise.arithmetic import div, sub, where
 from ..elementwise.derived import add, convert, mul
+from ..elementwise.trigonometric import cos
 
 HIGHEST = 1000
 """Each degree is a step that is written out."""
@@ -165,7 +166,105 @@ def eval_gegenbauer(n: Any, alpha: Any, x: Any) -> Any:
     return _evaluate("eval_gegenbauer", n, add(x, mul(alpha, 0.0)), first, step)
 
 
+def eval_jacobi(n: Any, alpha: Any, beta: Any, x: Any) -> Any:
+    """Jacobi's polynomials of degrees n, known integers, for alpha and beta above -1;
+    differentiable by alpha and beta, too. By DLMF 18.9.2.
+
+    >>> import tracegrad as tg
+    >>> float(tg.special.eval_jacobi(1, 1.0, 0.0, 0.5))
+    1.25
+    """
+    x, alpha, beta = _float(x), _float(alpha), _float(beta)
+    both = add(alpha, beta)
+    squares = sub(mul(alpha, alpha), mul(beta, beta))
+
+    def step(k: int, p: Any, q: Any) -> Any:
+        whole = add(both, 2.0 * k)
+        slope = mul(mul(add(whole, 1.0), whole), add(whole, 2.0))
+        inside = add(mul(slope, x), mul(add(whole, 1.0), squares))
+        last = mul(mul(add(alpha, float(k)), add(beta, float(k))), mul(add(whole, 2.0), 2.0))
+        below = mul(mul(add(both, k + 1.0), whole), 2.0 * (k + 1))
+        return div(sub(mul(inside, p), mul(last, q)), below)
+
+    first = add(add(alpha, 1.0), mul(mul(add(both, 2.0), sub(x, 1.0)), 0.5))
+    return _evaluate("eval_jacobi", n, add(x, mul(both, 0.0)), first, step)
+
+
+def eval_chebyc(n: Any, x: Any) -> Any:
+    """Chebyshev's polynomials of the first kind on [-2, 2], `2 * eval_chebyt(n, x / 2)`.
+
+    >>> import tracegrad as tg
+    >>> float(tg.special.eval_chebyc(2, 1.0))
+    -1.0
+    """
+    return mul(eval_chebyt(n, mul(_float(x), 0.5)), 2.0)
+
+
+def eval_chebys(n: Any, x: Any) -> Any:
+    """Chebyshev's polynomials of the second kind on [-2, 2], `eval_chebyu(n, x / 2)`.
+
+    >>> import tracegrad as tg
+    >>> float(tg.special.eval_chebys(2, 1.0))
+    0.0
+    """
+    return eval_chebyu(n, mul(_float(x), 0.5))
+
+
+def _shifted(x: Any) -> Any:
+    return sub(mul(_float(x), 2.0), 1.0)
+
+
+def eval_sh_legendre(n: Any, x: Any) -> Any:
+    """Legendre's polynomials on [0, 1], `eval_legendre(n, 2 * x - 1)`.
+
+    >>> import tracegrad as tg
+    >>> float(tg.special.eval_sh_legendre(2, 0.75))
+    -0.125
+    """
+    return eval_legendre(n, _shifted(x))
+
+
+def eval_sh_chebyt(n: Any, x: Any) -> Any:
+    """Chebyshev's polynomials of the first kind on [0, 1], `eval_chebyt(n, 2 * x - 1)`.
+
+    >>> import tracegrad as tg
+    >>> float(tg.special.eval_sh_chebyt(2, 0.75))
+    -0.5
+    """
+    return eval_chebyt(n, _shifted(x))
+
+
+def eval_sh_chebyu(n: Any, x: Any) -> Any:
+    """Chebyshev's polynomials of the second kind on [0, 1], `eval_chebyu(n, 2 * x - 1)`.
+
+    >>> import tracegrad as tg
+    >>> float(tg.special.eval_sh_chebyu(2, 0.75))
+    0.0
+    """
+    return eval_chebyu(n, _shifted(x))
+
+
+def diric(x: Any, n: Any) -> Any:
+    """Dirichlet's kernel `sin(n * x / 2) / (n * sin(x / 2))` of known integers n from 1 on. By
+    Chebyshev's polynomial of the second kind in cos(x / 2), which has all derivatives at multiples
+    of 2 pi as well.
+
+    >>> import tracegrad as tg
+    >>> float(tg.special.diric(0.0, 3))
+    1.0
+    """
+    if isinstance(n, Value):
+        n = _degrees("diric", n)
+    count = np.asarray(n)
+    if np.any(count < 1):
+        raise ValueError(f"special.diric: n is {describe(n)}; it must be integers from 1 on")
+    x = _float(x)
+    of_size = count.astype(x.dtype) if count.ndim else float(count)
+    return div(eval_chebyu(count - 1, cos(mul(x, 0.5))), of_size)
+
+
 __all__ = [
-    "eval_chebyt", "eval_chebyu", "eval_gegenbauer", "eval_genlaguerre", "eval_hermite",
-    "eval_hermitenorm", "eval_laguerre", "eval_legendre",
+    "diric", "eval_chebyc", "eval_chebys", "eval_chebyt", "eval_chebyu", "eval_gegenbauer",
+    "eval_genlaguerre", "eval_hermite", "eval_hermitenorm", "eval_jacobi", "eval_laguerre",
+    "eval_legendre", "eval_sh_chebyt", "eval_sh_chebyu", "eval_sh_legendre",
 ]  # fmt: skip

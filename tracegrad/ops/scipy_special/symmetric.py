@@ -112,6 +112,23 @@ def _rg_by_last(x: Any, y: Any, z: Any) -> Any:
     return mul(sub(elliprf(x, y, z), mul(curved, 1 / 3)), 0.25)
 
 
+def _rj_by_last(x: Any, y: Any, z: Any, p: Any) -> Any:
+    """By z; R_J is the same function of x, y and z."""
+    return _where_positive(p, power_integral([x, y], [(z, 3), (_above(p), 2)]), -0.75)
+
+
+def _rj_by_p(x: Any, y: Any, z: Any, p: Any) -> Any:
+    return _where_positive(p, power_integral([x, y, z], [(_above(p), 4)]), -1.5)
+
+
+def _above(p: Any) -> Any:
+    return where(greater(p, 0.0), p, 1.0)
+
+
+def _where_positive(p: Any, found: Any, factor: float) -> Any:
+    return where(greater(p, 0.0), convert(mul(found, factor), p.dtype), float("nan"))
+
+
 XYZ = ("x", "y", "z")
 
 
@@ -138,6 +155,17 @@ elliprf_op: Op = scipys(
 )
 elliprg_op: Op = scipys(
     "elliprg", XYZ, _symmetric(_rg_by_last), "Carlson's symmetric second integral."
+)
+elliprj_op: Op = scipys(
+    "elliprj",
+    (*XYZ, "p"),
+    (
+        lambda x, y, z, p: _rj_by_last(y, z, x, p),
+        lambda x, y, z, p: _rj_by_last(x, z, y, p),
+        _rj_by_last,
+        _rj_by_p,
+    ),
+    "Carlson's integral of the third kind.",
 )
 
 
@@ -185,5 +213,17 @@ def elliprg(x: Any, y: Any, z: Any) -> Any:
     return bind(elliprg_op, [x, y, z])
 
 
-OPS = (elliprc_op, elliprd_op, elliprf_op, elliprg_op)
-__all__ = ["elliprc", "elliprd", "elliprf", "elliprg"]
+def elliprj(x: Any, y: Any, z: Any, p: Any) -> Any:
+    """Carlson's symmetric elliptic integral of the third kind of real numbers from 0 on, of which
+    one may be 0; for negative p its principal value, of which the derivatives are NaN. Derivatives
+    are the integrals (DLMF 19.16.2) of what is differentiated.
+
+    >>> import tracegrad as tg
+    >>> float(tg.special.elliprj(1.0, 1.0, 1.0, 1.0))
+    1.0
+    """
+    return bind(elliprj_op, [x, y, z, p])
+
+
+OPS = (elliprc_op, elliprd_op, elliprf_op, elliprg_op, elliprj_op)
+__all__ = ["elliprc", "elliprd", "elliprf", "elliprg", "elliprj"]
