@@ -10,9 +10,13 @@ from .ops.matrices.made_of_others import *  # noqa: F403
 from .ops.matrices.made_of_others import __all__ as _MADE
 from .ops.matrices.patterned import *  # noqa: F403
 from .ops.matrices.patterned import __all__ as _PATTERNED
+from .ops.matrices.polar import *  # noqa: F403
+from .ops.matrices.polar import __all__ as _POLAR
+from .ops.matrices.riccati import *  # noqa: F403
+from .ops.matrices.riccati import __all__ as _RICCATI
 from .ops.matrices.scipy_names import *  # noqa: F403
 from .ops.matrices.scipy_names import __all__ as _SCIPYS
 
-__all__ = [*_NUMPYS, *_SCIPYS, *_MADE, *_PATTERNED]
+__all__ = [*_NUMPYS, *_SCIPYS, *_MADE, *_PATTERNED, *_POLAR, *_RICCATI]
 
 publish(globals(), __all__, OFTEN)

@@ -7,6 +7,8 @@ from .ops.numerics.convolutions import *  # noqa: F403
 from .ops.numerics.convolutions import __all__ as _convolutions
 from .ops.numerics.filters import *  # noqa: F403
 from .ops.numerics.filters import __all__ as _filters
+from .ops.numerics.inverse_spectra import *  # noqa: F403
+from .ops.numerics.inverse_spectra import __all__ as _inverse
 from .ops.numerics.signals import *  # noqa: F403
 from .ops.numerics.signals import __all__ as _signals
 from .ops.numerics.spectra import *  # noqa: F403
@@ -14,6 +16,6 @@ from .ops.numerics.spectra import __all__ as _spectra
 from .ops.numerics.waves import *  # noqa: F403
 from .ops.numerics.waves import __all__ as _waves
 
-__all__ = [*_convolutions, *_filters, *_signals, *_spectra, *_waves]
+__all__ = [*_convolutions, *_filters, *_inverse, *_signals, *_spectra, *_waves]
 
 publish(globals(), __all__, OFTEN)

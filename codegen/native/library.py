@@ -45,6 +45,7 @@ from .products import by_loops, has_blas, in_loops, with_matrix, with_vector
 from .sparse import banded_solve, sparse_entries, sparse_product, sparse_solve
 from .spectra import blocked_eigh, blocked_eigvalsh, eigvalsh, svdvals
 from .stacks import small_cholesky, small_det, small_inv, small_solve, small_triangular_solve
+from .subspaces import stable_slope
 from .support import signed
 
 __all__ = [
@@ -56,7 +57,7 @@ __all__ = [
     "matmul_scaled", "permutation", "pinv", "qr", "recursive_filter", "rfft", "row_order",
     "slogdet", "small_cholesky", "small_det", "small_inv", "small_solve",
     "small_triangular_solve", "solve", "sparse_entries", "sparse_product", "sparse_solve",
-    "sqrtm", "svd", "svdvals", "sylvester", "triangular_solve",
+    "sqrtm", "stable_slope", "svd", "svdvals", "sylvester", "triangular_solve",
 ]  # fmt: skip
 
 

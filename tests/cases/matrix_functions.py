@@ -65,6 +65,33 @@ def logm(a: Any) -> Any:
     return np.asarray(sl.logm(a), a.dtype) if a.size else a
 
 
+def riccati(m: int, n: int, dtype: Any = float, more: bool = False) -> Any:
+    """Arguments of Riccati's equations."""
+
+    def inputs(rng: np.random.Generator) -> tuple[Any, ...]:
+        def matrix(*shape: int) -> Any:
+            x = rng.normal(size=shape)
+            return (x + 1j * rng.normal(size=shape) if dtype is complex else x) * 0.5
+
+        def positive(k: int) -> Any:
+            x = matrix(k, k)
+            return x @ x.conj().T + np.eye(k)
+
+        found = (matrix(m, m), matrix(m, n), positive(m), positive(n))
+        return (*found, np.eye(m) + 0.3 * matrix(m, m), 0.2 * matrix(m, n)) if more else found
+
+    return inputs
+
+
+def unbalanced(function: Any) -> Any:
+    """SciPy 1.17 solves no equations with e when it has balanced them."""
+    return lambda *given: function(*given, balanced=False)
+
+
+NO_RICCATI = (
+    ((np.eye(2), np.zeros((2, 1)), np.eye(2), np.eye(1)), np.linalg.LinAlgError, "no stabilizing"),
+    ((np.eye(2), np.zeros((2, 1)), np.eye(3), np.eye(1)), ShapeError, "q has the shape"),
+)
 FUNCTIONS = (
     Case(
         "expm",
@@ -122,6 +149,28 @@ FUNCTIONS = (
         sl.solve_sylvester,
         ("sylvester",),
     ),
+    *[
+        Case(
+            f"{name} {word}", getattr(linalg, name), inputs, unbalanced(getattr(sl, name)), ops,
+            errors=errors, order=order, tolerance=1e-6,
+        )
+        for name, ops, errors in (
+            ("solve_continuous_are", ("stable_slope",), NO_RICCATI),
+            ("solve_discrete_are", ("stable_slope",), ()),
+        )
+        for word, inputs, order in (
+            ("real", riccati(3, 2), 2),
+            ("complex with e and s", riccati(2, 1, complex, True), 1),
+        )
+    ],
+    *[
+        Case(f"polar {word}", lambda a, side=side: linalg.polar(a, side), regular(shape,
+             dtype=dtype), lambda a, side=side: sl.polar(a, side), tolerance=1e-6)
+        for word, shape, side, dtype in (
+            ("square", (2, 2), "right", float), ("wide complex", (2, 3), "left", complex))
+    ],
+    Case("orthogonal_procrustes", linalg.orthogonal_procrustes, regular((3, 2), (3, 2)),
+         sl.orthogonal_procrustes, tolerance=1e-6),
     Case(
         "lyapunov",
         linalg.solve_continuous_lyapunov,
@@ -276,6 +325,8 @@ MADE = (
         errors=(((np.ones((2, 2, 2)),), ShapeError, "must be a matrix"),),
     ),
 )
+
+
 CASES = (
     *SPECTRAL[:1],
     *FUNCTIONS[:1],

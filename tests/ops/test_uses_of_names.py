@@ -20,7 +20,7 @@ ONCE = (
     "linalg.fractional_matrix_power(spd", "linalg.matmul_toeplitz((", "linalg.solve_circulant(z",
     'linalg.convolution_matrix(v, 3, "same"', "interpolate.Akima1DInterpolator(g",
     "interpolate.CubicHermiteSpline(q", "interpolate.RegularGridInterpolator((q",
-    "interpolate.interpn((g",
+    "interpolate.interpn((g", "signal.istft(T", "integrate.cumulative_simpson(x, x",
 )  # fmt: skip
 
 

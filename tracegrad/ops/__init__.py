@@ -17,7 +17,7 @@ from .elementwise import (
 from .fourier import functions as fft
 from .fourier import transforms
 from .matrices import (
-    functions_of_matrices, linalg, pivoting, products, spectral, systems, triangular,
+    functions_of_matrices, linalg, pivoting, products, riccati, spectral, systems, triangular,
 )
 from .numerics import filters
 from .places import gathering, indexing
@@ -126,7 +126,7 @@ OPS: tuple[Op, ...] = (
     *trigonometric.OPS, *comparison.OPS, *special.OPS, *creation.OPS, *random.OPS, *gathering.OPS,
     *reductions.OPS, *scans.OPS, *indexing.OPS, *products.OPS, *logic.OPS, *statistics.OPS,
     *sorting.OPS, *triangular.OPS, *spectral.OPS, *systems.OPS, *windows.OPS,
-    *filters.OPS, *functions_of_matrices.OPS, *pivoting.OPS, *transforms.OPS,
+    *filters.OPS, *functions_of_matrices.OPS, *pivoting.OPS, *riccati.OPS, *transforms.OPS,
     *special_functions.OPS, *sparse_products.OPS,
 )
 
