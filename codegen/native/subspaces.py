@@ -87,8 +87,7 @@ def _make_stable_slope(s: Any, y: Any) -> Body:
     t, real, of_complex = _numpy_type(s.dtype), _real_type(s.dtype), letter(s.dtype) in "cz"
     schur = _schur(s.dtype)
     gesv = lapack(s.dtype, "gesv", "iiaiaaio")
-    of_z = lapack(s.dtype, "trsen", "ccaiaiaiaaaaaio") if of_complex else None
-    of_d = None if of_complex else lapack(s.dtype, "trsen", "ccaiaiaiaaaaaaiaio")
+    trsen: Any = lapack(s.dtype, "trsen", "ccaiaiaiaaaaaio" if of_complex else "ccaiaiaiaaaaaaiaio")
     unit = TOO_CLOSE * float(np.finfo(t).eps)
 
     def core(s: Any, y: Any, status: Any, code: int) -> None:
@@ -109,10 +108,10 @@ def _make_stable_slope(s: Any, y: Any) -> Body:
         if info == 0:
             one, few = np.empty(1, np.int32), np.empty(2, real)
             if of_complex:
-                info = of_z(NO, VECTORS, select, 0, n, work, 0, n, u, 0, n, first, 0, one, 0, few,
+                info = trsen(NO, VECTORS, select, 0, n, work, 0, n, u, 0, n, first, 0, one, 0, few,
                             0, few, 1, space, 0, space.size)  # fmt: skip
             else:
-                info = of_d(NO, VECTORS, select, 0, n, work, 0, n, u, 0, n, first, 0, second, 0,
+                info = trsen(NO, VECTORS, select, 0, n, work, 0, n, u, 0, n, first, 0, second, 0,
                             one, 0, few, 0, few, 1, space, 0, space.size, places, 0, n)  # fmt: skip
         if info == 0:
             # Columns are the first index here: u[j, i] stands in row i and column j.

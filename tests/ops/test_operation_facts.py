@@ -34,6 +34,7 @@ INTEGRAL = {
     "bitwise_or",
     "bitwise_xor",
     "invert",
+    "lambertw",
     "left_shift",
     "right_shift",
     "random_bits",

@@ -197,7 +197,7 @@ def eval_chebyc(n: Any, x: Any) -> Any:
     >>> float(tg.special.eval_chebyc(2, 1.0))
     -1.0
     """
-    return mul(eval_chebyt(n, mul(_float(x), 0.5)), 2.0)
+    return mul(eval_chebyt(_degrees("eval_chebyc", n), mul(_float(x), 0.5)), 2.0)
 
 
 def eval_chebys(n: Any, x: Any) -> Any:
@@ -207,7 +207,7 @@ def eval_chebys(n: Any, x: Any) -> Any:
     >>> float(tg.special.eval_chebys(2, 1.0))
     0.0
     """
-    return eval_chebyu(n, mul(_float(x), 0.5))
+    return eval_chebyu(_degrees("eval_chebys", n), mul(_float(x), 0.5))
 
 
 def _shifted(x: Any) -> Any:
@@ -221,7 +221,7 @@ def eval_sh_legendre(n: Any, x: Any) -> Any:
     >>> float(tg.special.eval_sh_legendre(2, 0.75))
     -0.125
     """
-    return eval_legendre(n, _shifted(x))
+    return eval_legendre(_degrees("eval_sh_legendre", n), _shifted(x))
 
 
 def eval_sh_chebyt(n: Any, x: Any) -> Any:
@@ -231,7 +231,7 @@ def eval_sh_chebyt(n: Any, x: Any) -> Any:
     >>> float(tg.special.eval_sh_chebyt(2, 0.75))
     -0.5
     """
-    return eval_chebyt(n, _shifted(x))
+    return eval_chebyt(_degrees("eval_sh_chebyt", n), _shifted(x))
 
 
 def eval_sh_chebyu(n: Any, x: Any) -> Any:
@@ -241,7 +241,7 @@ def eval_sh_chebyu(n: Any, x: Any) -> Any:
     >>> float(tg.special.eval_sh_chebyu(2, 0.75))
     0.0
     """
-    return eval_chebyu(n, _shifted(x))
+    return eval_chebyu(_degrees("eval_sh_chebyu", n), _shifted(x))
 
 
 def diric(x: Any, n: Any) -> Any:
