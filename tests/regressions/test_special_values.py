@@ -66,7 +66,8 @@ ELSEWHERE = frozenset(
     )
 )
 """Of degrees that must be known, with several results, or of real numbers where SciPy goes on to
-complex ones, cuts off broken counts, loses digits, or knows no limits: uses of them are in tests/name_uses."""
+complex ones, cuts off broken counts, loses digits, or knows no limits: uses of them are in
+tests/name_uses."""
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

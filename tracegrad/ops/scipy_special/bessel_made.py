@@ -117,7 +117,7 @@ def hankel1e(v: Any, z: Any) -> Any:
 
     >>> import tracegrad as tg
     >>> complex(tg.special.hankel1e(0.0, 1.0)).real.__round__(6)
-    0.487705
+    0.487704
     """
     a, b, c, s = jv(v, z), yv(v, z), cos(z), sin(z)
     return complex_(add(mul(a, c), mul(b, s)), sub(mul(b, c), mul(a, s)))
@@ -128,7 +128,7 @@ def hankel2e(v: Any, z: Any) -> Any:
 
     >>> import tracegrad as tg
     >>> complex(tg.special.hankel2e(0.0, 1.0)).real.__round__(6)
-    0.487705
+    0.487704
     """
     a, b, c, s = jv(v, z), yv(v, z), cos(z), sin(z)
     return complex_(add(mul(a, c), mul(b, s)), sub(mul(a, s), mul(b, c)))

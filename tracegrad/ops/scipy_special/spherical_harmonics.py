@@ -87,7 +87,7 @@ def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
 
     >>> import tracegrad as tg
     >>> complex(tg.special.sph_harm_y(1, 1, 0.5, 0.0)).real.__round__(6)
-    -0.165641
+    -0.165639
     """
     if diff_n != 0:
         raise UnsupportedFunctionError(
