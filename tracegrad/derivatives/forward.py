@@ -172,12 +172,14 @@ def linearize(function: Function, *primals: Any) -> Any:
     primals = values_of(primals)
     if STATE.traces or STATE.levels:
         # An enclosing trace merges what is computed twice; the tangents of an enclosing jvp must
-        # reach the pushforward.
+        # reach the pushforward. What the function, or whoever calls it, writes into its arguments
+        # reaches none of the calls.
         watches = [(t.watch, t.watch.mark()) for t in STATE.traces if t.watch is not None]
-        result = function(*primals)
+        point = map_leaves(lambda x: primal_of(x)._alias(), apart(primals))
+        result, _ = jvp(function, point, map_leaves(_zero_like, point))
         for watch, mark in watches:
             watch.check(mark, _TWICE)
-        return result, lambda *tangents: jvp(function, primals, tangents)[1]
+        return result, lambda *tangents: jvp(function, point, tangents)[1]
     values, spec = flatten(apart(primals))
     boxes = [primal_of(x) for x in values]
     linear = staged(lambda f: linear_at(f, boxes, spec), function, eager=True)
