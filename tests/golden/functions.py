@@ -50,6 +50,11 @@ def rosenbrock(x: Any) -> Any:
     return np.sum((1 - x[:-1]) ** 2 + 100 * (x[1:] - x[:-1] ** 2) ** 2)
 
 
+def variation(u: Any) -> Any:
+    below, beside = u[1:, :-1] - u[:-1, :-1], u[:-1, 1:] - u[:-1, :-1]
+    return np.sum(u * u) + np.sum(np.sqrt(below**2 + beside**2 + 0.1))
+
+
 def lennard_jones(p: Any) -> Any:
     d = p[:, None, :] - p[None, :, :]
     r2 = np.sum(d * d, -1) + np.eye(p.shape[0])
@@ -316,6 +321,7 @@ GOLDEN: dict[str, Golden] = {
     ),
     "rosenbrock_hessian": Golden(tg.hessian(rosenbrock), (zeros(7),)),
     "rosenbrock_in_blocks": Golden(tg.value_and_grad(rosenbrock), (zeros(20_000),)),
+    "rows_in_turn": Golden(tg.value_and_grad(variation), (zeros(70, 130),)),
     "lennard_jones_value_and_grad": Golden(tg.value_and_grad(lennard_jones), (zeros(6, 3),)),
     "pieces": Golden(pieces, (zeros(6), zeros(3, 4))),
     "pieces_adjoint": Golden(

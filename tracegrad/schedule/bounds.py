@@ -3,7 +3,7 @@ least 2."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 
@@ -283,3 +283,8 @@ def _is(size: Int, number: int) -> bool:
 def _smaller(left: Int, right: Int) -> bool:
     difference = right - left
     return difference > 0 if isinstance(difference, int) else nonnegative(difference - 1, {})
+
+
+def largest(values: Sequence[Int]) -> Int:
+    """The largest, where a symbolic size counts as larger than any number."""
+    return max(values, key=lambda v: v if isinstance(v, int) else 1 << 62)

@@ -14,7 +14,7 @@ from ..sizes.signs import positive
 from ..transforms.sizes import counted, told_apart
 from ..types import ArrayType, Int, Shape
 from .analysis import Analysis
-from .bounds import Facts
+from .bounds import Facts, largest
 from .corners import fills_up
 from .counts import numbers
 from .flat import parts_of
@@ -23,6 +23,7 @@ from .lower import Emitter, Storage
 from .names import Names, templates
 from .nests import Nests
 from .passes.pipeline import Draft, run_pipeline
+from .rows_in_turn import Pair, in_pairs, written
 from .shared_writes import shared_writes
 from .short_rows import write_out_rows
 from .tasks import (
@@ -121,7 +122,7 @@ def in_memory_order(graph: Graph, layouts: tuple[str, ...]) -> Graph:
 def _differ(t: Task, other: Task) -> bool:
     """Whether two tasks have inner loops over different ranges, one of them long."""
     mine, theirs = ([a.extent for a in (*x.axes[1:], *x.lanes)] for x in (t, other))
-    length = _largest([integers.product(mine), integers.product(theirs)])
+    length = largest([integers.product(mine), integers.product(theirs)])
     return mine != theirs and not (isinstance(length, int) and length < LONG_ROW)
 
 
@@ -212,8 +213,11 @@ class Builder:
         """A graph as phases, its results written to `outputs`."""
         tasks = self.tasks(graph, outputs)
         for part in in_turn(tasks, self.own):
-            for bundle in bundles(part, 0):
-                self.top(bundle, tasks, outputs)
+            for bundle in in_pairs(self, bundles(part, 0), tasks, outputs):
+                if isinstance(bundle, Pair):
+                    written(self, bundle)
+                else:
+                    self.top(bundle, tasks, outputs)
 
     def top(self, bundle: list[Task], tasks: list[Task], outputs: Sequence[Storage]) -> None:
         """One bundle of all these tasks as phases."""
@@ -228,7 +232,7 @@ class Builder:
                 elif not shared_writes(self, task, tasks, outputs):
                     self.whole.run(task)
             return
-        work = _largest([integers.product([a.extent for a in (*t.axes, *t.lanes)]) for t in bundle])
+        work = largest([integers.product([a.extent for a in (*t.axes, *t.lanes)]) for t in bundle])
         sequential = any(t.kind in ("arg", "scan") and t.axes[0].reduced for t in bundle)
         write_out_rows(bundle, self.emitter.buffers)
         if sequential:
@@ -257,7 +261,7 @@ class Builder:
             self.flush_parallel(body.statements)
             return
         extent = (parts(bundle, 0) or [(0, 0)])[-1][1]
-        inner = _largest(
+        inner = largest(
             [integers.product([a.extent for a in (*t.axes[1:], *t.lanes)]) for t in bundle]
         )
         # Rows may have no elements at some sizes.
@@ -272,9 +276,7 @@ class Builder:
         if blocks == 1:
             self.nests.loop(bundle, 0)
             return
-        for t in reducing:
-            name = f"{self.names.of(t.var) if isinstance(t.var, Var) else 'part'}_parts"
-            t.partial = self.new_buffer(name, t.var.type.dtype, (blocks, *t.var.type.shape)).buffer
+        self.in_partial(reducing, blocks)
         with (
             self.emitter.scope() as body,
             self.emitter.loop(0, blocks, barrier=True, hint="block") as b,
@@ -292,6 +294,14 @@ class Builder:
         self.flush_parallel(body.statements)
         for t in reducing:
             self.nests.combine(t, blocks)
+
+    def in_partial(self, tasks: Sequence[Task], blocks: Int) -> None:
+        """Those of some tasks that reduce rows write a result for each block at first."""
+        for t in tasks:
+            if t.axes[0].reduced:
+                name = f"{self.names.of(t.var) if isinstance(t.var, Var) else 'part'}_parts"
+                shape = (blocks, *t.var.type.shape)
+                t.partial = self.new_buffer(name, t.var.type.dtype, shape).buffer
 
     def rows(self, groups: Sequence[list[Task]]) -> None:
         """Loops over rows for a GPU, whose threads want all of them at once: blocks of rows are for
@@ -467,15 +477,10 @@ class Builder:
                 task = map_task(var, node, e.storage[var], again=e.again, periods=task.periods)
                 probe_task(e, task)
             sources = [var]
-        task.cost = sum(
-            c
+        task.made = {
+            n: cost
             for a in sources
             if a is var or not analysis.is_stored(a)
-            for c in analysis.members.get(a, {}).values()
-        )
+            for n, cost in analysis.members.get(a, {}).items()
+        }
         return [task]
-
-
-def _largest(values: Sequence[Int]) -> Int:
-    """The largest, where a symbolic size counts as larger than any number."""
-    return max(values, key=lambda v: v if isinstance(v, int) else 1 << 62)

@@ -49,6 +49,15 @@ class Storage:
     leading: int = 0
     """How many leading axes of the variable the buffer does not have, because one slice of it lives
     at a time."""
+    ring: int = 0
+    """How many slices of the variable live at a time, each in the place of the one so many before
+    it; 0 where all do."""
+
+    def at(self, index: Index) -> Index:
+        """The place in the buffer of an element of the variable."""
+        if self.ring:
+            return (*self.prefix, integers.mod(index[0], self.ring), *index[1:])
+        return (*self.prefix, *index[self.leading :])
 
 
 @dataclass
@@ -224,7 +233,7 @@ class Emitter:
     def is_all_of(self, where: Storage) -> bool:
         """Whether a value lies in all of a buffer, not in a part of it."""
         buffer = self.buffers[where.buffer]
-        if where.prefix or where.leading:
+        if where.prefix or where.leading or where.ring:
             return False
         # What holds one number has a place for it.
         return same_shape(buffer.shape, where.shape or (1,))
@@ -233,7 +242,7 @@ class Emitter:
         where = self.storage[var]
         if self.probe is not None:
             self.probe.reads.append((var, index))
-        at = (*where.prefix, *index[where.leading :])
+        at = where.at(index)
         if len(at) < len(self.buffers[where.buffer].shape):
             at = (*at, 0)
         with self.at(self.depth_of([*at, *index])):

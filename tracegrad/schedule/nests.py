@@ -3,8 +3,8 @@ them and closed after."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from .._codegen import integers, kernel, lowering
@@ -27,7 +27,7 @@ class Nests:
     # --- stores -----------------------------------------------------------------------------------
 
     def place(self, dest: Storage, index: Index) -> Index:
-        at = (*dest.prefix, *index[dest.leading :])
+        at = dest.at(index)
         return (*at, 0) if len(at) < len(self.emitter.buffers[dest.buffer].shape) else at
 
     def store(
@@ -56,27 +56,48 @@ class Nests:
         block: tuple[Int, Int] | None = None,
         barrier: bool = False,
     ) -> None:
-        e = self.emitter
+        with self.totals(bundle, level):
+            self.passes([bundle], level, block, barrier)
+
+    @contextmanager
+    def totals(self, bundle: list[Task], level: int) -> Iterator[None]:
+        """What is reduced from `level` on, opened before the loops inside and closed behind."""
         starting = [t for t in bundle if t.kind != "map" and t.first_reduced == level]
         for t in starting:
             self.open(t)
-        ranges = parts(bundle, level)
-        assert ranges is not None, "tasks whose extents cannot be compared do not share a loop"
-        for lo, hi in ranges:
-            active = [t for t in bundle if at_most(hi, t.axes[level].extent)]
-            first, last = (lo, hi) if block is None else (_max(lo, block[0]), _min(hi, block[1]))
-            sequential = any(t.axes[level].reduced for t in active)
-            with e.loop(first, last, (lo, hi), barrier, sequential) as i:
-                for t in active:
-                    t.bound[t.axes[level].symbol] = self.position(t, level, i)
-                self.run(active, level + 1)
-        for t in bundle:
-            t.bound.pop(t.axes[level].symbol, None)
+        yield
         for t in starting:
             self.close(t)
 
+    def passes(
+        self,
+        turns: Sequence[list[Task]],
+        level: int,
+        block: tuple[Int, Int] | None = None,
+        barrier: bool = False,
+        sequential: bool = False,
+    ) -> None:
+        """The loops of tasks, those of which take turns in each pass."""
+        e = self.emitter
+        ranges = parts([t for turn in turns for t in turn], level)
+        assert ranges is not None, "tasks whose extents cannot be compared do not share a loop"
+        for lo, hi in ranges:
+            if block is not None and at_most(block[1], lo):
+                continue
+            active = [[t for t in turn if _within(t, level, lo, hi)] for turn in turns]
+            first, last = (lo, hi) if block is None else (_max(lo, block[0]), _min(hi, block[1]))
+            ordered = sequential or any(t.axes[level].reduced for turn in active for t in turn)
+            with e.loop(first, last, (lo, hi), barrier, ordered) as i:
+                for t in (t for turn in active for t in turn):
+                    t.bound[t.axes[level].symbol] = self.position(t, level, i)
+                for turn in active:
+                    self.run(turn, level + 1)
+        for t in (t for turn in turns for t in turn):
+            t.bound.pop(t.axes[level].symbol, None)
+
     def position(self, task: Task, level: int, i: Int) -> Int:
         axis = task.axes[level]
+        i = i - task.span(level)[0]
         backwards = (
             task.kind == "scan"
             and axis.reduced
@@ -281,6 +302,12 @@ def _max(a: Int, b: Int) -> Int:
 
 def _min(a: Int, b: Int) -> Int:
     return integers.minimum(a, b)
+
+
+def _within(task: Task, level: int, lo: Int, hi: Int) -> bool:
+    """Whether all passes of a part are a task's own."""
+    first, end = task.span(level)
+    return at_most(first, lo) and at_most(hi, end)
 
 
 def _var(task: Task) -> Var:

@@ -59,8 +59,10 @@ class Task:
     copy: bool = False
     part: Atom | None = None
     """What is written, where the value is written part by part."""
-    cost: int = 0
-    """What one element of it takes, in additions."""
+    made: Mapping[Node, int] = field(default_factory=dict)
+    """What one element of it is made of on the spot, and what each takes, in additions."""
+    delay: int = 0
+    """How many passes of the outermost loop go by before its own first one."""
     reads: list[tuple[Var, Index | None]] = field(default_factory=list)
     cuts: dict[str, set[Int]] = field(default_factory=dict)
     periods: dict[str, int] = field(default_factory=dict)
@@ -69,6 +71,11 @@ class Task:
     partial: str = ""
     """The buffer of per-block results while a blocked reduction runs."""
     block: Int = 0
+
+    @property
+    def cost(self) -> int:
+        """What one element of it takes, in additions."""
+        return sum(self.made.values())
 
     @property
     def first_reduced(self) -> int:
@@ -84,6 +91,11 @@ class Task:
         """An index in own symbols as one in terms of the open loops."""
         bindings = {**self.bound, **{a.symbol: n for a, n in zip(self.lanes, lane, strict=False)}}
         return tuple(i if isinstance(i, int) else integers.substitute(i, bindings) for i in index)
+
+    def span(self, level: int) -> tuple[Int, Int]:
+        """The first of a loop's passes that are its own, and behind the last."""
+        delay = 0 if level else self.delay
+        return delay, self.axes[level].extent + delay
 
     def lane_positions(self) -> list[tuple[int, ...]]:
         return list(product(*[range(int(a.extent)) for a in self.lanes]))
@@ -458,16 +470,16 @@ def fits(task: Task, bundle: Bundle, level: int) -> bool:
 def parts(tasks: Sequence[Task], level: int) -> list[tuple[Int, Int]] | None:
     """The ranges into which the shared loop is cut, in order; None where the order of the cuts is
     not known."""
-    marks: set[Int] = {0}
-    top: set[Int] = {t.axes[level].extent for t in tasks}
-    marks |= top
-    points = ordered(marks)
+    spans = {t.span(level) for t in tasks}
+    top = {end for _, end in spans}
+    points = ordered({0, *[end for span in spans for end in span]})
     if points is None:
         # A size is never negative, even where its form does not show it: one extent needs no
         # comparison.
         return [(0, next(iter(top)))] if len(top) == 1 else None
     for t in tasks:
-        for cut in sorted(t.cuts.get(t.axes[level].symbol, ()), key=repr):
+        for own_cut in sorted(t.cuts.get(t.axes[level].symbol, ()), key=repr):
+            cut = own_cut + t.span(level)[0]
             if integers.symbols(cut) & set(t.bound) or any(
                 n.startswith("_") for n in integers.symbols(cut)
             ):
@@ -478,5 +490,9 @@ def parts(tasks: Sequence[Task], level: int) -> list[tuple[Int, Int]] | None:
     points = [p for p in points if at_most(0, p) and any(at_most(p, h) for h in top)]
     found = list(pairwise(points))
     # Of each task it must be certain whether it has a part in a range.
-    certain = all(at_most(hi, h) or at_most(h, lo) for lo, hi in found for h in top)
+    certain = all(
+        (at_most(first, lo) and at_most(hi, end)) or at_most(end, lo) or at_most(hi, first)
+        for lo, hi in found
+        for first, end in spans
+    )
     return found if certain else None
