@@ -22,6 +22,11 @@ WITHIN = 1 << 21
 ROWS = range(9, NEARBY + 1)
 """The sizes of a last axis of which one row at a time is kept, in the nearest cache; shorter ones
 are unrolled."""
+FROM_ROW_TO_ROW = 11
+"""A value this expensive is stored when neighbouring rows of it are read: of few rows at a time,
+mostly (`rows_in_turn.py`)."""
+NARROW = 32
+"""Shorter rows are not worth a loop of their own for each."""
 IN_A_ROW = 5
 """A value this expensive is kept where one row of it at a time is."""
 REPEATED = 8
@@ -181,9 +186,10 @@ class Analysis:
         if _much_larger(node.outputs[0].type.size, a.type.size):
             self.store(a)
 
-    def limit(self, var: Var) -> int:
-        """The cost from which on a value is rather stored than computed in two places: less where
-        storing is cheap, and where loops that write at places compute it one by one."""
+    def limit(self, var: Var, shifted: bool = False) -> int:
+        """The cost from which on a value is rather stored than computed in two places, or at
+        `shifted` ones: less where storing is cheap, and where loops that write at places compute it
+        one by one."""
         size = var.type.size
         if isinstance(size, int) and size <= NEARBY:
             return REPEATED
@@ -192,7 +198,11 @@ class Analysis:
         if any(isinstance(r.op.lowering, lowering.Scatter) for r in self.roots[var]):
             return REPEATED
         few = self.cached and isinstance(size, int) and size <= WITHIN
-        return ARITHMETIC if few and var in self.calling else COSTLY
+        if few and var in self.calling:
+            return ARITHMETIC
+        last = var.type.shape[-1] if var.type.ndim > 1 else 0
+        wide = self.cached and not (isinstance(last, int) and last < NARROW)
+        return FROM_ROW_TO_ROW if shifted and wide else COSTLY
 
     def row_by_row(self, var: Var) -> bool:
         """Whether a value is summed along its rows, as in a softmax: what else reads it reads the
@@ -237,7 +247,7 @@ class Analysis:
             v = inner.outputs[0]
             if (
                 not self.is_stored(v)
-                and self.cost(v) > self.limit(v)
+                and self.cost(v) > self.limit(v, shifted=True)
                 and not all(r in common for r in self.uses[v])
             ):
                 self.store(v)
@@ -281,7 +291,7 @@ class Analysis:
             if (
                 self.is_stored(v)
                 or len(readers) < 2
-                or self.cost(v) * max(1, shifted // 2) <= self.limit(v)
+                or self.cost(v) * max(1, shifted // 2) <= self.limit(v, shifted > 0)
             ):
                 continue
             later = any(

@@ -19,6 +19,7 @@ from .._codegen import integers
 from ..ir.graph import Atom, Var
 from ..sizes.signs import positive
 from ..types import Int
+from .analysis import NARROW
 from .bounds import largest
 from .indices import Index, is_one
 from .lower import Storage
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 FEWEST = 32
 """Rows of a block for each row that is computed once more in it."""
-NARROW = 32
-"""Shorter rows are not worth a loop of their own for each."""
 FAR = 4
 """The farthest that a row may be away."""
 
