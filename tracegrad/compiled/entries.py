@@ -15,7 +15,7 @@ from ..errors import EscapedValueError
 from ..ir.lines import user_line
 from ..ir.recording import span
 from ..sizes import Sizes
-from ..staging.session import places_of_staged, staged
+from ..staging.session import loops_of_staged, places_of_staged, staged
 from ..staging.stager import STAGER
 from ..surroundings.captures import STATEFUL, Surroundings
 from ..surroundings.growth import Outgrown, bound_of, grown
@@ -106,6 +106,7 @@ def make_entry(
         holder=watch.holder,
         bounds={k: bound_of(x.old) for k, x in own.items() if type(x.old) is int},
         staged=attempts.rewritten,
+        loops=attempts.loops,
         beside=beside,
     )
 
@@ -132,6 +133,7 @@ class Attempts:
         self.asked: list[Fact] = []
         """What was asked of Python's state while tracing."""
         self.rewritten: tuple[str, ...] = ()
+        self.loops: tuple[str, ...] = ()
         """The functions that were rewritten, with their places."""
         self.sizes = sizes
         self._given: dict[str, Any] = {
@@ -157,7 +159,7 @@ class Attempts:
         called = _with_static(f, self.static) if self.static else f
         with span(f"{self.name}: trace"), watching(self.name, watch.reach, self.asked):
             found = trace_function(called, sizes=own, watch=watch, **self._given)
-        self.rewritten = places_of_staged()
+        self.rewritten, self.loops = places_of_staged(), loops_of_staged()
         return found
 
     def _explained(self, watch: Watch) -> Traced:

@@ -67,6 +67,8 @@ class Entry:
     """What a call does once its signature is found (`steps.Step`)."""
     staged: tuple[str, ...] = ()
     """The functions that were rewritten, with their places."""
+    loops: tuple[str, ...] = ()
+    """The lines of the loops in these."""
     reason: str = ""
     """Why it was traced."""
     times: dict[str, float] = field(default_factory=dict)

@@ -57,6 +57,9 @@ class Explanation:
     """What is called for whole arrays: products, factorizations, sorting."""
     staged: tuple[str, ...]
     """Functions that were rewritten, since Python's own control flow stopped the trace."""
+    python_loops: tuple[tuple[str, str], ...]
+    """The lines of the loops in these functions, with what became of each: "kept" as a loop,
+    "written out" step by step while it was traced, or "kept, then written out by the passes"."""
     fallbacks: tuple[str, ...]
     """Parts that Numba's own pipeline compiled, which takes 3 to 10 times as long, and why."""
     loaded: bool
@@ -91,6 +94,7 @@ class Explanation:
             ),
             ("routines", ", ".join(self.routines) or "none"),
             ("staged", ", ".join(self.staged) or "nothing"),
+            *([("loops in Python", loops_text(self.python_loops))] if self.python_loops else []),
             ("compiled by Numba", "; ".join(self.fallbacks) or "nothing"),
             ("first call", f"{_seconds(self.total)}{where}: {spent}"),
             *([("in the background", aside)] if self.background else []),
@@ -178,6 +182,7 @@ def explanation(
         loops,
         tuple(dict.fromkeys(routines)),
         entry.staged,
+        python_loops(entry, graph),
         fallbacks_of(entry.times),
         "load" in made and "compile" not in made,
         stages_of(entry.times),
@@ -186,6 +191,29 @@ def explanation(
         memory,
         _residuals(entry, values),
     )
+
+
+def loops_text(found: Sequence[tuple[str, str]]) -> str:
+    return ", ".join(f"{line} {what}" for line, what in found)
+
+
+def python_loops(entry: Entry, graph: Graph) -> tuple[tuple[str, str], ...]:
+    """What became of each loop of the functions that were rewritten."""
+    traced, left = _held_at(entry.graph), _held_at(graph)
+    return tuple(
+        (
+            line,
+            "kept" if line in left else
+            "kept, then written out by the passes" if line in traced else "written out",
+        )
+        for line in entry.loops
+    )  # fmt: skip
+
+
+def _held_at(graph: Graph) -> set[str]:
+    """The lines whose operations hold graphs: of a loop's line that is the loop."""
+    found = {n.where for n in graph.nodes if any(True for _ in n.subgraphs())}
+    return found.union(*map(_held_at, graph.subgraphs()))
 
 
 def _operations(graph: Graph) -> int:

@@ -17,7 +17,7 @@ from ..runtime.standalone import numba_function
 from ..staging.functions import function_of, version_of
 from ..tensor import Boxed
 from ..transforms.rewrite import optimize
-from .explain import Explanation, explanation
+from .explain import Explanation, explanation, python_loops
 from .first_calls import measured
 from .on_device import GraphOnDevice, placed
 from .signatures import Signatures
@@ -101,8 +101,9 @@ class Shown:
     def _entry(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Found:
         raise NotImplementedError
 
-    def staged(self) -> str:
-        """The function as it stands in its file, and as it is run where a traced value stops it.
+    def staged(self, *args: Any, **kwargs: Any) -> str:
+        """The function as it stands in its file, and as it is run where a traced value stops it;
+        with arguments also what became of each of its loops for them, by lines of the file.
 
         The helpers `_tg` look at each call whether anything traced takes part; if not, they do what
         Python does. A function that cannot be rewritten says why.
@@ -117,7 +118,14 @@ class Shown:
         version = version_of(function.__code__)
         if version.code is None:
             return f"{function.__name__} cannot be staged: {version.reason}."
-        return f"{textwrap.dedent(version.source).rstrip()}\n\n# staged:\n{version.text}"
+        text = f"{textwrap.dedent(version.source).rstrip()}\n\n# staged:\n{version.text}"
+        if not args and not kwargs:
+            return text
+        entry = self._entry(args, kwargs).entry
+        optimized = optimize(entry.graph, tapes=entry.traced.device is None)
+        lines = [f"# {line}: {what}" for line, what in python_loops(entry, optimized)]
+        none = "# none was rewritten for these arguments: Python runs them as they are"
+        return "\n".join([text, "", "# loops:", *(lines or [none])])
 
     def graphs(self, *args: Any, **kwargs: Any) -> Graphs:
         """The graph of this signature as traced, and after the passes.
@@ -213,10 +221,21 @@ class Shown:
             else placed(entry.graph, device)
         ), values
 
-    def captures(self) -> dict[str, Any]:
-        """What the traced signatures read without being given it: path -> value."""
+    def captures(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """What the function reads without being given it: path -> value; of the signature of these
+        arguments, or without any of all that were traced.
+
+        >>> import numpy as np
+        >>> import tracegrad as tg
+        >>> scale = np.float64(3.0)
+        >>> tg.jit(lambda x: scale * x).captures(np.ones(2))
+        {'scale': np.float64(3.0)}
+        """
         found: dict[str, Any] = {}
-        for entry in dict.fromkeys([*self._signatures.entries.values()]):
+        entries = [*self._signatures.entries.values()]
+        if args or kwargs:
+            entries = [self._entry(args, kwargs).entry]
+        for entry in dict.fromkeys(entries):
             for k, (place, old) in enumerate(zip(entry.places, entry.traced.captures, strict=True)):
                 found[place.path if place else f"constant {k}"] = place() if place else old
         return found

@@ -121,7 +121,7 @@ def jacobian(
             return staged(lambda g: of_function(g, *given), f, eager=True)
 
         def of_function(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-            inputs = Inputs(args, argnums, "jacobian")
+            inputs = Inputs(args, argnums, "jacobian", kwargs)
 
             def of_leaves(*leaves: Any) -> Any:
                 full = list(args)

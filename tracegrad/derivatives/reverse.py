@@ -8,7 +8,7 @@ traced, and of a jitted function each gives a jitted function.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, ParamSpec, TypeVar, cast, overload
 
 import numpy as np
@@ -57,17 +57,26 @@ def derived(
     return of_plain(made, function, again)
 
 
+def _by_name(named: Iterable[str]) -> str:
+    """What to do about arguments that were given by name, of which none is differentiated."""
+    words = ", ".join(named)
+    return f" and, by keyword, {words}: give by position what is differentiated" if words else ""
+
+
 class Inputs:
     """The differentiated arguments of one call: checked, and boxed as fresh leaves."""
 
-    def __init__(self, args: tuple[Any, ...], argnums: int | Sequence[int], what: str) -> None:
+    def __init__(
+        self, args: tuple[Any, ...], argnums: int | Sequence[int], what: str,
+        named: Iterable[str] = (),
+    ) -> None:  # fmt: skip
         self.single = isinstance(argnums, (int, np.integer))
         numbers = (int(argnums),) if isinstance(argnums, (int, np.integer)) else tuple(argnums)
         for n in numbers:
             if not -len(args) <= n < len(args):
                 raise TypeError(
                     f"{what}: argnums names argument {n}, but the function was called with "
-                    f"{len(args)} positional arguments"
+                    f"{len(args)} positional arguments{_by_name(named)}"
                 )
         self.numbers = [n % len(args) for n in numbers]
         chosen = tuple([args[n] for n in self.numbers])
@@ -89,9 +98,13 @@ class Inputs:
             if not is_differentiable(dtype):
                 raise DTypeError(
                     f"{user_line()}: {what} needs floating-point or complex inputs, "
-                    f"argument {self.numbers[0] if self.single else self.numbers} holds {dtype}. "
+                    f"{self._words()} holds {dtype}. "
                     "Convert it with .astype(float) (or write 1.0 for 1)."
                 )
+
+    def _words(self) -> str:
+        n = self.numbers
+        return f"argument {n[0]}" if len(n) == 1 else f"one of the arguments of argnums={tuple(n)}"
 
     def parts(self, leaves: Sequence[Any]) -> Sequence[Any]:
         """The differentiated arguments, made of these leaves."""
@@ -305,7 +318,7 @@ def value_and_grad(
             return staged(lambda g: differentiated(g, args, kwargs), f, eager=True)
 
         def differentiated(g: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-            inputs = Inputs(args, argnums, "grad")
+            inputs = Inputs(args, argnums, "grad", kwargs)
             with enable_grad():
                 result = g(*inputs.args, **kwargs)
                 out, aux = pair_of(result, "grad") if has_aux else (result, None)

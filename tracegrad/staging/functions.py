@@ -30,6 +30,7 @@ class Version:
         self.text = ""
         self.source = ""
         self.loops: list[tuple[int, int]] = []
+        self.statements: list[int] = []
         found = definition_of(code)
         if found is None:
             self.reason = "its source is not to be had (a REPL, exec, a changed file)"
@@ -39,6 +40,9 @@ class Version:
             for n in ast.walk(found.node)
             if isinstance(n, (ast.For, ast.ListComp, ast.GeneratorExp))
         ]
+        self.statements = sorted(
+            n.lineno for n in ast.walk(found.node) if isinstance(n, (ast.For, ast.While))
+        )
         self.source = "".join(found.lines[found.node.lineno - 1 : found.node.end_lineno])
         try:
             tree = rewritten(found, rests)

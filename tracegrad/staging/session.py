@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import os
 import sys
 import weakref
 from collections.abc import Callable
@@ -309,6 +310,18 @@ def places_of_staged() -> tuple[str, ...]:
     """The functions that are rewritten in the call that is going on, and where they stand."""
     session = ATTEMPTS.session
     return () if session is None else tuple(sorted(map(place_of, session.staged)))
+
+
+def loops_of_staged() -> tuple[str, ...]:
+    """The lines of the loops in these functions."""
+    session = ATTEMPTS.session
+    codes = () if session is None else sorted(session.staged, key=place_of)
+    lines = [
+        f"{os.path.basename(code.co_filename)}:{line}"
+        for code in codes
+        for line in version_of(code).statements
+    ]
+    return tuple(dict.fromkeys(lines))
 
 
 LEARNT: list[Session] = []

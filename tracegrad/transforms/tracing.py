@@ -412,9 +412,9 @@ def check_leaf(x: Any, who: str) -> None:
     else:
         foreign = of_another_library(x)
         if foreign:
-            raise TypeError(
-                f"{who} {foreign}. Functions of tracegrad cannot follow that library's operations."
-            )
+            raise TypeError(f"{who} {foreign}. tracegrad cannot follow that library's operations.")
+        if x is None and who.endswith("returned"):
+            raise TypeError(f"{who} None. Is a `return` missing at its end?")
         raise TypeError(
             f"{who} a {type(x).__name__} ({x!r:.60}), which is neither an array nor a number. "
             "Pass arrays, numbers, and tuples, lists, dicts or dataclasses of them; "

@@ -117,6 +117,11 @@ def inside_library() -> str:
         return ""
     name, known = calls
     hint = f"Write {known} in its place" if known else "Write its formula with NumPy's functions"
+    if name.startswith("pandas."):
+        hint = (
+            "Take the numbers out of the frame or series outside of the function, "
+            "values = frame.to_numpy(), and use these"
+        )
     return (
         f"{name} works on plain numbers and ndarrays, and cannot take it. {hint}, "
         "or (for running code) give the call a derivative with tg.custom_vjp."
