@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib
 import importlib.util
+import inspect
 import io
 import os
 import platform
@@ -302,6 +304,7 @@ def cache(options: argparse.Namespace) -> int:
 # --- docs -----------------------------------------------------------------------------------------
 
 
+ROOT = __package__
 NEEDED_BY_DOCS = {
     "sphinx": "sphinx",
     "myst_parser": "myst-parser",
@@ -314,9 +317,13 @@ NEEDED_BY_DOCS = {
 
 
 def docs(options: argparse.Namespace) -> int:
-    """Open a page of the local copy of the documentation, which is made where it is absent."""
+    """Open a page of the local copy of the documentation, which is made where it is absent; where
+    it cannot be made, print what is known of the name."""
     source = Path(options.source or Path(__file__).parents[1] / "docs").resolve()
     if not (source / "conf.py").is_file():
+        if (text := text_of(source, options.page)) is not None:
+            print(text)
+            return 0
         sys.stderr.write(
             f"there are no pages in {source}: they are part of the source, not of the installed "
             "package. Run this command in a checkout, or name the folder: --source CHECKOUT/docs\n"
@@ -325,6 +332,9 @@ def docs(options: argparse.Namespace) -> int:
     built = source / "_build" / "html"
     if options.build or not (built / "index.html").is_file():
         lacking = [n for m, n in NEEDED_BY_DOCS.items() if importlib.util.find_spec(m) is None]
+        if lacking and not options.build and (text := text_of(source, options.page)) is not None:
+            print(f"{text}\n\n(as text: pip install 'tracegrad[docs]' makes pages of it)")
+            return 0
         if lacking:
             sys.stderr.write(
                 f"making the documentation needs {', '.join(lacking)}: "
@@ -347,6 +357,35 @@ def docs(options: argparse.Namespace) -> int:
     if not options.no_browser:
         webbrowser.open(address)
     return 0
+
+
+def text_of(source: Path, name: str) -> str | None:
+    """A page as it is written, or what a public name or an error class says of itself; None of the
+    start page, and where there is no such name."""
+    page = source / f"{name.removesuffix('.md')}.md"
+    if name == "index" or (page.is_file() and source in page.resolve().parents):
+        return None if name == "index" else page.read_text(encoding="utf-8").rstrip()
+    bare = name.removeprefix("tracegrad.").removeprefix("tg.")
+    found: Any = getattr(errors, bare, None)
+    try:
+        found = found or functools.reduce(getattr, bare.split("."), importlib.import_module(ROOT))
+    except (AttributeError, ImportError):
+        return None
+    parameters = ""
+    with suppress(TypeError, ValueError):
+        parameters = _names_and_defaults(found) if callable(found) else ""
+    said = inspect.getdoc(found) or "It has no description."
+    address = getattr(found, "help_page", "")
+    more = f"\n\nMore: docs/{address.replace('.html', '.md')}" if address else ""
+    return f"tracegrad.{bare}{parameters}\n\n{said}{more}"
+
+
+def _names_and_defaults(function: Any) -> str:
+    """A signature without its annotations."""
+    nothing = inspect.Parameter.empty
+    found = inspect.signature(function)
+    plain = [p.replace(annotation=nothing) for p in found.parameters.values()]
+    return str(found.replace(parameters=plain, return_annotation=nothing))
 
 
 def page_of(built: Path, name: str) -> str | None:

@@ -179,3 +179,54 @@ def test_an_error_in_a_first_call_leaves_nothing_open(monkeypatch: pytest.Monkey
         tg.jit(fails)(1.0)
     assert first_calls.CLOCK.times is None
     assert first_calls.CLOCK.open == []
+
+
+def looped(x: Any) -> Any:
+    s = x[0]
+    for i in range(2):
+        s = s + i
+    for _ in range(50):
+        s = s + np.sin(s)
+    while s < 10:
+        s = s * 2
+    return s
+
+
+def test_what_became_of_each_loop() -> None:
+    f, x = tg.jit(looped), np.ones(4)
+    line = looped.__code__.co_firstlineno
+    fates = ((line + 2, "written out"), (line + 4, "kept"), (line + 6, "kept"))
+    expected = tuple((f"test_explain.py:{n}", what) for n, what in fates)
+    assert f.explain(x).python_loops == expected
+    assert "".join(f"\n# {place}: {what}" for place, what in expected) in f.staged(x)
+    assert "# loops" not in f.staged()
+    assert tg.jit(np.sin).explain(x).python_loops == ()
+
+
+def test_captures_of_arguments() -> None:
+    scale = np.full(2, 3.0)
+    f = tg.jit(lambda x: scale * x)
+    assert f.captures() == {}
+    assert f.captures(np.ones(2)) == f.captures() == {"scale": scale}
+
+
+def nothing(x: Any) -> None:
+    x * 2
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: tg.grad(nothing)(1.0), "returned None. Is a `return` missing"),
+        (lambda: tg.jit(tg.grad(nothing))(1.0), "returned None. Is a `return` missing"),
+        (lambda: tg.grad(lambda x, y: x * y)(x=1.0, y=2.0), "by keyword, x, y: give by position"),
+        (lambda: tg.jacobian(lambda x, y: x * y, (0, 1))(1.0, y=2.0), "by keyword, y: give"),
+        (
+            lambda: tg.grad(lambda x, y: x * y, (0, 1))(1.0, 2),
+            r"one of the arguments of argnums=\(0, 1\) holds int64",
+        ),
+    ],
+)
+def test_what_newcomers_are_told(call: Any, said: str) -> None:
+    with pytest.raises(TypeError, match=said):
+        call()

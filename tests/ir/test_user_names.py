@@ -422,3 +422,13 @@ def test_functions_that_differ_in_names_share_a_kernel() -> None:
     np.testing.assert_array_equal(tg.jit(other)(X), tg.jit(one)(X))
     assert COUNTERS.compiled == before
     assert "waves" in tg.jit(other).source(X)
+
+
+def test_parts_of_what_is_unpacked() -> None:
+    def f(p: Any) -> Any:
+        a, b, c = p
+        d = a * b
+        return d + c
+
+    assert traced(f, X[:, 0][:3]) == ["a", "b", "c", "d"]
+    assert traced(lambda p: sum(x * 2 for x in p), X[0]) == ["x"] * 3

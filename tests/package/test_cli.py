@@ -253,3 +253,16 @@ def test_docs_say_what_is_missing(
     said = capsys.readouterr().err
     assert "no-such-package" in said
     assert "pip install 'tracegrad[docs]'" in said
+    # A name or a page is told all the same.
+    (tmp_path / "sparse.md").write_text("# Sparse things")
+    for asked, start in {
+        "tg.linalg.expm": "tracegrad.linalg.expm(a)\n",
+        "ShapeError": "tracegrad.ShapeError\n",
+        "sparse": "# Sparse things",
+    }.items():
+        assert cli.main(["docs", "--source", str(tmp_path), asked]) == 0
+        assert capsys.readouterr().out.startswith(start)
+    assert cli.main(["docs", "--source", str(tmp_path), "nothing"]) == 1
+    (tmp_path / "conf.py").unlink()
+    assert cli.main(["docs", "--source", str(tmp_path), "tg.jit"]) == 0
+    assert "tracegrad.jit(" in capsys.readouterr().out

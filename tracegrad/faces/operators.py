@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,7 +13,7 @@ from ..checks import REFUSED, array, describe, explained, fault_of_array
 from ..dtypes import INT64, is_flag, of_another_library
 from ..ir.dispatch import SPECIAL, STATE, Value
 from ..ir.graph import Var
-from ..ir.lines import user_line
+from ..ir.lines import unpacked_to, user_line
 from ..ir.op import WEAK as WEAK_KINDS
 from ..ir.op import Op
 from ..ir.operands import PLAIN, plain_operand
@@ -286,6 +287,17 @@ _OF_INTEGERS = frozenset(
 true, is NumPy's."""
 
 
+def _items(x: Any) -> Iterator[Any]:
+    """The parts along the first axis; of `a, b = x` they have these names in graphs."""
+    names: tuple[str, ...] = ()
+    for k in range(len(x)):
+        item = x[k]
+        names = names or (() if k else unpacked_to(sys._getframe(1)))
+        if k < len(names) and STATE.traces:
+            STATE.traces[-1].call(item, names[k])
+        yield item
+
+
 class Operators(Value):
     """Operators as methods. In-place forms go through `_update`, which each face defines by its own
     rules of writing."""
@@ -420,7 +432,7 @@ class Operators(Value):
     def __iter__(self: Any) -> Iterator[Any]:
         if not self.shape:
             raise TypeError("iteration over a 0-d array")
-        return (self[k] for k in range(len(self)))
+        return _items(self) if STATE.traces else (self[k] for k in range(len(self)))
 
     def __contains__(self: Any, item: Any) -> bool:
         return bool(ops.any(self == item))

@@ -19,36 +19,51 @@ _GENERATED = re.compile(r"_*|[tc]\d+")
 _STORES = {"STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF", "STORE_FAST_MAYBE_NULL"}
 _SKIPPED = {"CACHE", "EXTENDED_ARG", "NOP", "COPY"}
 """What may stand between a value and its assignment: `a = b = value` copies it."""
-_KNOWN: dict[int, tuple[CodeType, dict[int, tuple[str, ...]]]] = {}
+_Known = tuple[CodeType, dict[int, tuple[str, ...]], dict[int, tuple[str, ...]]]
+_KNOWN: dict[int, _Known] = {}
 
 
 def assigned(code: CodeType, at: int) -> tuple[str, ...]:
     """The names of the variables to which the result of the instruction at this place is assigned
     next: one, or those to which it is unpacked. RETURNED where it is what the function returns."""
+    return _known(code)[1].get(at, ())
+
+
+def unpacked(code: CodeType, at: int) -> tuple[str, ...]:
+    """The names of the variables to which the instruction at this place unpacks a value; none
+    where it does something else."""
+    return _known(code)[2].get(at, ())
+
+
+def _known(code: CodeType) -> _Known:
     known = _KNOWN.get(id(code))
     if known is None or known[0] is not code:
         if len(_KNOWN) >= KEPT:
             _KNOWN.clear()
-        known = _KNOWN[id(code)] = code, _assignments(code)
-    return known[1].get(at, ())
+        made, parts = _assignments(code)
+        known = _KNOWN[id(code)] = code, made, parts
+    return known
 
 
-def _assignments(code: CodeType) -> dict[int, tuple[str, ...]]:
-    """By place; an instruction's caches count as it, for there a frame stands while a function
-    runs that it calls."""
+def _assignments(code: CodeType) -> tuple[dict[int, tuple[str, ...]], dict[int, tuple[str, ...]]]:
+    """By place, of what instructions make and of what they unpack; an instruction's caches count as
+    it, for there a frame stands while a function runs that it calls."""
     rows = [i for i in dis.get_instructions(code) if i.opname not in _SKIPPED]
-    found: dict[int, tuple[str, ...]] = {}
+    made: dict[int, tuple[str, ...]] = {}
+    parts: dict[int, tuple[str, ...]] = {}
     for k in range(len(rows) - 1):
-        names = _names(rows[k].opname, (rows[j] for j in range(k + 1, len(rows))))
+        row, following = rows[k], (rows[j] for j in range(k + 1, len(rows)))
+        unpacks = row.opname == "UNPACK_SEQUENCE"
+        names = _names(row.opname, following, (row.arg or 0) if unpacks else 1)
         if names:
-            found.update(dict.fromkeys(range(rows[k].offset, rows[k + 1].offset, 2), names))
-    return found
+            places = range(row.offset, rows[k + 1].offset, 2)
+            (parts if unpacks else made).update(dict.fromkeys(places, names))
+    return made, parts
 
 
-def _names(made_by: str, following: Iterable[dis.Instruction]) -> tuple[str, ...]:
+def _names(made_by: str, following: Iterable[dis.Instruction], wanted: int) -> tuple[str, ...]:
     """What the value that an instruction made is assigned to by those that follow it."""
     names: list[str] = []
-    wanted = 1
     for row in following:
         match row.opname:
             case "CALL" if made_by == "PRECALL":

@@ -10,7 +10,7 @@ from types import CodeType, FrameType
 
 import numpy as np
 
-from .assigned import RETURNED, assigned
+from .assigned import RETURNED, assigned, unpacked
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 OURS = (_HERE + os.sep, os.path.join(os.path.dirname(_HERE), "codegen") + os.sep)
@@ -154,6 +154,12 @@ def user_place(opened: FrameType | None) -> tuple[str, object, tuple[str, ...]]:
             return line, None, ()
         names = assigned(frame.f_code, frame.f_lasti)
     return line, (id(code), at, caller and caller.f_lasti), names
+
+
+def unpacked_to(frame: FrameType) -> tuple[str, ...]:
+    """The variables to which the user's program, where this is a frame of it, is just unpacking a
+    value."""
+    return () if _FILES[frame.f_code.co_filename] else unpacked(frame.f_code, frame.f_lasti)
 
 
 def library_calls() -> list[tuple[str, str]]:
