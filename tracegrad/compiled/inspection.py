@@ -228,8 +228,8 @@ class Shown:
         >>> import numpy as np
         >>> import tracegrad as tg
         >>> scale = np.full(2, 3.0)
-        >>> tg.jit(lambda x: scale * x).captures(np.ones(2))
-        {'scale': array([3., 3.])}
+        >>> [*tg.jit(lambda x: scale * x).captures(np.ones(2)).values()]
+        [array([3., 3.])]
         """
         found: dict[str, Any] = {}
         entries = [*self._signatures.entries.values()]
