@@ -97,8 +97,10 @@ class Entry:
         end = len(self.traced.history)
         results = iter(outs[end - sum(s.results for s in self.stored) : end])
         before, made = iter(held), dict[int, Any]()
-        for stored, value in [(s, s.value(results, before, made)) for s in self.stored]:
-            stored.carry_out(value)
+        holders = [None if (into := s.into) is None else into() for s in self.stored]
+        values = [s.value(results, before, made) for s in self.stored]
+        for stored, it, value in zip(self.stored, holders, values, strict=True):
+            stored.carry_out(it, value)
         self.holder.clear()
 
     def holds(self) -> bool:

@@ -96,6 +96,7 @@ class Relied:
             (place.then(".grad is None", "{it}._grad is None"), x._grad is None)
             for x, place in self.around.asked(self.traced.asked)
         ]
+        facts += self._held_alike()
         captures, places = self.traced.captures, self.places
         facts += one_object(self.around.facts, captures, places, [*held, *outside])
         beside, fixed = beside_written(self.name, self.changes, around_it, captures, places)
@@ -122,6 +123,16 @@ class Relied:
                 and unchanged(p, v)
             ):
                 yield p, Content(v) if id(v) in self.around.arrays else v
+
+    def _held_alike(self) -> Iterator[Fact]:
+        """That what holds the variables which are stored is what the code names, where it is found
+        by another way."""
+        done: set[int] = set()
+        for x, place in self.watch.holders():
+            first = self.around.first(x)
+            if id(x) not in done and first is not None and not first.reads_as(place):
+                yield first.same(place), True
+            done.add(id(x))
 
     def contents(self) -> dict[int, bytes]:
         """The elements of the captured arrays that each call compares: of all, where the graph has

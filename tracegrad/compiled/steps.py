@@ -143,10 +143,10 @@ class Holders(Step):
         for j, stored in enumerate(self.entry.stored):
             if stored.into_argument(self.entry.holder):
                 raise Unfit("a change of a container among the arguments")
-            if stored.simple and stored.place.before is not None:
-                to.line(2, f"h{j} = {to.at(stored.place.before, read)}")
-                if stored.place.code == ITEM:
-                    to.wrong(f"type(h{j}) is not {to.name(type(stored.place.before()))}")
+            if stored.into is not None:
+                to.line(2, f"h{j} = {to.at(stored.into, read)}")
+                if stored.simple and stored.place.code == ITEM:
+                    to.wrong(f"type(h{j}) is not {to.name(type(stored.into()))}")
         for k, x in enumerate(x for s in self.entry.stored for x in s.held()):
             if x.place is not None:
                 to.line(2, f"old{k} = {to.at(x.place, read)}")
@@ -220,7 +220,8 @@ class StoreInVariables(Step):
         for j, stored in enumerate(self.entry.stored):
             if not stored.simple:
                 value = to.name(MISSING) if stored.spec is None else f"new{j}"
-                to.line(1, f"{to.name(stored)}.carry_out({value})")
+                it = "None" if stored.into is None else f"h{j}"
+                to.line(1, f"{to.name(stored)}.carry_out({it}, {value})")
                 continue
             key = stored.place.key
             key = repr(key) if type(key) in (str, int) else to.name(key)

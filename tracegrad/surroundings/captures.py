@@ -121,6 +121,10 @@ class Surroundings:
         """Of these boxes those that are found again, and where."""
         return ((x, self.arrays[id(x)]) for x in boxes if id(x) in self.arrays)
 
+    def first(self, x: Any) -> Place | None:
+        """Where code names an object first that is neither a number nor an array."""
+        return self._at.get(id(x))
+
     def _function(self, function: Any) -> None:
         if isinstance(function, types.MethodType):
             owner = function.__self__

@@ -38,9 +38,20 @@ class Place:
         """Whether the same object is here and there."""
         return self.then(f" is {other.path}", SAME, other)
 
+    def reads_as(self, other: Place | None) -> bool:
+        """Whether both lead through the same names from the same object."""
+        if other is None or (self.code != other.code and {self.code, other.code} != _NAMED):
+            return False
+        if self.key is not other.key and (self.before is None or self.key != other.key):
+            return False
+        if self.before is None:
+            return other.before is None
+        return self.before.reads_as(other.before)
+
 
 ATTRIBUTE = "getattr({it}, {key})"
 ITEM, ENTRY, CELL = "{it}[{key}]", "{it}.__dict__[{key}]", "{key}.cell_contents"
+_NAMED = {ATTRIBUTE, ENTRY}
 ABSENT = {ITEM: "{key} in {it}", ENTRY: "{key} in {it}.__dict__", ATTRIBUTE: "hasattr({it}, {key})"}
 """How it is asked whether there is anything at such a place."""
 TYPE, LENGTH = "type({it})", "len({it})"

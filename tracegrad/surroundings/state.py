@@ -32,6 +32,7 @@ from .escapes import escaped, traced_in
 from .places import ABSENT, ATTRIBUTE, CELL, ITEM, LENGTH, TYPE, Fact, Place, leads_to
 from .reach import Reach, library
 from .refusals import ELEMENTS, LIST, RANDOM, Refusals
+from .stand_ins import holds, of_tensors, replaceable
 from .stored import Log, Number, Output, Stored
 from .variables import Contents, Reached, Slot, Variables
 
@@ -193,12 +194,14 @@ class Watch(Refusals):
         for v, key, _, _ in self._changes():
             self._refuse_group(v, key)
         lists = {id(s.old) for s in found}
+        written = {id(v.node.value) for v, *_ in self._changes()}
         found += [
             Slot(v, key, old)
             for v, key, old, _ in self._changes()
             if (id(v), key) not in boxed
-            and _replaceable(old)
-            and not _of_tensors(old)
+            and replaceable(old)
+            and not of_tensors(old)
+            and not holds(old, written)
             and id(v.node.value) not in lists
         ]
         if found:
@@ -289,6 +292,16 @@ class Watch(Refusals):
         """Trace with traced values in the places that the last trace found changed."""
         self.slots += self.wanted
 
+    def holders(self) -> Iterator[tuple[Any, Place]]:
+        """What holds the variables that are read and stored at each call, and where it is found
+        then."""
+        for v in {id(s.variables): s.variables for s in self.slots}.values():
+            if v.code != CELL:
+                yield v.node.value, v.node.place()
+        for stored in self.stored:
+            if (into := stored.into) is not None and not stored.into_argument(self.holder):
+                yield into(), into
+
     def unread(self, facts: Sequence[Fact]) -> list[Fact]:
         """Those facts that are not about variables which the graph reads and writes at each
         call."""
@@ -349,9 +362,9 @@ class Watch(Refusals):
 
     def _rely_on(self, v: Variables, key: Any, old: Any) -> None:
         """Note that a variable was what it was, or was not there."""
-        if _of_tensors(old):
+        if of_tensors(old):
             self.replaced.append((v, key, old))
-        if isinstance(old, np.ndarray) or _of_tensors(old):
+        if isinstance(old, np.ndarray) or of_tensors(old):
             return
         if old is not MISSING:
             self.facts.append((v.place(key), old))
@@ -467,29 +480,6 @@ class Watch(Refusals):
 
 
 _PYTHON = {"b": bool, "i": int, "f": float, "c": complex}
-
-
-def _of_tensors(x: Any) -> bool:
-    """Whether it is a Tensor, or a tree of Tensors alone: each is read at its place as it is."""
-    kind = type(x)
-    if kind in (tuple, list):
-        return bool(x) and all(map(_of_tensors, x))
-    return bool(x) and all(map(_of_tensors, x.values())) if kind is dict else isinstance(x, Boxed)
-
-
-def _replaceable(x: Any) -> bool:
-    """Whether a traced value may stand for it: numbers, arrays, Tensors that are not tracked, and
-    trees of them."""
-    kind = type(x)
-    if kind in (tuple, list):
-        return bool(x) and all(map(_replaceable, x))
-    if kind is dict:
-        return bool(x) and all(map(_replaceable, x.values()))
-    if kind in (int, float, complex):
-        return not (kind is int and abs(x) >= 1 << 62)
-    if isinstance(x, Boxed):
-        return not isinstance(x._data, Var) and not x.requires_grad and not x._tangents
-    return isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "biufc"
 
 
 __all__ = ["Slot", "Watch"]

@@ -99,18 +99,23 @@ class Stored(NamedTuple):
                 leaves.append(x.shown(next(held)) if type(x) is Earlier else x)
         return MISSING if self.spec is None else unflatten(self.spec, leaves)
 
-    def carry_out(self, value: Any) -> None:
-        """Store the value of one call."""
+    @property
+    def into(self) -> Place | None:
+        """Where that is found which holds the variable, or is changed as a whole: before the call
+        stores anything, which may put another object there. None of a closure's variable."""
+        return self.place.before if self.how == "bind" else self.place
+
+    def carry_out(self, it: Any, value: Any) -> None:
+        """Store the value of one call in what was found at `into`."""
         if self.how == "bind":
-            put(self.place, value)
+            put(self.place, it, value)
         elif self.how == "extend":
-            self.place().extend(value)
+            it.extend(value)
         elif self.how == "replace":
-            self.place()[:] = value
+            it[:] = value
         else:
-            held = self.place()
-            held.clear()
-            held.update(self.fixed)
+            it.clear()
+            it.update(self.fixed)
 
 
 class Output(NamedTuple):
@@ -137,9 +142,8 @@ class Output(NamedTuple):
         return data[()] if data.ndim == 0 else np.array(data)
 
 
-def put(place: Place, value: Any) -> None:
-    """Bind the variable at a place, or unbind it."""
-    it = place.before() if place.before is not None else None
+def put(place: Place, it: Any, value: Any) -> None:
+    """Bind the variable at a place in `it`, or unbind it."""
     if place.code == ITEM:
         base: Any = dict if isinstance(it, dict) else list if isinstance(it, list) else type(it)
         _bind(base.__setitem__, base.__delitem__, it, place.key, value)
