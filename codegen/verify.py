@@ -154,6 +154,9 @@ class _Verifier:
             case kernel.Loop(index, lo, hi, inner):
                 for end in (lo, hi):
                     self.integer(end, names, ranges)
+                    # Compiled code's integers have no sign: it would be a far one.
+                    if (ends := _ends(end, ranges)) is not None and ends[0] < 0:
+                        raise self.wrong(f"{index} runs from or to {end}, which is in {list(ends)}")
                 self.define(index, names, ranges)
                 self.body(inner, names, {**ranges, index: (lo, hi)}, dict(buffers))
             case kernel.While(condition, inner):

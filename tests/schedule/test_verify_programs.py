@@ -114,6 +114,11 @@ WRONG: dict[str, tuple[str, tuple[kernel.Statement, ...]]] = {
     "a place in a scaled loop": (r"is in \[0, 8\]", (loop(kernel.Let("a", load(index=(2 * J,)))),)),
     "an index of nobody": ("holds j, which nobody knows", (kernel.Let("a", load()),)),
     "a range of nobody": ("holds m, which nobody knows", (loop(hi=integers.symbol("m")),)),
+    "a range that ends before 0": (r"j runs from or to -1, which is in \[-1, -1\]", (loop(hi=-1),)),
+    "a range in another one that may end before 0": (
+        r"k runs from or to i - 2, which is in \[-2, 2\]",
+        (loop(loop(hi=integers.symbol("i") - 2, index="k"), index="i"),),
+    ),
     "an argument that is missing": (
         r"is applied to \['a'\]",
         (kernel.Let("c", kernel.Apply("{a} + {b}", (("a", load(index=(0,))),), F64)),),
