@@ -75,6 +75,19 @@ class ShapeError(TracegradError, ValueError, RuntimeError):
     """
 
 
+class AxisError(ShapeError, IndexError):
+    """An axis that an array does not have. (An IndexError too, as in NumPy, torch and the standard
+    of arrays.)
+
+    >>> import tracegrad as tg
+    >>> try:
+    ...     tg.ones(3).sum(5)
+    ... except IndexError as error:
+    ...     print(isinstance(error, tg.ShapeError))
+    True
+    """
+
+
 class DTypeError(TracegradError, TypeError, RuntimeError):
     """A dtype does not fit the operation. (A TypeError as in NumPy, a RuntimeError as in torch.)
 

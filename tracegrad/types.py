@@ -12,7 +12,7 @@ import numpy as np
 from ._codegen import integers
 from .checks import explained_here
 from .dtypes import SHORT, check
-from .errors import ShapeError
+from .errors import AxisError, ShapeError
 from .sizes import same, same_shape, seen_shape, shown
 
 Int = integers.Int
@@ -142,10 +142,10 @@ def axes_of(axis: Any) -> tuple[int, ...]:
 
 
 def normalize_axis(axis: int, ndim: int) -> int:
-    """A non-negative axis, or a ShapeError; a TypeError for what is no integer."""
+    """A non-negative axis, or an AxisError; a TypeError for what is no integer."""
     if type(axis) is not int:
         axis = axis_number(axis)
     if not -ndim <= axis < max(ndim, 1) or (ndim == 0):
         message = f"axis {axis} is out of range for an array of {ndim} dimension{'s' * (ndim != 1)}"
-        raise explained_here(ShapeError(message))
+        raise explained_here(AxisError(message))
     return axis % ndim

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy import e, finfo, iinfo, inf, isdtype, nan, newaxis, pi
+from numpy import e, iinfo, inf, isdtype, nan, newaxis, pi
 
 from .. import ops
 from ..config import default_dtype
@@ -48,6 +48,34 @@ def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> An
         raise TypeError("astype: a complex array has no floating dtype; take real(x) or abs(x)")
     found = ops.positive(x) if x.dtype == dtype else ops.convert(x, np.dtype(dtype))
     return found if device is None else found.to(device)
+
+
+class FloatInfo:
+    """What `finfo` gives: NumPy's, whose numbers are Python's, as the standard says."""
+
+    def __init__(self, found: np.finfo[Any]) -> None:
+        self._found = found
+        self.bits, self.dtype = int(found.bits), found.dtype
+        self.eps, self.smallest_normal = float(found.eps), float(found.smallest_normal)
+        self.min, self.max = float(found.min), float(found.max)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._found, name)
+
+    def __repr__(self) -> str:
+        return repr(self._found)
+
+
+def finfo(type: Any, /) -> Any:
+    """The limits of a floating dtype, or of an array's, as Python's numbers.
+
+    >>> import tracegrad as tg
+    >>> tg.array_api.finfo(tg.float32).eps
+    1.1920928955078125e-07
+    """
+    return FloatInfo(np.finfo(_plain(type)))
 
 
 def _plain(x: Any) -> Any:

@@ -61,8 +61,22 @@ def svd(x: Any, /, *, full_matrices: bool = True) -> Any:
 
 
 def pinv(x: Any, /, *, rtol: Any = None) -> Any:
-    """The pseudo-inverse."""
-    return given(np.linalg.pinv(operand(x)) if rtol is None else np.linalg.pinv(x, rtol=rtol))
+    """The pseudo-inverse. Singular values up to `rtol` times the largest count as zero: one number,
+    or an array of one for each matrix; max(M, N) times the precision where it is None."""
+    x = operand(x)
+    if rtol is None:
+        kept = x.dtype if x.dtype.kind in "fc" else np.float64
+        rtol = float(max(x.shape[-2:], default=1) * np.finfo(kept).eps)
+    limits = np.asarray(rtol.detach() if hasattr(rtol, "detach") else rtol)
+    if limits.ndim == 0:
+        return given(np.linalg.pinv(x, rtol=float(limits)))
+    stack = np.broadcast_shapes(x.shape[:-2], limits.shape)
+    each = np.broadcast_to(x, (*stack, *x.shape[-2:]))
+    if 0 in stack:
+        return given(np.linalg.pinv(each))
+    rows = np.broadcast_to(limits, stack)
+    found = [np.linalg.pinv(each[k], rtol=float(rows[k])) for k in np.ndindex(*stack)]
+    return given(np.reshape(np.stack(found), (*stack, *found[0].shape)))
 
 
 def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import (
+    AxisError,
     ConcretizationError,
     DTypeError,
     EscapedValueError,
@@ -50,6 +51,7 @@ _NAMED = {
     IndexError,
     OverflowError,
     NotImplementedError,
+    AxisError,
     ShapeError,
     DTypeError,
     np.linalg.LinAlgError,
@@ -216,7 +218,7 @@ def _unfit(
         f"{p.name} is {describe(value)}" for p, value in arguments_of(signature, args, kwargs)
     )
     kind = next(
-        (kind for kind in (ShapeError, IndexError, ValueError) if isinstance(error, kind)),
+        (k for k in (AxisError, ShapeError, IndexError, ValueError) if isinstance(error, k)),
         TypeError,
     )
     made = kind(

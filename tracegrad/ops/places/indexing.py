@@ -226,14 +226,16 @@ def _sole_mask(key: Any) -> Any:
 
 def _masked(x: Any, mask: Any, value: Any) -> Any:
     """x where the mask does not hold, `value` where it does; None where the value lists an element
-    per true entry."""
+    per true entry, and where the mask is empty and x is not."""
     shape, depth = shape_of(x), ndim_of(mask)
     if depth > len(shape):
         raise IndexError(
             f"too many indices for array: array is {len(shape)}-dimensional, "
             f"but the mask has {depth} dimensions"
         )
-    check_mask(mask, shape, 0)
+    check_mask(mask, shape, 0, nothing=True)
+    if any(not same(m, n) for m, n in zip(shape_of(mask), shape, strict=False)):
+        return None
     value = as_array(fitted(value, x.dtype, "a write"))
     rest = len(shape) - depth
     if ndim_of(value) > rest:

@@ -173,8 +173,12 @@ def _integer_place(item: Any, size: Any, axis: int) -> Any:
     return item
 
 
-def check_mask(mask: Any, shape: Shape, axis: int) -> None:
+def check_mask(mask: Any, shape: Shape, axis: int, nothing: bool = False) -> None:
+    """An IndexError where a mask has other sizes than the axes that it is for; with `nothing`, an
+    axis of a mask may be empty: it chooses nothing, of whatever there is."""
     for k, n in enumerate(shape_of(mask)):
+        if nothing and isinstance(n, int) and n == 0:
+            continue
         if axis + k < len(shape) and not same(shape[axis + k], n):
             raise IndexError(
                 f"boolean index did not match the indexed array along axis {axis + k}: "
@@ -298,7 +302,7 @@ def make_plan(shape: Shape, key: Any) -> ReadingPlan:
                 windows.append(None)
             elif e.dtype.kind == "b":
                 masks += 1
-                check_mask(e, shape, axis)
+                check_mask(e, shape, axis, nothing=True)
                 for places in _nonzero(e):
                     axes.append(len(result))
                     indices.append(places)
