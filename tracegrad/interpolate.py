@@ -3,6 +3,7 @@ linear interpolation is `interp`."""
 
 from __future__ import annotations
 
+from .checks import OFTEN, publish
 from .ops.numerics.b_splines import BSpline
 from .ops.numerics.interpolation import (
     Akima1DInterpolator,
@@ -16,3 +17,5 @@ __all__ = [
     "Akima1DInterpolator", "BSpline", "CubicHermiteSpline", "CubicSpline", "PchipInterpolator",
     "RegularGridInterpolator", "interpn",
 ]  # fmt: skip
+
+publish(globals(), __all__, OFTEN)

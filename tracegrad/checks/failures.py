@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import importlib.util
 import inspect
 import os
 import re
@@ -60,7 +61,9 @@ _NAMED = {
 words."""
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _OURS = (_HERE, os.path.join(os.path.dirname(_HERE), "codegen"))
-_LIBRARIES = (*_OURS, os.path.dirname(np.__file__), copy.__file__, "<frozen", "<string>")
+_found = importlib.util.find_spec("scipy")  # it is not loaded yet
+_SCIPY = os.path.dirname(_found.origin or "-") if _found is not None else "-"
+_LIBRARIES = (*_OURS, _SCIPY, os.path.dirname(np.__file__), copy.__file__, "<frozen", "<string>")
 _RAISE = opmap["RAISE_VARARGS"]
 
 
@@ -117,6 +120,8 @@ class _Origin:
         self.said = True
         """The library raised it, with words of its own; not an operation on something that was no
         operand for it."""
+        self.scipys = False
+        """SciPy raised it, with words of its own."""
         self.converting = False
         """A Tensor was asked for one number."""
         trace = error.__traceback__
@@ -124,9 +129,9 @@ class _Origin:
             code = trace.tb_frame.f_code
             # Extension modules give the names of their sources as they were built.
             if trace.tb_next is None:
-                self.said = (
-                    code.co_filename.startswith(_OURS) and code.co_code[trace.tb_lasti] == _RAISE
-                )
+                raised = code.co_code[trace.tb_lasti] == _RAISE
+                self.said = raised and code.co_filename.startswith(_OURS)
+                self.scipys = raised and code.co_filename.startswith(_SCIPY)
                 self.converting = code.co_name in ("__bool__", "__float__", "__int__", "__index__")
             if trace is not error.__traceback__ and not code.co_filename.startswith(_LIBRARIES):
                 self.users = self.users or not code.co_filename.endswith((".pyx", ".pxd"))
@@ -158,8 +163,8 @@ def explained(
     ):
         return named(error, name)
     wrong = at_fault(error, name, function, args, kwargs)
-    if wrong is None and isinstance(error, np.linalg.LinAlgError):
-        return named(error, name)  # about the numbers, and callers catch it
+    if wrong is None and (origin.scipys or isinstance(error, np.linalg.LinAlgError)):
+        return named(error, name)  # the latter is about the numbers, and callers catch it
     if wrong is None and origin.said and not origin.converting:
         return error
     return wrong or _unfit(error, name, function, args, kwargs)

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.optimize
 
 from ..bridges.standing import compiled, plain, run
+from ..checks import describe
 from ..derivatives.jacobians import jacobian
 from ..ir.trace import user_line
 from .unknowns import Function, as_vector
@@ -32,6 +33,8 @@ def curve_fit(f: Function, xdata: Any, ydata: Any, p0: Any = None, **options: An
     >>> tg.scipy.curve_fit(decay, t, decay(t, 2.0, 3.0))[0].round(6)
     array([2., 3.])
     """
+    if not callable(f):
+        raise TypeError(f"curve_fit: f is {describe(f)}; it must be a function")
     f = plain(f)
     if "jac" in options:
         raise TypeError(f"{user_line()}: curve_fit: jac is the model's own; leave it out")

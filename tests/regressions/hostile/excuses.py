@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from .scipy_excuses import EXCUSES as SCIPYS
+
 
 class Excuse(NamedTuple):
     """`functions` each under each of these `inputs`; both are lists between bars."""
@@ -391,6 +393,8 @@ EXCUSES: dict[str, list[Excuse]] = {
     ],
 }
 
+for _reason, _rows in SCIPYS.items():
+    EXCUSES[_reason] = [Excuse(*row) for row in _rows]
 ALLOWED: dict[str, set[tuple[str, str]]] = {}
 """By verdict, what is excused of which function."""
 EXCUSED: dict[str, set[str]] = {}

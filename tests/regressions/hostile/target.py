@@ -12,6 +12,7 @@ import tracegrad as tg
 
 from .examples import EXAMPLES, LOOPS
 from .excuses import EXCUSED
+from .scipy_names import EXAMPLES as SCIPYS
 from .things import ANY_ARRAY, BY_NAME, WRONG, Maker, square
 
 
@@ -26,6 +27,9 @@ class Target(NamedTuple):
     works: bool = True
     reference: Callable[..., Any] | None = None
     """NumPy's function of the same name and arguments, which refuses what ours must refuse."""
+    scipys: bool = False
+    """Whether that is SciPy's: of what it refuses, what it says with a ValueError alone counts.
+    Other errors are those of conversions to its C functions, and ours broadcast."""
     whole: bool = False
     """Whether all that is given are the arguments themselves: no call with too many, too few or
     unknown ones is of use."""
@@ -55,8 +59,8 @@ def target(name: str, make: Callable[[], Any]) -> Target:
     parameters = parameters_of(make())
     if parameters is None:
         return Target(name, make, (), works=False)
-    if name in EXAMPLES:
-        given = EXAMPLES[name]
+    given = EXAMPLES.get(name, SCIPYS.get(name))
+    if given is not None:
         by_place = [p.name for p in parameters][: len(given)]
         return Target(
             name,

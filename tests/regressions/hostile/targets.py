@@ -14,11 +14,24 @@ import tracegrad.torch as torch
 from . import inside, numpy_calls, objects, operators
 from .examples import MADE, OF
 from .numpy_calls import OTHER_FUNCTIONS
+from .scipy_names import HANGS, THEIRS
 from .target import Target, target
 
 NAMESPACES = {
     "tg": tg,
     "tg.linalg": tg.linalg,
+    "tg.fft": tg.fft,
+    "tg.signal": tg.signal,
+    "tg.special": tg.special,
+    "tg.stats": tg.stats,
+    "tg.ndimage": tg.ndimage,
+    "tg.interpolate": tg.interpolate,
+    "tg.integrate": tg.integrate,
+    "tg.scipy": tg.scipy,
+    "tg.sparse": tg.sparse,
+    "tg.array_api": tg.array_api,
+    "tg.array_api.fft": tg.array_api.fft,
+    "tg.array_api.linalg": tg.array_api.linalg,
     "tg.func": tg.func,
     "tg.nn": tg.nn,
     "tg.nn.functional": tg.nn.functional,
@@ -133,8 +146,10 @@ def of_numpy(name: str) -> Callable[..., Any] | None:
     """NumPy's function of our name."""
     if name in OTHER_FUNCTIONS:
         return OTHER_FUNCTIONS[name]
+    if name in HANGS:
+        return None
     prefix, _, last = name.rpartition(".")
-    return getattr({"tg": np, "tg.linalg": np.linalg}.get(prefix), last, None)
+    return getattr(THEIRS.get(prefix), last, None)
 
 
 def of(name: str, function: Callable[..., Any]) -> Target:
@@ -155,7 +170,8 @@ def targets(group: str) -> Iterator[Target]:
             yield target(name, make)
     else:
         for name, value in public(group):
-            yield of(name, value)._replace(reference=of_numpy(name))
+            scipys = group in THEIRS and THEIRS[group].__name__.startswith("scipy")
+            yield of(name, value)._replace(reference=of_numpy(name), scipys=scipys)
 
 
 OF_RULES = ("tg.embed", "tg.iota", "tg.slice_array", "tg.slice_put", "tg.sum_axes")

@@ -12,6 +12,7 @@ import numpy as np
 from ..._codegen import integers, lowering, scalars
 from ...checks import REFUSED, array, explained_here
 from ...dtypes import BOOL, FLOAT64, INT64, DType, check, complex_of, inexact, promote, real_of
+from ...errors import DTypeError
 from ...ir.dispatch import Operand, Value, bind
 from ...ir.forms import form_of, largest, never_negative, smallest
 from ...ir.graph import Var
@@ -477,6 +478,8 @@ def convert(x: Any, dtype: Any) -> Any:
     if hasattr(x, "dtype"):
         if x.dtype == target:
             return x
+        if x.dtype.kind not in "biufc":
+            raise explained_here(DTypeError(f"the array is of {x.dtype}, which are no numbers"))
         if x.dtype.kind == "c" and target.kind not in "cb":
             x = real(x)
             return x if x.dtype == target else bind(convert_op, [x], {"dtype": target})

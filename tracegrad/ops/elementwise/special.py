@@ -326,13 +326,14 @@ def gamma(x: Any) -> Any:
 
 
 def factorial(x: Any) -> Any:
-    """`gamma(x + 1)`.
+    """`gamma(x + 1)`; 0 where x is negative.
 
     >>> import tracegrad as tg
     >>> float(tg.factorial(4.0))
     24.0
     """
-    return gamma(add(x, 1))
+    below = less(x, 0)
+    return where(below, 0.0, gamma(add(where(below, 0, x), 1)))
 
 
 def betaln(a: Any, b: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...checks import describe
+from ...dtypes import FLOAT64
 from ...errors import DTypeError, ShapeError, UnsupportedFunctionError
 from ...ir.dispatch import Value
 from ...ir.lines import user_line
@@ -24,6 +25,7 @@ from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import div, sub, where
 from ..elementwise.derived import add, convert, mul
 from ..elementwise.elementary import exp
+from ..elementwise.floating import floating, is_number
 from ..elementwise.logic import logical_or
 from ..places.along import take
 from ..totals.reductions import sum as sum_
@@ -38,8 +40,9 @@ MOST_DERIVATIVES = 100
 """Each is a step for the weights of a Gaussian."""
 
 
-def as_image(name: str, x: Any, output: Any = None) -> tuple[Any, np.dtype[Any]]:
-    """The array in double precision, and the dtype of the result."""
+def as_image(name: str, x: Any, output: Any = None, cval: Any = 0.0) -> tuple[Any, np.dtype[Any]]:
+    """The array in double precision, and the dtype of the result. `cval` has to be a number, in
+    modes that do not ask for it, too."""
     if output is not None:
         raise UnsupportedFunctionError(
             f"{user_line()}: ndimage.{name} with output= is not supported; use the returned array"
@@ -51,6 +54,10 @@ def as_image(name: str, x: Any, output: Any = None) -> tuple[Any, np.dtype[Any]]
             ".astype(float)"
         )
     wide = np.complex128 if x.dtype.kind == "c" else np.float64
+    if not is_number(cval, x.dtype):
+        raise TypeError(
+            f"ndimage.{name}: cval is {describe(cval)}; it must be a number of the array's kind"
+        )
     return convert(x, np.dtype(wide)), x.dtype
 
 
@@ -88,12 +95,12 @@ def map_coordinates(
     >>> tg.ndimage.map_coordinates(np.arange(6.0).reshape(2, 3), [[0.5], [1.0]], order=1)
     array([2.5])
     """
-    x, dtype = as_image("map_coordinates", input, output)
+    x, dtype = as_image("map_coordinates", input, output, cval)
     order, mode = (
         spline_order("map_coordinates", order),
         check_mode("ndimage.map_coordinates", mode),
     )
-    places = convert(as_array(coordinates), np.dtype(np.float64))
+    places = floating(coordinates, "coordinates", FLOAT64)
     ndim = ndim_of(x)
     if ndim == 0 or ndim_of(places) == 0 or shape_of(places)[0] != ndim:
         raise ShapeError(
@@ -112,6 +119,8 @@ def per_axis(name: str, word: str, given: Any, ndim: int) -> list[Any]:
     """One number for all axes, or one for each."""
     if isinstance(given, (list, tuple)) or (not isinstance(given, str) and ndim_of(given)):
         values = list(given)
+        if any(map(ndim_of, values)):
+            raise ValueError(f"ndimage.{name}: {word} is {describe(given)}; it must be a vector")
         if len(values) != ndim:
             raise ValueError(
                 f"ndimage.{name}: {word} has {len(values)} elements for {ndim} axes; give one for "
@@ -138,7 +147,7 @@ def shift(
     >>> tg.ndimage.shift(np.arange(4.0), 0.5, order=1)
     array([0. , 0.5, 1.5, 2.5])
     """
-    x, dtype = as_image("shift", input, output)
+    x, dtype = as_image("shift", input, output, cval)
     order, mode = spline_order("shift", order), check_mode("ndimage.shift", mode)
     moves = per_axis("shift", "shift", as_array(shift), ndim_of(x))
     lengths = sizes_of("shift", x)
@@ -196,7 +205,7 @@ def correlate1d(
     >>> tg.ndimage.correlate1d(np.array([1.0, 2.0, 4.0]), [0.0, 0.0, 1.0])
     array([2., 4., 4.])
     """
-    x, dtype = as_image("correlate1d", input, output)
+    x, dtype = as_image("correlate1d", input, output, cval)
     return convert(correlated("correlate1d", x, weights, axis, mode, cval, origin), dtype)
 
 
@@ -204,7 +213,7 @@ def correlated(
     name: str, x: Any, weights: Any, axis: int, mode: str, cval: Any, origin: int = 0
 ) -> Any:
     check_mode(f"ndimage.{name}", mode)
-    w = convert(as_array(weights), x.dtype)
+    w = floating(weights, f"ndimage.{name}: weights", x.dtype)
     if ndim_of(w) != 1 or shape_of(w)[0] == 0:
         raise ShapeError(
             f"ndimage.{name}: weights have the shape {show(shape_of(w))}; they must be a vector "
@@ -241,7 +250,7 @@ def convolve1d(
     >>> tg.ndimage.convolve1d(np.array([1.0, 2.0, 4.0]), [0.0, 0.0, 1.0])
     array([1., 1., 2.])
     """
-    x, dtype = as_image("convolve1d", input, output)
+    x, dtype = as_image("convolve1d", input, output, cval)
     w = as_array(weights)
     count = int(shape_of(w)[0]) if ndim_of(w) == 1 else 1
     turned = flip(w, 0) if ndim_of(w) == 1 else w
@@ -293,7 +302,7 @@ def gaussian_filter1d(
     >>> tg.ndimage.gaussian_filter1d(np.array([0.0, 1.0, 0.0]), 0.5).round(3)
     array([0.107, 0.787, 0.107])
     """
-    x, dtype = as_image("gaussian_filter1d", input, output)
+    x, dtype = as_image("gaussian_filter1d", input, output, cval)
     name = "gaussian_filter1d"
     return convert(_smoothed(name, x, sigma, axis, order, mode, cval, truncate, radius), dtype)
 
@@ -344,7 +353,7 @@ def gaussian_filter(
     array([[0.809, 0.191],
            [0.191, 0.809]])
     """
-    x, dtype = as_image("gaussian_filter", input, output)
+    x, dtype = as_image("gaussian_filter", input, output, cval)
     ndim = ndim_of(x)
     given = range(ndim) if axes is None else (axes,) if isinstance(axes, int) else axes
     along = [normalize_axis(operator.index(a), ndim) for a in given]

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ...checks import describe
 from ...dtypes import real_of
 from ...errors import ShapeError
+from ...ir.dispatch import Value
 from ...sizes import same
 from ...types import normalize_axis, show
 from ..arrays.concatenation import concatenate
@@ -19,6 +21,7 @@ from ..arrays.slices import cut
 from ..define import as_array, ndim_of, of_list, shape_of
 from ..elementwise.arithmetic import div, sub, where
 from ..elementwise.derived import add, convert, mul
+from ..elementwise.floating import floating
 from ..totals.reductions import sum as sum_
 from ..totals.scans import cumsum, trapezoid
 
@@ -32,8 +35,7 @@ def _samples(name: str, y: Any, x: Any, axis: int) -> tuple[Any, Any]:
     y = moveaxis(y, axis, -1)
     if x is None:
         return y, None
-    x = as_array(x)
-    x = x if x.dtype.kind == "f" else convert(x, np.float64)
+    x = floating(x, "x")
     if ndim_of(x) not in (1, ndim_of(y)):
         raise ShapeError(
             f"{name}: x has shape {show(shape_of(x))}; it must be a vector or as y, "
@@ -81,6 +83,10 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
     2.6666666666666665
     """
     samples, places = _samples("simpson", y, x, axis)
+    if ndim_of(of_list(dx)):
+        raise ShapeError(
+            f"simpson: dx has shape {show(shape_of(of_list(dx)))}; it must be a number"
+        )
     n = int(shape_of(samples)[-1])
     if n < 1:
         raise ValueError("simpson: y has no samples along that axis")
@@ -181,6 +187,9 @@ def fixed_quad(
         raise ValueError(f"fixed_quad: n is {n}; it must be at least 1")
     if ndim_of(of_list(a)) or ndim_of(of_list(b)):
         raise ShapeError("fixed_quad: a and b must be numbers")
+    for word, end in (("a", a), ("b", b)):
+        if not isinstance(end, Value) and not np.isfinite(end):
+            raise ValueError(f"fixed_quad: {word} is {describe(end)}; limits must be finite")
     nodes, weights = np.polynomial.legendre.leggauss(points)
     half = mul(sub(b, a), 0.5)
     values = as_array(of_list(func(add(mul(half, nodes), mul(add(a, b), 0.5)), *args)))

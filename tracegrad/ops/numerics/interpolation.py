@@ -18,11 +18,12 @@ from ...types import normalize_axis, show
 from ..arrays.concatenation import concatenate
 from ..arrays.shape import moveaxis, reshape
 from ..arrays.slices import cut
-from ..define import as_array, ndim_of, shape_of
+from ..define import ndim_of, shape_of
 from ..elementwise.arithmetic import div, equal, greater, less, sub, where
 from ..elementwise.comparison import clip, mod
-from ..elementwise.derived import add, convert, mul
+from ..elementwise.derived import add, mul
 from ..elementwise.elementary import absolute, sign
+from ..elementwise.floating import floating
 from ..elementwise.logic import logical_and, logical_not, logical_or
 from ..matrices.linalg import solve
 from ..places.along import take
@@ -31,8 +32,7 @@ from ..totals.sorting import searchsorted
 
 
 def floats(x: Any) -> Any:
-    x = as_array(x)
-    return x if x.dtype.kind == "f" else convert(x, np.float64)
+    return floating(x, "an array")
 
 
 def in_front(name: str, word: str, y: Any, axis: int) -> tuple[Any, int]:

@@ -13,6 +13,7 @@ import numpy as np
 import scipy
 
 from ...checks import describe
+from ...dtypes import FLOAT64
 from ...errors import ShapeError, UnsupportedFunctionError
 from ...ir.dispatch import Value
 from ...ir.lines import user_line
@@ -23,6 +24,7 @@ from ..arrays.slices import cut
 from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import div, neg, sub
 from ..elementwise.derived import add, convert, mul
+from ..elementwise.floating import floating
 from ..elementwise.trigonometric import cos, sin
 from ..totals.reductions import sum as sum_
 from .images import along_axes, as_image, per_axis, sizes_of, spline_order
@@ -84,18 +86,24 @@ def affine_transform(
     array([1. , 1.5, 2. , 2.5])
     """
     name = "affine_transform"
-    x, dtype = as_image(name, input, output)
+    x, dtype = as_image(name, input, output, cval)
     order, mode = spline_order(name, order), check_mode(f"ndimage.{name}", mode)
     sizes = sizes_of(name, x)
     ndim = len(sizes)
     if not ndim:
         raise ShapeError(f"ndimage.{name}: the array is one number; it must have an axis")
     shape = _shape(name, output_shape, sizes)
-    m = convert(as_array(matrix), np.dtype(np.float64))
-    moves = convert(as_array(offset), np.dtype(np.float64))
+    m = floating(matrix, "matrix", FLOAT64)
+    moves = floating(offset, "offset", FLOAT64)
     columns = tuple(shape_of(m))
     if columns in ((ndim + 1, ndim + 1), (ndim, ndim + 1)):
         # Homogeneous coordinates.
+        last = np.eye(ndim + 1)[-1]
+        if type(m) is np.ndarray and len(m) > ndim and not np.array_equal(m[-1], last):
+            raise ValueError(
+                f"ndimage.{name}: the last row of a matrix of homogeneous coordinates is zeros and "
+                f"a 1, not {m[-1]}"
+            )
         moves = reshape(cut(cut(m, 1, ndim, 1), 0, 0, ndim), (ndim,))
         m = cut(cut(m, 1, 0, ndim), 0, 0, ndim)
         columns = (ndim, ndim)
@@ -136,7 +144,7 @@ def rotate(
     array([[2., 4.],
            [1., 3.]])
     """
-    x, dtype = as_image("rotate", input, output)
+    x, dtype = as_image("rotate", input, output, cval)
     order, mode = spline_order("rotate", order), check_mode("ndimage.rotate", mode)
     ndim = ndim_of(x)
     if ndim < 2:
@@ -191,7 +199,7 @@ def zoom(
     >>> tg.ndimage.zoom(np.arange(3.0), 2, order=1).round(12)
     array([0. , 0.4, 0.8, 1.2, 1.6, 2. ])
     """
-    x, dtype = as_image("zoom", input, output)
+    x, dtype = as_image("zoom", input, output, cval)
     order, mode = spline_order("zoom", order), check_mode("ndimage.zoom", mode)
     sizes = sizes_of("zoom", x)
     factors = per_axis("zoom", "zoom", zoom, len(sizes))

@@ -21,6 +21,7 @@ from ..define import as_array, ndim_of, shape_of
 from ..elementwise.comparison import maximum, minimum
 from ..elementwise.derived import add, convert, mul
 from ..elementwise.elementary import sqrt, square
+from ..elementwise.floating import floating
 from ..totals.quantiles import pick
 from ..totals.sorting import sort
 from .images import as_image, continued, correlated, gaussian_filter, per_axis
@@ -100,8 +101,8 @@ def correlate(
     array([[2., 2.],
            [5., 5.]])
     """
-    x, dtype = as_image("correlate", input, output)
-    w = convert(as_array(weights), x.dtype)
+    x, dtype = as_image("correlate", input, output, cval)
+    w = floating(weights, "weights", x.dtype)
     modes, origins = (per_axis("correlate", word, v, ndim_of(x))
                       for word, v in (("mode", mode), ("origin", origin)))  # fmt: skip
     return convert(_weighted("correlate", x, w, modes, cval, origins), dtype)
@@ -123,8 +124,8 @@ def convolve(
     array([[1., 1.],
            [3., 3.]])
     """
-    x, dtype = as_image("convolve", input, output)
-    w = convert(as_array(weights), x.dtype)
+    x, dtype = as_image("convolve", input, output, cval)
+    w = floating(weights, "weights", x.dtype)
     modes, origins = (per_axis("convolve", word, v, ndim_of(x))
                       for word, v in (("mode", mode), ("origin", origin)))  # fmt: skip
     if ndim_of(w) == len(origins):
@@ -160,7 +161,7 @@ def uniform_filter1d(
     >>> tg.ndimage.uniform_filter1d(np.array([0.0, 3.0, 6.0]), 3).round(12)
     array([1., 3., 5.])
     """
-    x, dtype = as_image("uniform_filter1d", input, output)
+    x, dtype = as_image("uniform_filter1d", input, output, cval)
     return convert(_mean("uniform_filter1d", x, size, axis, mode, cval, origin), dtype)
 
 
@@ -182,7 +183,7 @@ def uniform_filter(
     array([[0. , 1.5],
            [1.5, 3. ]])
     """
-    x, dtype = as_image("uniform_filter", input, output)
+    x, dtype = as_image("uniform_filter", input, output, cval)
     along = _along("uniform_filter", x, axes)
     sizes, modes, origins = (
         per_axis("uniform_filter", word, v, len(along))
@@ -196,7 +197,7 @@ def uniform_filter(
 def _edges(
     name: str, input: Any, axis: int, output: Any, mode: Any, cval: Any, middle: float
 ) -> Any:
-    x, dtype = as_image(name, input, output)
+    x, dtype = as_image(name, input, output, cval)
     axis = normalize_axis(axis, ndim_of(x))
     modes = per_axis(name, "mode", mode, ndim_of(x))
     x = correlated(name, x, [-1.0, 0.0, 1.0], axis, modes[axis], cval)
@@ -257,10 +258,10 @@ def laplace(
     >>> tg.ndimage.laplace(np.array([0.0, 1.0, 4.0, 9.0]))
     array([ 1.,  2.,  2., -5.])
     """
-    x, dtype = as_image("laplace", input, output)
+    x, dtype = as_image("laplace", input, output, cval)
     along = _along("laplace", x, axes)
     modes = per_axis("laplace", "mode", mode, len(along))
-    total: Any = mul(x, 0.0) if not along else None
+    total: Any = x if not along else None  # as SciPy's
     for axis, m in zip(along, modes, strict=True):
         term = correlated("laplace", x, [1.0, -2.0, 1.0], axis, m, cval)
         total = term if total is None else add(total, term)
@@ -273,7 +274,7 @@ def _of_orders(
 ) -> tuple[Any, Any]:  # fmt: skip
     """The sum over axes of a function of the array under a Gaussian that is differentiated along
     the axis."""
-    x, dtype = as_image(name, input, output)
+    x, dtype = as_image(name, input, output, cval)
     along = _along(name, x, axes)
     total: Any = mul(x, 0.0) if not along else None
     for axis in along:
@@ -344,7 +345,7 @@ def _window(
     if x.dtype.kind == "c":
         raise DTypeError(f"ndimage.{name}: complex numbers have no order; input must be real")
     if output is not None:
-        as_image(name, x, output)
+        as_image(name, x, output, cval)
     along = _along(name, x, axes)
     if footprint is None and size is None:
         raise ValueError(f"ndimage.{name}: give size or footprint")

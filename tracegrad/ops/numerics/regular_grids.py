@@ -23,6 +23,7 @@ from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import div, greater, less, sub, where
 from ..elementwise.comparison import clip
 from ..elementwise.derived import add, convert, mul
+from ..elementwise.floating import is_number
 from ..elementwise.logic import logical_or
 from ..places.along import take
 from ..totals.sorting import searchsorted
@@ -62,6 +63,13 @@ class RegularGridInterpolator:
         if self.values.dtype.kind not in "fc":
             self.values = convert(self.values, np.float64)
         self.method = _method(name, method)
+        if fill_value is not None and (
+            ndim_of(fill_value) or not is_number(fill_value, self.values.dtype)
+        ):
+            raise TypeError(
+                f"{name}: fill_value is {describe(fill_value)}; it must be None or a number of the "
+                f"values' kind, {self.values.dtype}"
+            )
         self.bounds_error, self.fill_value = bool(bounds_error), fill_value
         shape = shape_of(self.values)
         if len(self.grid) > len(shape) or not self.grid:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...checks import describe
 from ...errors import DTypeError, ShapeError, UnsupportedFunctionError
 from ...ir.lines import user_line
 from ...types import normalize_axis, show
@@ -14,6 +15,7 @@ from ..arrays.slices import cut, flip
 from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import sub
 from ..elementwise.derived import convert, mul
+from ..elementwise.floating import is_number
 from ..fourier.functions import fft, ifft
 from ..totals.reductions import sum as sum_
 from ..totals.statistics import mean
@@ -52,6 +54,13 @@ def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Any:
         factors[n // 2] = 1.0
     shape = tuple(n if k == axis else 1 for k in range(ndim_of(x)))
     return ifft(mul(fft(x, n, axis), factors.reshape(shape)), axis=axis)
+
+
+def frequency(name: str, fs: Any) -> Any:
+    """A sampling frequency, which is plain."""
+    if np.ndim(fs) != 0 or not is_number(fs, np.dtype(np.float64)) or not fs > 0:
+        raise ValueError(f"{name}: fs is {describe(fs)}; it must be a number above 0")
+    return fs
 
 
 def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0) -> Any:

@@ -25,6 +25,7 @@ from ..places.along import take
 from ..totals.quantiles import median
 from ..totals.statistics import mean
 from .signals import detrend as detrended
+from .signals import frequency
 
 SCALINGS = ("density", "spectrum")
 
@@ -67,6 +68,7 @@ class _Segments:
         self, name: str, n: int, is_real: bool, fs: Any, window: Any, nperseg: Any, noverlap: Any,
         nfft: Any, return_onesided: bool, scaling: str,
     ) -> None:  # fmt: skip
+        fs = frequency(name, fs)
         self.window = _window(name, window, nperseg, n)
         self.size = len(self.window)
         self.overlap = self.size // 2 if noverlap is None else operator.index(noverlap)
@@ -133,7 +135,8 @@ def _density(
         power: Any = add(square(real(spectra)), square(imag(spectra)))
     else:
         power = mul(conj(spectra), cut_.spectra(name, second, detrend))
-    return cut_, cut_.doubled(power), normalize_axis(axis, ndim_of(given))
+    # From the end, as arrays of fewer axes are broadcast.
+    return cut_, cut_.doubled(power), normalize_axis(axis, ndim_of(given)) - ndim_of(given)
 
 
 def _averaged(name: str, power: Any, average: str) -> Any:
@@ -250,7 +253,7 @@ def spectrogram(
     overlap = size // 8 if noverlap is None else noverlap
     found, power, axis = _density("spectrogram", x, None, fs, window, nperseg, overlap, nfft,
                                   detrend, return_onesided, scaling, axis)  # fmt: skip
-    return found.frequencies, found.times, moveaxis(moveaxis(power, -2, -1), -2, axis)
+    return found.frequencies, found.times, moveaxis(moveaxis(power, -2, -1), -2, axis - 1)
 
 
 def stft(
@@ -288,7 +291,7 @@ def stft(
     found = _Segments("stft", longer, x.dtype.kind == "f", fs, weights, size, noverlap, nfft,
                       return_onesided, scaling)  # fmt: skip
     spectra = mul(found.spectra("stft", x, detrend), found.scale**0.5)
-    times = found.times - before / fs
+    times = found.times - (size / 2 / fs if boundary else 0.0)
     return found.frequencies, times, moveaxis(moveaxis(spectra, -2, -1), -2, place)
 
 

@@ -17,11 +17,13 @@ from ..arrays.concatenation import concatenate
 from ..arrays.shape import moveaxis, reshape
 from ..arrays.slices import cut, flip
 from ..define import as_array, ndim_of, shape_of
-from ..elementwise.arithmetic import div, less, neg, sub, where
+from ..elementwise.arithmetic import div, greater_equal, less, less_equal, neg, sub, where
 from ..elementwise.comparison import mod
-from ..elementwise.derived import add, convert, mul
+from ..elementwise.derived import add, mul
 from ..elementwise.elementary import absolute, expm1, log
 from ..elementwise.elementary import square as squared
+from ..elementwise.floating import floating
+from ..elementwise.logic import logical_and
 from ..elementwise.powers import power
 from ..elementwise.trigonometric import cos
 from ..matrices.products import matmul
@@ -29,6 +31,7 @@ from .convolutions import convolve, fftconvolve
 from .filters import extended, lfilter, sections_of, sosfilt, sosfilt_zi
 from .images import convolve1d
 from .neighbourhoods import median_filter
+from .signals import frequency
 
 
 def _whole(word: str, n: Any) -> int:
@@ -71,8 +74,7 @@ def savgol_filter(
     weights = loading.imported("scipy.signal").savgol_coeffs(
         window_length, polyorder, deriv=deriv, delta=delta
     )
-    x = as_array(x)
-    x = x if x.dtype.kind == "f" else convert(x, np.float64)
+    x = floating(x, "x")
     if ndim_of(x) == 0:
         raise ShapeError("savgol_filter: x is one number; a filter needs an axis")
     if mode != "interp":
@@ -190,6 +192,8 @@ def deconvolve(signal: Any, divisor: Any) -> tuple[Any, Any]:
         if ndim_of(v) != 1:
             raise ShapeError(f"deconvolve: {word} must be a vector, not of {show(shape_of(v))}")
     n, d = int(shape_of(num)[0]), int(shape_of(den)[0])
+    if not n or not d:
+        raise ShapeError(f"deconvolve: {'divisor' if n else 'signal'} is empty")
     if d > n:
         return np.zeros(0), num
     impulse = np.zeros(n - d + 1)
@@ -211,6 +215,7 @@ def freqz(
     """
     if plot is not None:
         raise ValueError("freqz: plot is not taken; plot what is returned")
+    fs = frequency("freqz", fs)
     if np.ndim(worN) == 0:
         n = 512 if worN is None else operator.index(worN)
         end = fs if whole else fs / 2
@@ -248,7 +253,7 @@ def sawtooth(t: Any, width: Any = 1) -> Any:
     rises = less(turn, width)
     up = sub(div(mul(turn, 2.0), where(rises, width, 1.0)), 1.0)
     down = div(sub(add(width, 1.0), mul(turn, 2.0)), where(rises, 1.0, sub(1.0, width)))
-    known = less(squared(sub(width, 0.5)), 0.25 + 1e-15)
+    known = logical_and(greater_equal(width, 0), less_equal(width, 1))
     return where(known, where(rises, up, down), math.nan)
 
 
@@ -263,7 +268,7 @@ def square(t: Any, duty: Any = 0.5) -> Any:
     """
     duty = as_array(duty)
     high = less(mod(t, 2 * math.pi), mul(duty, 2 * math.pi))
-    known = less(squared(sub(duty, 0.5)), 0.25 + 1e-15)
+    known = logical_and(greater_equal(duty, 0), less_equal(duty, 1))
     return where(known, where(high, 1.0, -1.0), math.nan)
 
 

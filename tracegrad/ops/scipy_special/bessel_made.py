@@ -20,6 +20,7 @@ from ..elementwise.elementary import absolute, sqrt, square
 from ..elementwise.powers import power
 from ..elementwise.trigonometric import cos, sin
 from .bessel import iv, jv, kv, yv
+from .degrees_and_counts import cosdg, sindg
 
 HIGHEST = 1000
 
@@ -89,24 +90,41 @@ def kvp(v: Any, z: Any, n: int = 1) -> Any:
     return neg(found) if operator.index(n) % 2 else found
 
 
+def _beside_the_cut(v: Any, z: Any) -> tuple[Any, ...]:
+    """Whether z is negative, J and Y of its size, and the cosine and sine of v turns by 180 degrees
+    (DLMF 10.11.3 to 10.11.5)."""
+    at = absolute(z)
+    turn = mul(v, 180.0)
+    return less(z, 0), jv(v, at), yv(v, at), cosdg(turn), sindg(turn)
+
+
 def hankel1(v: Any, z: Any) -> Any:
-    """Hankel's function of the first kind, `jv + 1j * yv`, of a real argument.
+    """Hankel's function of the first kind, `jv + 1j * yv`, of a real argument; of a negative one
+    above the cut.
 
     >>> import tracegrad as tg
     >>> complex(tg.special.hankel1(0.0, 1.0)).real.__round__(6)
     0.765198
     """
-    return complex_(jv(v, z), yv(v, z))
+    below, j, y, c, s = _beside_the_cut(v, z)
+    return complex_(
+        where(below, sub(mul(s, y), mul(c, j)), j), where(below, add(mul(c, y), mul(s, j)), y)
+    )
 
 
 def hankel2(v: Any, z: Any) -> Any:
-    """Hankel's function of the second kind, `jv - 1j * yv`, of a real argument.
+    """Hankel's function of the second kind, `jv - 1j * yv`, of a real argument; of a negative one
+    above the cut.
 
     >>> import tracegrad as tg
     >>> complex(tg.special.hankel2(0.0, 1.0)).imag.__round__(6)
     -0.088257
     """
-    return complex_(jv(v, z), neg(yv(v, z)))
+    below, j, y, c, s = _beside_the_cut(v, z)
+    return complex_(
+        where(below, sub(mul(mul(c, j), 3.0), mul(s, y)), j),
+        where(below, sub(mul(s, j), mul(c, y)), neg(y)),
+    )
 
 
 # --- spherical ------------------------------------------------------------------------------------

@@ -10,11 +10,22 @@ from ...dtypes import inexact
 from ...ir.dispatch import bind
 from ...ir.op import Op, even, odd
 from ..define import as_array
-from ..elementwise.arithmetic import complex_, div, equal, greater, less, neg, sub, where
+from ..elementwise.arithmetic import (
+    complex_,
+    div,
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    neg,
+    sub,
+    where,
+)
 from ..elementwise.comparison import floor, maximum
 from ..elementwise.derived import add, convert, mul, real
 from ..elementwise.elementary import exp, expm1, log, square
-from ..elementwise.logic import logical_or
+from ..elementwise.logic import logical_and, logical_or
 from ..elementwise.powers import power
 from .bessel import of_integer
 from .elliptic import ellipkm1
@@ -199,6 +210,11 @@ def _of_count(n: Any, value: Any) -> Any:
     return where(equal(n, floor(n)), value, math.nan)
 
 
+def _of_chance(p: Any, value: Any) -> Any:
+    """The value for a probability; NaN for what is none."""
+    return where(logical_and(greater_equal(p, 0), less_equal(p, 1)), value, math.nan)
+
+
 def bdtr(k: Any, n: Any, p: Any) -> Any:
     """The probability of at most floor(k) of n events of probability p; NaN where n is no integer.
 
@@ -211,7 +227,7 @@ def bdtr(k: Any, n: Any, p: Any) -> Any:
     all_, none = greater(add(k, 1.0), n), less(k, 0)
     a, b = where(none, 1.0, add(k, 1.0)), where(all_, 1.0, sub(n, k))
     value = where(none, math.nan, where(all_, math.nan, betaincc(a, b, p)))
-    return _of_count(n, where(equal(k, n), 1.0, value))
+    return _of_count(n, _of_chance(p, where(equal(k, n), 1.0, value)))
 
 
 def bdtrc(k: Any, n: Any, p: Any) -> Any:
@@ -227,7 +243,7 @@ def bdtrc(k: Any, n: Any, p: Any) -> Any:
     all_, none = greater(add(k, 1.0), n), less(k, 0)
     a, b = where(none, 1.0, add(k, 1.0)), where(all_, 1.0, sub(n, k))
     value = where(none, 1.0, betainc(a, b, p))
-    return _of_count(n, where(equal(k, n), 0.0, where(all_, math.nan, value)))
+    return _of_count(n, _of_chance(p, where(equal(k, n), 0.0, where(all_, math.nan, value))))
 
 
 def nbdtr(k: Any, n: Any, p: Any) -> Any:

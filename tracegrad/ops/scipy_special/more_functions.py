@@ -13,14 +13,15 @@ from ...dtypes import inexact
 from ...ir.dispatch import bind
 from ...ir.op import Op, odd
 from ..define import as_array
-from ..elementwise.arithmetic import div, equal, less, neg, sub, where
+from ..elementwise.arithmetic import div, equal, greater, greater_equal, less, neg, sub, where
 from ..elementwise.comparison import floor
 from ..elementwise.derived import add, convert, mul
 from ..elementwise.elementary import absolute, exp, expm1, log
+from ..elementwise.logic import logical_and
 from ..elementwise.pointwise import pointwise
 from ..elementwise.special import erf
 from .family import alike, scipys
-from .incomplete import betainc, betaincc, gammainc, gammaincc
+from .incomplete import betainc, gammainc, gammaincc
 
 ROOT_PI = math.sqrt(math.pi)
 
@@ -199,8 +200,10 @@ def gdtrc(a: Any, b: Any, x: Any) -> Any:
     return gammaincc(b, mul(a, x))
 
 
-def _share(dfn: Any, dfd: Any, x: Any) -> Any:
-    return div(mul(dfn, x), add(dfd, mul(dfn, x)))
+def _of_degrees(dfn: Any, dfd: Any, x: Any, value: Any) -> Any:
+    """The value where there are degrees of freedom, and x is a ratio; else NaN."""
+    known = logical_and(greater(dfn, 0), logical_and(greater(dfd, 0), greater_equal(x, 0)))
+    return where(known, value, math.nan)
 
 
 def fdtr(dfn: Any, dfd: Any, x: Any) -> Any:
@@ -211,7 +214,9 @@ def fdtr(dfn: Any, dfd: Any, x: Any) -> Any:
     0.5
     """
     dfn, dfd, x = alike(dfn, dfd, x)
-    return betainc(mul(dfn, 0.5), mul(dfd, 0.5), _share(dfn, dfd, x))
+    share = div(mul(dfn, x), add(dfd, mul(dfn, x)))
+    share = where(equal(x, math.inf), 1.0, share)
+    return _of_degrees(dfn, dfd, x, betainc(mul(dfn, 0.5), mul(dfd, 0.5), share))
 
 
 def fdtrc(dfn: Any, dfd: Any, x: Any) -> Any:
@@ -222,7 +227,8 @@ def fdtrc(dfn: Any, dfd: Any, x: Any) -> Any:
     0.5
     """
     dfn, dfd, x = alike(dfn, dfd, x)
-    return betaincc(mul(dfn, 0.5), mul(dfd, 0.5), _share(dfn, dfd, x))
+    share = div(dfd, add(dfd, mul(dfn, x)))
+    return _of_degrees(dfn, dfd, x, betainc(mul(dfd, 0.5), mul(dfn, 0.5), share))
 
 
 OPS = (wofz_op, erfi_op, dawsn_op, spence_op)

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from ...errors import DTypeError
-from ...ir.dispatch import bind
+from ...ir.dispatch import Value, bind
 from ...ir.op import Op
 from ..define import as_array
-from ..elementwise.arithmetic import less, neg, sub, where
+from ..elementwise.arithmetic import greater, greater_equal, less, less_equal, neg, sub, where
 from ..elementwise.derived import add, mul
+from ..elementwise.logic import logical_and
 from ..elementwise.special import digamma, lgamma
-from .family import scipys
+from .family import alike, scipys
 
 # --- gamma functions ------------------------------------------------------------------------------
 
@@ -88,7 +89,8 @@ def loggamma(z: Any) -> Any:
 
 def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:
     """How many ways there are to choose k of N, as real numbers: `binom(N, k)`, with repetition
-    `binom(N + k - 1, k)`. ValueError for exact=True, which is of integers.
+    `binom(N + k - 1, k)`; 0 where k > N or one is negative. ValueError for exact=True, which is
+    of integers.
 
     >>> import tracegrad as tg
     >>> float(tg.special.comb(5.0, 2.0))
@@ -96,7 +98,11 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> An
     """
     if exact:
         raise ValueError("comb: exact=True counts with Python's integers; scipy.special.comb does")
-    return binom(sub(add(N, k), 1.0), k) if repetition else binom(N, k)
+    N, k = alike(N, k)
+    if repetition:
+        N = sub(add(N, k), 1.0)
+    fits = logical_and(less_equal(k, N), logical_and(greater_equal(N, 0), greater_equal(k, 0)))
+    return where(fits, binom(where(fits, N, 1.0), where(fits, k, 1.0)), 0.0)
 
 
 MOST_DIMENSIONS = 10_000
@@ -114,10 +120,13 @@ def multigammaln(a: Any, d: int) -> Any:
         raise ValueError(
             f"multigammaln: d is {d!r:.60}; it must be an integer from 1 to {MOST_DIMENSIONS}"
         )
+    known = greater(a, 0.5 * (int(d) - 1))
+    if not isinstance(known, Value) and not np.all(known):
+        raise ValueError(f"multigammaln: a must be greater than (d - 1) / 2 = {(int(d) - 1) / 2}")
     total: Any = d * (d - 1) / 4 * math.log(math.pi)
     for j in range(int(d)):
         total = add(lgamma(sub(a, 0.5 * j)), total)
-    return total
+    return where(known, total, math.nan)
 
 
 OPS = (rgamma_op, binom_op, poch_op)

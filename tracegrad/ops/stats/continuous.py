@@ -279,7 +279,8 @@ f = Univariate(
     log_density=_ratio,
     support=POSITIVE,
     cdf=lambda z, n, m: betainc(mul(n, 0.5), mul(m, 0.5), _share(z, n, m)),
-    sf=lambda z, n, m: betaincc(mul(n, 0.5), mul(m, 0.5), _share(z, n, m)),
+    # Where z is large, 1 less the share has lost its digits.
+    sf=lambda z, n, m: betainc(mul(m, 0.5), mul(n, 0.5), div(m, add(m, mul(n, z)))),
     ppf=lambda q, n, m: _of_share(betaincinv(mul(n, 0.5), mul(m, 0.5), q), n, m),
     isf=lambda q, n, m: div(1.0, _of_share(betaincinv(mul(m, 0.5), mul(n, 0.5), q), m, n)),
 )

@@ -14,8 +14,9 @@ from ..arrays.diagonals import diagonal
 from ..arrays.shape import broadcast_to, expand_dims, reshape
 from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import div, sub
-from ..elementwise.derived import add, convert, mul
+from ..elementwise.derived import add, mul
 from ..elementwise.elementary import exp, log, log1p, square
+from ..elementwise.floating import floating
 from ..elementwise.special import lgamma, xlogy
 from ..matrices.factorizations import cholesky
 from ..matrices.linalg import triangular_solve
@@ -31,7 +32,7 @@ def _whole(name: str, word: str, matrix: Any) -> Any:
     shape = shape_of(matrix)
     if len(shape) != 2 or not same(*shape):
         raise ShapeError(f"{name}: {word} must be a square matrix, not of shape {show(shape)}")
-    matrix = matrix if matrix.dtype.kind == "f" else convert(matrix, float)
+    matrix = floating(matrix, "the covariance")
     return mul(add(matrix, matrix_transpose(matrix)), 0.5)
 
 
@@ -103,7 +104,7 @@ def _centred(name: str, x: Any, mean: Any, cov: Any) -> tuple[Any, Any, Any]:
             "be that of the components"
         )
     off = x if mean is None else sub(x, mean)
-    return off if off.dtype.kind == "f" else convert(off, float), factor, n
+    return floating(off, "x"), factor, n
 
 
 def _distance(factor: Any, off: Any) -> Any:

@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from ...checks import describe
 from ...errors import ShapeError, UnsupportedFunctionError
 from ...ir.lines import user_line
-from ...types import normalize_axis
-from ..arrays.shape import reshape
+from ...types import broadcast_shapes, normalize_axis
+from ..arrays.shape import broadcast_to, reshape
 from ..define import as_array, ndim_of, of_list, shape_of
 from ..elementwise.arithmetic import div, sub
 from ..elementwise.derived import add, convert, mul
 from ..elementwise.elementary import exp, log, sqrt, square
+from ..elementwise.floating import floating
 from ..elementwise.powers import power
 from ..elementwise.special import entr
 from ..scipy_special.compositions import rel_entr
@@ -30,8 +32,7 @@ def _samples(name: str, a: Any, axis: Any, nan_policy: str) -> tuple[Any, int]:
             f"{user_line()}: stats.{name} with nan_policy={nan_policy!r} is not supported; use "
             "np.nanmean and its like"
         )
-    a = as_array(of_list(a))
-    a = a if a.dtype.kind == "f" else convert(a, np.float64)
+    a = floating(of_list(a), "the sample")
     if axis is None:
         return reshape(a, (-1,)), 0
     if not ndim_of(a):
@@ -108,6 +109,8 @@ def _mean(
     else:
         weights = as_array(of_list(weights))
         weights = reshape(weights, (-1,)) if axis is None else weights
+        # Not as `np.average`, for which a vector's weights are along the axis.
+        weights = broadcast_to(weights, shape_of(a))
         found = average(f(a), place, weights, keepdims=True)
     return _shaped(found, given, axis, keepdims)
 
@@ -123,6 +126,10 @@ def moment(
     1.0
     """
     given = a
+    if isinstance(order, bool) or not isinstance(order, (int, np.integer)) or order < 0:
+        raise ValueError(f"moment: order is {describe(order)}; it must be an integer from 0 on")
+    if ndim_of(of_list(center)):
+        raise ShapeError(f"moment: center is {describe(center)}; it must be a number")
     a, place = _samples("moment", a, axis, nan_policy)
     middle = mean(a, axis=place, keepdims=True) if center is None else center
     off = power(sub(a, middle), order)
@@ -209,8 +216,11 @@ def entropy(
         terms = entr(p)
     else:
         q, _ = _samples("entropy", qk, axis, nan_policy)
+        q = broadcast_to(q, broadcast_shapes(shape_of(p), shape_of(q)))
         terms = rel_entr(p, div(q, sum_(q, axis=place, keepdims=True)))
     found = sum_(terms, axis=place, keepdims=True)
+    if type(base) in (int, float) and not base > 0:
+        raise ValueError(f"entropy: base is {base!r}; it must be a number above 0")
     if base is not None:
         found = div(found, float(np.log(base)) if type(base) in (int, float) else log(base))
     return _shaped(found, pk, axis, keepdims)

@@ -1,0 +1,323 @@
+"""Excuses of functions that have SciPy's names or are another library's, as in `excuses`."""
+
+from __future__ import annotations
+
+EXCUSES: dict[str, list[tuple[str, str, str]]] = {
+    "an empty signal, a flag or a place of a Tensor that SciPy refuses or reads in another way": [
+        (
+            "lenient",
+            "data = an empty array|data = an empty list",
+            "tg.signal.detrend",
+        ),
+        (
+            "lenient",
+            "extrapolate=a Tensor of another shape",
+            "tg.interpolate.CubicHermiteSpline|tg.interpolate.CubicSpline",
+        ),
+        (
+            "lenient",
+            "extrapolate=a Tensor of another shape|extrapolate=an array of another shape|"
+            "extrapolate=an array of objects|extrapolate=an array of strings|"
+            "extrapolate=an empty array|extrapolate=complex numbers|extrapolate=integers",
+            "tg.interpolate.PchipInterpolator",
+        ),
+        (
+            "lenient",
+            "x = an empty array|x = an empty list",
+            "tg.signal.sosfilt",
+        ),
+        (
+            "lenient",
+            "y = complex numbers",
+            "tg.signal.coherence|tg.signal.csd",
+        ),
+        (
+            "differs",
+            "axes=an empty array|axes=an empty list|input = a complex number|input = a float",
+            "tg.ndimage.gaussian_gradient_magnitude",
+        ),
+        (
+            "differs",
+            "dx=a complex number|dx=complex numbers",
+            "tg.integrate.trapezoid",
+        ),
+        (
+            "differs",
+            "xi = floats in a tuple",
+            "tg.interpolate.interpn",
+        ),
+    ],
+    "half precision stays what it is, where SciPy makes it another or refuses it": [
+        (
+            "lenient",
+            "extrapolate=half precision",
+            "tg.interpolate.PchipInterpolator",
+        ),
+        (
+            "lenient",
+            "input = half precision",
+            "tg.signal.medfilt2d",
+        ),
+        (
+            "lenient",
+            "volume = half precision",
+            "tg.signal.medfilt",
+        ),
+        (
+            "differs",
+            "m = half precision",
+            "tg.special.radian",
+        ),
+        (
+            "differs",
+            "pk = half precision",
+            "tg.stats.entropy",
+        ),
+        (
+            "differs",
+            "sigma = half precision",
+            "tg.special.voigt_profile",
+        ),
+        (
+            "differs",
+            "t = half precision",
+            "tg.signal.sawtooth",
+        ),
+        (
+            "differs",
+            "x = half precision",
+            "tg.special.boxcox1p|tg.special.cosm1|tg.special.expm1|tg.special.exprel|"
+            "tg.special.log1p|tg.special.log_expit|tg.special.ndtr|tg.special.polygamma",
+        ),
+        (
+            "differs",
+            "y = half precision",
+            "tg.special.xlog1py",
+        ),
+    ],
+    "of numbers without end and past all sizes there is NaN, or what SciPy cannot count up to": [
+        (
+            "differs",
+            "N = NaN|k = NaN",
+            "tg.special.perm",
+        ),
+        (
+            "differs",
+            "a = a huge number",
+            "tg.integrate.fixed_quad",
+        ),
+        (
+            "differs",
+            "a = infinity",
+            "tg.signal.lfilter_zi",
+        ),
+        (
+            "differs",
+            "a = infinity|b = infinity",
+            "tg.special.agm",
+        ),
+        (
+            "differs",
+            "a=infinity|fs=infinity",
+            "tg.signal.freqz",
+        ),
+        (
+            "differs",
+            "alpha = infinity",
+            "tg.special.eval_genlaguerre",
+        ),
+        (
+            "differs",
+            "ddof=a huge number|ddof=a number beyond int64|ddof=infinity",
+            "tg.stats.variation|tg.stats.zscore",
+        ),
+        (
+            "differs",
+            "dfd = a huge number|dfd = a number beyond int64|dfn = infinity",
+            "tg.special.fdtrc",
+        ),
+        (
+            "differs",
+            "dfd = infinity|dfn = a huge number|dfn = a number beyond int64",
+            "tg.special.fdtr",
+        ),
+        (
+            "differs",
+            "duty=NaN",
+            "tg.signal.square",
+        ),
+        (
+            "differs",
+            "gamma = infinity|x = infinity",
+            "tg.special.voigt_profile",
+        ),
+        (
+            "differs",
+            "input = infinity",
+            "tg.ndimage.gaussian_gradient_magnitude",
+        ),
+        (
+            "differs",
+            "k = infinity|n = a huge number|n = infinity",
+            "tg.special.nbdtr|tg.special.nbdtrc",
+        ),
+        (
+            "differs",
+            "n = a huge number",
+            "tg.special.expn",
+        ),
+        (
+            "differs",
+            "n = a huge number|n = infinity",
+            "tg.special.bdtr|tg.special.bdtrc|tg.special.yn",
+        ),
+        (
+            "differs",
+            "offset=NaN",
+            "tg.ndimage.affine_transform",
+        ),
+        (
+            "differs",
+            "r = infinity",
+            "tg.special.pseudo_huber",
+        ),
+        (
+            "differs",
+            "shift = NaN",
+            "tg.ndimage.shift",
+        ),
+        (
+            "differs",
+            "x = infinity",
+            "tg.special.eval_gegenbauer|tg.special.eval_hermite|tg.special.eval_hermitenorm|"
+            "tg.special.eval_legendre",
+        ),
+        (
+            "differs",
+            "y = NaN|y = infinity",
+            "tg.special.powm1",
+        ),
+        (
+            "differs",
+            "z = a huge number|z = a number beyond int64",
+            "tg.special.hankel1|tg.special.hankel2|tg.special.hyp0f1",
+        ),
+        (
+            "differs",
+            "z = infinity",
+            "tg.special.spherical_in|tg.special.spherical_jn|tg.special.spherical_yn",
+        ),
+        (
+            "lenient",
+            "fill_value=a number beyond int64",
+            "tg.interpolate.RegularGridInterpolator|tg.interpolate.interpn",
+        ),
+        (
+            "lenient",
+            "zoom = a huge number",
+            "tg.ndimage.zoom",
+        ),
+    ],
+    "outside of what SciPy defines: NaN where its integers are cut off, a pole or a polynomial": [
+        (
+            "lenient",
+            "x = True",
+            "tg.special.factorial",
+        ),
+        (
+            "lenient",
+            "x = an empty array|x = an empty list",
+            "tg.special.log_softmax|tg.special.softmax",
+        ),
+        (
+            "differs",
+            "a = a negative number|b = a negative number",
+            "tg.special.beta|tg.special.betaln",
+        ),
+        (
+            "differs",
+            "alpha = a negative number",
+            "tg.special.eval_gegenbauer|tg.special.eval_genlaguerre",
+        ),
+        (
+            "differs",
+            "k = a float|k = floats in a tuple|n = a float|n = floats in a tuple",
+            "tg.special.nbdtr|tg.special.nbdtrc",
+        ),
+        (
+            "differs",
+            "n = a float|n = floats in a tuple",
+            "tg.special.bdtr|tg.special.bdtrc",
+        ),
+        (
+            "differs",
+            "x = a negative number|x = floats in a tuple|x = integers|x = tuples in a tuple",
+            "tg.special.zeta",
+        ),
+        (
+            "differs",
+            "z = a complex number|z = complex numbers|z = integers",
+            "tg.special.hankel1|tg.special.hankel2",
+        ),
+        (
+            "differs",
+            "z = a negative number",
+            "tg.special.spherical_kn|tg.special.spherical_yn",
+        ),
+    ],
+    "odd sizes and axes of transforms are taken where NumPy refuses, and numbers are shifted": [
+        (
+            "lenient",
+            "axes=a generator",
+            "tg.fft.irfft2|tg.fft.rfft2",
+        ),
+        (
+            "lenient",
+            "axes=a generator|axes=an empty array|axes=an empty string",
+            "tg.fft.fft2|tg.fft.ifft2",
+        ),
+        (
+            "lenient",
+            "axes=a generator|axes=an empty array|axes=an empty string|s=True",
+            "tg.fft.fftn|tg.fft.ifftn",
+        ),
+        (
+            "lenient",
+            "axes=a generator|s=True",
+            "tg.fft.irfftn|tg.fft.rfftn",
+        ),
+        (
+            "lenient",
+            "d=floats in a tuple|d=tuples in a tuple",
+            "tg.fft.rfftfreq",
+        ),
+        (
+            "lenient",
+            "d=floats in a tuple|d=tuples in a tuple|n = True",
+            "tg.fft.fftfreq",
+        ),
+        (
+            "lenient",
+            "n=True",
+            "tg.fft.fft|tg.fft.hfft|tg.fft.ifft|tg.fft.irfft",
+        ),
+        (
+            "lenient",
+            "x = NaN|x = True|x = a complex number|x = a float|x = a huge number|"
+            "x = a negative number|x = infinity",
+            "tg.fft.fftshift|tg.fft.ifftshift",
+        ),
+        (
+            "differs",
+            "axes=a generator",
+            "tg.fft.fftshift|tg.fft.ifftshift",
+        ),
+    ],
+    "what memory holds cannot be exchanged": [
+        (
+            "nameless",
+            "x = an array of objects|x = an array of strings|x = dates",
+            "tg.array_api.from_dlpack",
+        ),
+    ],
+}
