@@ -215,33 +215,18 @@ EXCUSES: dict[str, list[Excuse]] = {
         ),
         Excuse(
             "lenient",
-            "values = dates",
-            "np.add.at|np.float_power.at",
-        ),
-        Excuse(
-            "lenient",
-            "operand 0 = dates|operand 1 = dates",
-            "np.float_power",
-        ),
-        Excuse(
-            "lenient",
             "x = an array of strings",
             "tg.conj|tg.conjugate",
         ),
         Excuse(
             "lenient",
             "x = dates",
-            "tg.conj|tg.conjugate|tg.float_power",
+            "tg.conj|tg.conjugate",
         ),
         Excuse(
             "lenient",
             "x = an array of objects",
             "tg.conj|tg.conjugate|tg.isneginf|tg.isposinf",
-        ),
-        Excuse(
-            "lenient",
-            "y = dates",
-            "tg.float_power",
         ),
     ],
     "axes may stand in a list, as torch has it": [
@@ -278,11 +263,6 @@ EXCUSES: dict[str, list[Excuse]] = {
             "lenient",
             "atol=a number beyond int64|rtol=a number beyond int64",
             "np.allclose|np.isclose|tg.isclose",
-        ),
-        Excuse(
-            "lenient",
-            "values = a number beyond int64",
-            "np.float_power.at",
         ),
         Excuse(
             "lenient",

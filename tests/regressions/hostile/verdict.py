@@ -62,6 +62,7 @@ NAMES = {
     *dir(tg.Tensor),
     *dir(torch),
     *dir(torch.linalg),
+    *dir(tg.special),
     *dir(tg.nn),
     *dir(tg.nn.functional),
     *dir(tg.nn.Module),

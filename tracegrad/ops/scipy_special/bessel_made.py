@@ -90,9 +90,10 @@ def kvp(v: Any, z: Any, n: int = 1) -> Any:
     return neg(found) if operator.index(n) % 2 else found
 
 
-def _beside_the_cut(v: Any, z: Any) -> tuple[Any, ...]:
+def _beside_the_cut(name: str, v: Any, z: Any) -> tuple[Any, ...]:
     """Whether z is negative, J and Y of its size, and the cosine and sine of v turns by 180 degrees
     (DLMF 10.11.3 to 10.11.5)."""
+    z = _argument(name, z)
     at = absolute(z)
     turn = mul(v, 180.0)
     return less(z, 0), jv(v, at), yv(v, at), cosdg(turn), sindg(turn)
@@ -106,7 +107,7 @@ def hankel1(v: Any, z: Any) -> Any:
     >>> complex(tg.special.hankel1(0.0, 1.0)).real.__round__(6)
     0.765198
     """
-    below, j, y, c, s = _beside_the_cut(v, z)
+    below, j, y, c, s = _beside_the_cut("hankel1", v, z)
     return complex_(
         where(below, sub(mul(s, y), mul(c, j)), j), where(below, add(mul(c, y), mul(s, j)), y)
     )
@@ -120,7 +121,7 @@ def hankel2(v: Any, z: Any) -> Any:
     >>> complex(tg.special.hankel2(0.0, 1.0)).imag.__round__(6)
     -0.088257
     """
-    below, j, y, c, s = _beside_the_cut(v, z)
+    below, j, y, c, s = _beside_the_cut("hankel2", v, z)
     return complex_(
         where(below, sub(mul(mul(c, j), 3.0), mul(s, y)), j),
         where(below, sub(mul(s, j), mul(c, y)), neg(y)),
