@@ -11,7 +11,7 @@ from .._codegen import lowering
 from ..checks import array, describe
 from ..checks.ranges import out_of_range
 from ..devices import to_host
-from ..errors import ConcretizationError, ShapeError
+from ..errors import ConcretizationError, ShapeError, TracegradError
 from ..ir.dispatch import STATE, bind
 from ..ir.evaluate import evaluate
 from ..ir.forms import about
@@ -238,10 +238,12 @@ def _chosen(
         ["if_false", "if_true"] if who == "cond" else [f"branch_{k}" for k in range(len(functions))]
     )
     regions = [
-        region(f, operands, types, f"{who}: a branch", name)
+        region(f, operands, types, f"{who}: a branch", name, tells=True)
         for f, name in zip(functions, names, strict=True)
     ]
     kinds = _agreed(regions, who, names)
+    count, written = len(kinds), sorted({k for r in regions for k in r.writes})
+    targets = _targets(flatten(operands)[0], written, who)
     captures = captured(*regions)
     given = [*leaves, *captures]
     every = [strong(x) for x in given]
@@ -249,15 +251,38 @@ def _chosen(
     def whole(r: TracedRegion) -> Graph:
         def function(*values: Any) -> list[Any]:
             found = r.run(values[: len(leaves)], captures, values[len(leaves) :])
-            return [convert(o, t.dtype) for o, t in zip(found, kinds, strict=True)]
+            new = {**dict(enumerate(values)), **dict(zip(r.writes, found[count:], strict=True))}
+            return [
+                *[convert(o, t.dtype) for o, t in zip(found[:count], kinds, strict=True)],
+                *[new[k] for k in written],
+            ]
 
         return closed(r.graph.name, function, every, r.graph)
 
     found = bind(switch_op, [inside(index), *given], {"branches": tuple(map(whole, regions))})
+    for target, new in zip(targets, found[count:], strict=True):
+        target._write(new)
     return unflatten(
         regions[0].out_spec,
-        [number(o) if t.weak else plain(o) for o, t in zip(found, kinds, strict=True)],
+        [number(o) if t.weak else plain(o) for o, t in zip(found[:count], kinds, strict=True)],
     )
+
+
+def _targets(leaves: Sequence[Any], written: Sequence[int], who: str) -> list[Any]:
+    """The operands that branches write into, as `if` would write into them."""
+    found = [leaves[k] for k in written]
+    for x in found:
+        if not isinstance(x, Boxed):
+            raise TracegradError(
+                f"{user_line()}: {who}: a branch writes into an operand that is a plain array, "
+                "which a branch on a traced value cannot carry out. Return the new value."
+            )
+        if sum(isinstance(y, Boxed) and x._root is y._root for y in leaves) > 1:
+            raise TracegradError(
+                f"{user_line()}: {who}: a branch writes into an operand whose memory another one "
+                "shows. Give it once, or return the new value."
+            )
+    return found
 
 
 def _agreed(regions: Sequence[TracedRegion], who: str, names: Sequence[str]) -> list[ArrayType]:

@@ -53,6 +53,9 @@ class TracedRegion(NamedTuple):
     """The types of its results, of which Python's numbers are weak."""
     as_arrays: bool
     """Whether it computes the same where its arguments are arrays in place of Python's numbers."""
+    writes: tuple[int, ...] = ()
+    """The arguments that it writes into, of a region that tells: their new values are the last
+    outputs of its graph."""
 
     def run(
         self, arguments: Sequence[Any], captures: Sequence[Any], values: Sequence[Any]
@@ -82,9 +85,10 @@ def region(
     types: Sequence[ArrayType],
     who: str,
     name: str = "body",
+    tells: bool = False,
 ) -> TracedRegion:
     """Trace `function(*args)` for leaves of these types. What it writes into its arguments stays
-    inside."""
+    inside, unless it `tells` that."""
     leaves, spec = flatten((args, {}))
     sizes = STATE.traces[-1].sizes if STATE.traces else None
     # A step may be differentiated whatever its first operands are; where a rule is being run, its
@@ -107,13 +111,15 @@ def region(
             f"{user_line()}: {who} draws random numbers; draw them before, and pass them in"
         )
     count = len(traced.out_boxed)
-    graph = traced.graph.replace(outputs=traced.graph.outputs[:count])
+    writes = traced.writes if tells else ()
+    graph = traced.graph.replace(outputs=traced.graph.outputs[: count + len(writes)])
     return TracedRegion(
         explicit(graph),
         traced.captures,
         traced.out_spec,
-        tuple(types_of(graph.outputs)),
+        tuple(types_of(graph.outputs[:count])),
         for_arrays(graph),
+        writes,
     )
 
 
@@ -245,6 +251,15 @@ def copied(x: Any) -> Any:
     if plain and not STATE.traces and not STATE.special:
         return x.copy(order="K")
     return logical_or(x, False) if x.dtype.kind == "b" else positive(x)
+
+
+def apart(x: Any) -> Any:
+    """A value that may be written to, and nothing else with it."""
+    if not isinstance(x, ARRAYS):
+        return x
+    # Where writes replace values another box is enough.
+    replaced = isinstance(x, Boxed) and not x._in_storage(x._root)
+    return x._alias() if replaced else copied(x)
 
 
 def own(tree: Any) -> Any:

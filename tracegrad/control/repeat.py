@@ -3,7 +3,6 @@ differentiated in every mode."""
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -33,6 +32,7 @@ from .counted import counted_steps
 from .region import (
     VALUES,
     TracedRegion,
+    apart,
     captured,
     check_functions,
     closed,
@@ -325,7 +325,7 @@ def loop_while(
         while steps == most:
             most = steps + _span(checkpoint, steps) if MODE.enabled else math.inf
             carry, steps = (
-                rerun(functools.partial(run, carry, steps, most))
+                rerun(lambda c=carry, s=steps, m=most: run(map_leaves(apart, c), s, m))
                 if most < math.inf
                 else run(carry, steps, most)
             )

@@ -3,7 +3,6 @@ the code, and so is its adjoint."""
 
 from __future__ import annotations
 
-import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
@@ -24,10 +23,10 @@ from ..tape.mode import MODE
 from ..tape.rerun import rerun
 from ..tensor import Boxed
 from ..transforms.tracing import check_leaf, leaf_type, plain
-from ..tree import flatten, unflatten
+from ..tree import flatten, map_leaves, unflatten
 from ..types import Int, equal_types
 from .carry import GivenCarry, arrays_of
-from .region import ARRAYS, check_functions, closed, copied, region
+from .region import ARRAYS, apart, check_functions, closed, copied, region
 from .scan_rules import NUMBER, part, segmented, step_type
 
 Checkpoint: TypeAlias = int | str | tuple[int, ...] | None
@@ -170,7 +169,7 @@ def in_segments(
         return run(carry, steps)
     for start in range(0, len(steps), spans[0]):
         piece = steps[start : start + spans[0]]
-        carry = rerun(functools.partial(run, carry, piece))
+        carry = rerun(lambda carry=carry, piece=piece: run(map_leaves(apart, carry), piece))
     return carry
 
 
@@ -190,7 +189,7 @@ def _loop(
         nonlocal y_spec
         for i in steps:
             parts = [reshape(part(x, i, 1), x.shape[1:]) for x in x_leaves]
-            out = f(carry, unflatten(x_spec, [plain(p) for p in parts]))
+            out = f(carry, unflatten(x_spec, [apart(plain(p)) for p in parts]))
             carry, y = out if ys else _pair(out)
             carry = carried.next(carry)
             leaves, y_spec = flatten(y)

@@ -14,7 +14,7 @@ from ..control.block import checkpoint_op
 from ..ir.dispatch import STATE
 from ..staging.session import entered
 from ..tape.mode import MODE
-from ..tape.rerun import rerun
+from ..tape.rerun import repeatable, rerun
 from ..tensor import Boxed
 from ..transforms.tracing import face_of, leaf_type, standing_of, trace_function
 from ..tree import flatten, unflatten
@@ -62,7 +62,7 @@ def checkpoint(function: Callable[P, R]) -> Callable[P, R]:
         found: R = (
             traced_again(function, args, kwargs)
             if STATE.traces
-            else rerun(lambda: entered(function)(*args, **kwargs))
+            else rerun(repeatable(entered(function), args, kwargs))
         )
         return found
 

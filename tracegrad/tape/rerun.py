@@ -19,6 +19,7 @@ from ..ir.dispatch import STATE, Value
 from ..ir.levels import as_of
 from ..ir.lines import user_line
 from ..ops.random import DEFAULT
+from ..tree import flatten, unflatten
 from ..types import show
 from .attempts import ATTEMPTS
 from .leaves import Rerun
@@ -124,6 +125,14 @@ class _Run(Rerun):
 
         def compare(operand: Any) -> None:
             nonlocal seen
+            node = operand._grad_fn if isinstance(operand, Value) else None
+            if node is not None and self.start <= node._order < start:
+                raise CheckpointError(
+                    f"{user_line()}: an array of shape {show(operand.shape)} that the function "
+                    "reads here has become another one since it began to run first: it writes into "
+                    "what it was not given, or something else did. What is computed again must be "
+                    "the same: let the function make a copy, or return the new value."
+                )
             digest, counter = _constant(operand), _counter(operand, start)
             _, version = before.pop(id(counter), (None, None))
             if digest is None and version is None:
@@ -250,4 +259,25 @@ def rerun(
     return result
 
 
-__all__ = ["CheckpointError", "rerun"]
+def repeatable(function: Callable[..., Any], args: Any, kwargs: Any) -> Callable[[], Any]:
+    """The call of a function, which at its first time may write into its arguments, and then finds
+    those whose values are replaced by writes as they were."""
+    leaves: list[Any]
+    leaves, spec = flatten((args, kwargs))
+    replaced = [isinstance(x, Value) and not x._in_storage(x._root) for x in leaves]
+    kept = [x._alias() if r else x for x, r in zip(leaves, replaced, strict=True)]
+    first = True
+
+    def call() -> Any:
+        nonlocal first
+        if first:
+            first = False
+            return function(*args, **kwargs)
+        again = [x._alias() if r else x for x, r in zip(kept, replaced, strict=True)]
+        given, named = unflatten(spec, again)
+        return function(*given, **named)
+
+    return call if any(replaced) else lambda: function(*args, **kwargs)
+
+
+__all__ = ["CheckpointError", "repeatable", "rerun"]

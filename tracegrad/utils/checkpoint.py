@@ -11,7 +11,7 @@ from ..checks import OFTEN, publish
 from ..derivatives.checkpoint import traced_again
 from ..ir.dispatch import STATE
 from ..tape.mode import MODE
-from ..tape.rerun import CheckpointError, rerun
+from ..tape.rerun import CheckpointError, repeatable, rerun
 
 Contexts = tuple[contextlib.AbstractContextManager[Any], contextlib.AbstractContextManager[Any]]
 
@@ -81,7 +81,7 @@ def checkpoint(
             return traced_again(function, args, kwargs)
         forced = set_checkpoint_early_stop.setting
         return rerun(
-            lambda: function(*args, **kwargs),
+            repeatable(function, args, kwargs),
             second,
             determinism_check == "default",
             early_stop if forced is None else forced,
