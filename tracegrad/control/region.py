@@ -257,9 +257,9 @@ def apart(x: Any) -> Any:
     """A value that may be written to, and nothing else with it."""
     if not isinstance(x, ARRAYS):
         return x
-    # Where writes replace values another box is enough.
-    replaced = isinstance(x, Boxed) and not x._in_storage(x._root)
-    return x._alias() if replaced else copied(x)
+    if isinstance(x, Boxed) and not x._in_storage(x._root):
+        return x._alias()  # writes replace its value
+    return copied(x)
 
 
 def own(tree: Any) -> Any:

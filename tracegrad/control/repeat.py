@@ -3,6 +3,7 @@ differentiated in every mode."""
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -32,7 +33,6 @@ from .counted import counted_steps
 from .region import (
     VALUES,
     TracedRegion,
-    apart,
     captured,
     check_functions,
     closed,
@@ -44,7 +44,7 @@ from .region import (
     zero,
 )
 from .running import natively, work, worth
-from .scan import Checkpoint, in_segments, spans_of
+from .scan import Checkpoint, in_segments, of_a_copy, spans_of
 from .scan_rules import NUMBER, scan_op, segmented
 from .sized import reversed_by, sized, unused_symbol
 
@@ -325,7 +325,7 @@ def loop_while(
         while steps == most:
             most = steps + _span(checkpoint, steps) if MODE.enabled else math.inf
             carry, steps = (
-                rerun(lambda c=carry, s=steps, m=most: run(map_leaves(apart, c), s, m))
+                rerun(functools.partial(of_a_copy, run, carry, steps, most))
                 if most < math.inf
                 else run(carry, steps, most)
             )

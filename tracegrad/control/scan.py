@@ -3,6 +3,7 @@ the code, and so is its adjoint."""
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
@@ -169,8 +170,13 @@ def in_segments(
         return run(carry, steps)
     for start in range(0, len(steps), spans[0]):
         piece = steps[start : start + spans[0]]
-        carry = rerun(lambda carry=carry, piece=piece: run(map_leaves(apart, carry), piece))
+        carry = rerun(functools.partial(of_a_copy, run, carry, piece))
     return carry
+
+
+def of_a_copy(run: Callable[..., Any], carry: Any, *steps: Any) -> Any:
+    """A run of some steps, which may write into the carry that they are handed."""
+    return run(map_leaves(apart, carry), *steps)
 
 
 def _loop(

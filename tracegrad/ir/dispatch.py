@@ -46,6 +46,7 @@ class Value:
     _alias: Callable[[], Any]
     _kept: Callable[[], Any]
     _borrowed: bool
+    _in_storage: Callable[..., bool]
     _decides: Callable[[], None]
     detach: Callable[[], Any]
     tolist: Callable[[], Any]
