@@ -12,6 +12,7 @@ from .ops.stats import (
     discrete,
     more_continuous,
     multivariate,
+    on_intervals,
     rarer_continuous,
     summaries,
 )
@@ -23,6 +24,7 @@ _ALL = {
         *continuous.DISTRIBUTIONS,
         *more_continuous.DISTRIBUTIONS,
         *rarer_continuous.DISTRIBUTIONS,
+        *on_intervals.DISTRIBUTIONS,
         *discrete.DISTRIBUTIONS,
         *multivariate.DISTRIBUTIONS,
     )

@@ -134,12 +134,13 @@ def test_discrete(name: str) -> None:
         getattr(scipy.stats, name).pmf(np.arange(1, 4), *shapes, 1),
     )
     whole = COUNTS.get(name, 0)
-    free = shapes[whole:]
+    last = 1 if name == "boltzmann" else 0
+    free = shapes[whole : len(shapes) - last]
 
     def value(*given: Any) -> Any:
         first = shapes[:whole]
         counts = np.array([1.0, 1.0, 0.0 if name == "bernoulli" else 1.0])
-        return getattr(stats, name).logpmf(counts, *first, *given)
+        return getattr(stats, name).logpmf(counts, *first, *given, *shapes[len(shapes) - last :])
 
     arrays = tuple(np.float64(p) for p in free)
     if arrays:
@@ -178,6 +179,73 @@ def test_at_the_ends(name: str) -> None:
             np.testing.assert_allclose(
                 found[kept], expected[kept], rtol=3e-7, atol=1e-13, err_msg=f"{method} {shapes}"
             )
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", [*CONTINUOUS, *EAGER])
+def test_digits_of_both_tails(name: str) -> None:
+    """Quantiles of tiny probabilities go back to these, logarithms near 0 have digits, ends are
+    those of the support, float32 stays what it is."""
+    shapes = CONTINUOUS.get(name) or EAGER.get(name) or ()
+    ours, theirs = getattr(stats, name), getattr(scipy.stats, name)
+    single = [f for f in ours.formulas if ours.formulas[f] is not None and f != "density"]
+    for method in (*single, "pdf", "logpdf"):
+        for x in np.float32([0.3, 0.6]), np.float32(0.6):
+            assert getattr(ours, method)(x, *shapes).dtype == np.float32, method
+    ends = tuple(float(e) for e in theirs.support(*shapes))
+    if "ppf" in single:
+        np.testing.assert_array_equal(ours.ppf([0.0, 1.0], *shapes), ends)
+        np.testing.assert_array_equal(ours.isf([1.0, 0.0], *shapes), ends)
+    q = np.array([1e-60, 1e-20, 1e-8, 1e-3, 0.2])
+    for end, tail, log_rest, quantile in (
+        (ends[0], "cdf", "logsf", "ppf"),
+        (ends[1], "sf", "logcdf", "isf"),
+    ):
+        # Places near other ends than these have no digits for tiny probabilities.
+        if tail not in single or quantile not in single or end not in (0.0, -np.inf, np.inf):
+            continue
+        x = getattr(ours, quantile)(q, *shapes)
+        np.testing.assert_allclose(getattr(ours, tail)(x, *shapes), q, rtol=1e-9, err_msg=tail)
+        rest = getattr(ours, log_rest)(x, *shapes)
+        np.testing.assert_allclose(rest, np.log1p(-q), rtol=1e-9, err_msg=log_rest)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_numbers_that_were_wrong() -> None:
+    """Against the functions' series and limits, where SciPy's have few digits or none, too."""
+    pi = np.pi
+    for found, expected in (
+        (stats.cauchy.sf(1e10), 1e-10 / pi),
+        (stats.cauchy.logpdf(1e200), -400 * np.log(10) - np.log(pi)),
+        (stats.halfcauchy.logsf(1e30), np.log(2e-30 / pi)),
+        (stats.skewcauchy.sf(1e20, 0.4), 1.4**2 * 1e-20 / pi),
+        (stats.skewcauchy.cdf(0.0, 0.4), 0.3),
+        (stats.foldcauchy.cdf(1e-20, 2.0), 2e-20 / (5 * pi)),
+        (stats.foldcauchy.sf(1e200, 2.0), 2e-200 / pi),
+        (stats.foldnorm.sf(30.0, 1.9), 4.89804236688e-174),
+        (stats.foldnorm.cdf(1e-20, 2.0), 2e-20 * np.exp(-2) / np.sqrt(2 * pi)),
+        (stats.kappa3.sf(1e10, 2.5), 1e-25),
+        (stats.kappa3.isf(1e-20, 1.0), 1e20),
+        (stats.geom.sf(200, 0.3), 0.7**200),
+        (stats.planck.sf(200, 0.51), np.exp(-0.51 * 201)),
+        (stats.randint.sf(7, 2, 9), 1 / 7),
+        (stats.f.cdf(1e-16, 1.0, 3.0), scipy.stats.f.cdf(1e-16, 1.0, 3.0)),
+        (stats.f.isf(1 - 1e-15, 1.0, 3.0), scipy.stats.f.ppf(1 - (1 - 1e-15), 1.0, 3.0)),
+        (stats.f.ppf(1e-20, 500.0, 3.0), scipy.stats.f.ppf(1e-20, 500.0, 3.0)),
+        (stats.betaprime.sf(1e10, 2.0, 3.0), 4e-30 * (1 - 3.75e-10)),
+        (stats.loggamma.logcdf(-900.0, 0.8), -720 - scipy.special.gammaln(1.8)),
+        (stats.truncnorm.sf(2 - 1e-6, -1.0, 2.0), scipy.stats.truncnorm.sf(2 - 1e-6, -1.0, 2.0)),
+        (stats.alpha.sf(1e20, 3.5), 1e-20 * np.exp(scipy.stats.norm.logpdf(3.5)
+            - scipy.stats.norm.logcdf(3.5))),
+        (stats.pearson3.pdf(1.0, -2.0), 1.0),
+        (stats.truncexpon.cdf(1.0, np.inf), 1 - np.exp(-1)),
+        (stats.norm.logcdf(9.0), scipy.stats.norm.logcdf(9.0)),
+        (stats.expon.logcdf(40.0), -np.exp(-40.0)),
+    ):  # fmt: skip
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+    for nothing in (stats.boltzmann.pmf(1, 1.4, 1.5), stats.binom.cdf(1, np.inf, 0.3),
+                    stats.f.sf(1.0, np.inf, 3.0), stats.kappa3.sf(3.0, np.inf)):  # fmt: skip
+        assert np.isnan(nothing)
 
 
 def positive(n: int, seed: int) -> Any:

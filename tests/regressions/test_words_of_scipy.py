@@ -24,7 +24,7 @@ OURS = {
     ("ndimage", "spline_filter1d", "output"): "no output= is taken",
     **{
         ("signal", name, "window"): "windows of segments are periodic by either name"
-        for name in ("coherence", "csd", "spectrogram", "stft", "welch")
+        for name in ("coherence", "csd", "istft", "spectrogram", "stft", "welch")
     },
 }
 

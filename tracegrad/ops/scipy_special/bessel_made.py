@@ -132,25 +132,23 @@ def hankel2(v: Any, z: Any) -> Any:
 
 
 def hankel1e(v: Any, z: Any) -> Any:
-    """`hankel1(v, z) * exp(-1j * z)`, of a real argument.
+    """`hankel1(v, z) * exp(-1j * z)`, of a real argument; of a negative one above the cut.
 
     >>> import tracegrad as tg
     >>> complex(tg.special.hankel1e(0.0, 1.0)).real.__round__(6)
     0.487704
     """
-    a, b, c, s = jv(v, z), yv(v, z), cos(z), sin(z)
-    return complex_(add(mul(a, c), mul(b, s)), sub(mul(b, c), mul(a, s)))
+    return mul(hankel1(v, z), complex_(cos(z), neg(sin(z))))
 
 
 def hankel2e(v: Any, z: Any) -> Any:
-    """`hankel2(v, z) * exp(1j * z)`, of a real argument: the conjugate of `hankel1e`.
+    """`hankel2(v, z) * exp(1j * z)`, of a real argument; of a negative one above the cut.
 
     >>> import tracegrad as tg
     >>> complex(tg.special.hankel2e(0.0, 1.0)).real.__round__(6)
     0.487704
     """
-    a, b, c, s = jv(v, z), yv(v, z), cos(z), sin(z)
-    return complex_(add(mul(a, c), mul(b, s)), sub(mul(a, s), mul(b, c)))
+    return mul(hankel2(v, z), complex_(cos(z), sin(z)))
 
 
 def jve(v: Any, z: Any) -> Any:

@@ -5,9 +5,20 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..elementwise.arithmetic import div, greater, greater_equal, less, neg, sub, where
+from ..elementwise.arithmetic import (
+    div,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    neg,
+    sub,
+    where,
+)
+from ..elementwise.comparison import minimum
 from ..elementwise.derived import add, mul
 from ..elementwise.elementary import absolute, exp, expm1, log, log1p, sqrt, square
+from ..elementwise.logic import logical_or
 from ..elementwise.powers import power
 from ..elementwise.special import (
     betaln,
@@ -23,7 +34,7 @@ from ..elementwise.special import (
     xlog1py,
     xlogy,
 )
-from ..elementwise.trigonometric import arctan, cos, tan
+from ..elementwise.trigonometric import arctan2, cos, tan
 from ..scipy_special.bessel import i0e
 from ..scipy_special.incomplete import (
     betainc,
@@ -37,7 +48,15 @@ from ..scipy_special.incomplete import (
     stdtr,
     stdtrit,
 )
-from .distribution import FINITE, INFINITY, Univariate
+from .distribution import (
+    ABOVE_ZERO,
+    FINITE,
+    INFINITY,
+    Univariate,
+    log1p_square,
+    log_rest,
+    of_tails,
+)
 
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 POSITIVE = (0.0, INFINITY)
@@ -46,6 +65,14 @@ UNIT = (0.0, 1.0)
 
 def _normal(z: Any) -> Any:
     return sub(mul(square(z), -0.5), HALF_LOG_2PI)
+
+
+def _positive(parameter: Any) -> Any:
+    return greater(parameter, 0)
+
+
+def _finite(parameter: Any) -> Any:
+    return less(absolute(parameter), INFINITY)
 
 
 def _reflected(f: Any) -> Any:
@@ -112,6 +139,9 @@ beta = Univariate(
     cdf=lambda z, a, b: betainc(a, b, z),
     sf=lambda z, a, b: betaincc(a, b, z),
     ppf=lambda q, a, b: betaincinv(a, b, q),
+    isf=of_tails(
+        lambda q, a, b: betaincinv(a, b, q), lambda q, a, b: sub(1.0, betaincinv(b, a, q))
+    )["isf"],
 )
 
 
@@ -130,13 +160,30 @@ t = Univariate(
     ppf=lambda q, df: stdtrit(df, q),
     isf=lambda q, df: neg(stdtrit(df, q)),
 )
+
+
+def angle(z: Any) -> Any:
+    """The probability of being above z of a Cauchy number: small where z is large."""
+    return mul(arctan2(1.0, z), 1 / math.pi)
+
+
+def cotangent(q: Any) -> Any:
+    """cot(pi q) for q up to 1/2, where it is 0."""
+    low = less(q, 0.25)
+    return where(
+        low,
+        div(1.0, tan(mul(where(low, q, 0.25), math.pi))),
+        tan(mul(sub(0.5, where(low, 0.25, q)), math.pi)),
+    )
+
+
 cauchy = Univariate(
     "cauchy",
-    log_density=lambda z: sub(neg(log1p(square(z))), math.log(math.pi)),
-    cdf=lambda z: add(mul(arctan(z), 1 / math.pi), 0.5),
-    sf=lambda z: sub(0.5, mul(arctan(z), 1 / math.pi)),
-    ppf=lambda q: div(-1.0, tan(mul(q, math.pi))),
-    isf=lambda q: div(1.0, tan(mul(q, math.pi))),
+    log_density=lambda z: sub(neg(log1p_square(z)), math.log(math.pi)),
+    support=FINITE,
+    cdf=lambda z: angle(neg(z)),
+    sf=angle,
+    **of_tails(_reflected(cotangent), cotangent),
 )
 laplace = Univariate(
     "laplace",
@@ -151,11 +198,7 @@ laplace = Univariate(
         mul(exp(neg(absolute(z))), 0.5),
         sub(1.0, mul(exp(neg(absolute(z))), 0.5)),
     ),
-    ppf=lambda q: where(
-        greater(q, 0.5),
-        neg(log(mul(sub(1.0, where(greater(q, 0.5), q, 0.5)), 2.0))),
-        log(mul(where(greater(q, 0.5), 0.5, q), 2.0)),
-    ),
+    **of_tails(lambda q: log(mul(q, 2.0)), lambda q: neg(log(mul(q, 2.0)))),
 )
 logistic = Univariate(
     "logistic",
@@ -170,8 +213,8 @@ logistic = Univariate(
 lognorm = Univariate(
     "lognorm",
     "s",
-    log_density=lambda z, s: sub(_normal(div(log(z), s)), log(mul(z, s))),
-    support=(5e-324, INFINITY),
+    log_density=lambda z, s: sub(_normal(div(log(z), s)), add(log(z), log(s))),
+    support=ABOVE_ZERO,
     cdf=lambda z, s: ndtr(div(log(z), s)),
     sf=lambda z, s: ndtr(neg(div(log(z), s))),
     logcdf=lambda z, s: log_ndtr(div(log(z), s)),
@@ -183,7 +226,7 @@ invgamma = Univariate(
     "invgamma",
     "a",
     log_density=lambda z, a: sub(neg(mul(add(a, 1.0), log(z))), add(lgamma(a), div(1.0, z))),
-    support=(5e-324, INFINITY),
+    support=ABOVE_ZERO,
     cdf=lambda z, a: gammaincc(a, div(1.0, z)),
     sf=lambda z, a: gammainc(a, div(1.0, z)),
     ppf=lambda q, a: div(1.0, gammainccinv(a, q)),
@@ -205,7 +248,7 @@ pareto = Univariate(
     "b",
     log_density=lambda z, b: sub(log(b), mul(add(b, 1.0), log(z))),
     support=(1.0, INFINITY),
-    cdf=lambda z, b: sub(1.0, power(z, neg(b))),
+    cdf=lambda z, b: neg(expm1(neg(mul(b, log(z))))),
     sf=lambda z, b: power(z, neg(b)),
     logsf=lambda z, b: neg(mul(b, log(z))),
     ppf=lambda q, b: power(sub(1.0, q), div(-1.0, b)),
@@ -235,16 +278,16 @@ halfnorm = Univariate(
     support=POSITIVE,
     cdf=lambda z: erf(mul(z, math.sqrt(0.5))),
     sf=lambda z: mul(ndtr(neg(z)), 2.0),
-    ppf=lambda q: ndtri(mul(add(q, 1.0), 0.5)),
+    ppf=lambda q: mul(erfinv(q), math.sqrt(2.0)),
     isf=lambda q: neg(ndtri(mul(q, 0.5))),
 )
 halfcauchy = Univariate(
     "halfcauchy",
-    log_density=lambda z: sub(math.log(2 / math.pi), log1p(square(z))),
+    log_density=lambda z: sub(math.log(2 / math.pi), log1p_square(z)),
     support=POSITIVE,
-    cdf=lambda z: mul(arctan(z), 2 / math.pi),
-    ppf=lambda q: tan(mul(q, math.pi / 2)),
-    isf=lambda q: div(1.0, tan(mul(q, math.pi / 2))),
+    cdf=lambda z: mul(arctan2(z, 1.0), 2 / math.pi),
+    sf=lambda z: mul(angle(z), 2.0),
+    **of_tails(lambda q: tan(mul(q, math.pi / 2)), lambda q: cotangent(mul(q, 0.5))),
 )
 rayleigh = Univariate(
     "rayleigh",
@@ -265,12 +308,25 @@ def _ratio(z: Any, n: Any, m: Any) -> Any:
     return sub(add(front, kernel), betaln(half_n, half_m))
 
 
-def _share(z: Any, n: Any, m: Any) -> Any:
-    return div(mul(n, z), add(m, mul(n, z)))
+def parts_below(z: Any, a: Any, b: Any, one: Any = 1.0) -> Any:
+    """The probability that a share u / (u + v) of gamma numbers of shapes a and b is below
+    z / (z + one), of the share or its rest, whichever is the smaller."""
+    near = less_equal(z, one)
+    total = add(z, one)
+    below = betainc(a, b, where(near, div(z, total), 0.5))
+    return where(near, below, betaincc(b, a, where(near, 0.5, div(one, total))))
 
 
-def _of_share(share: Any, n: Any, m: Any) -> Any:
-    return div(mul(m, share), mul(n, sub(1.0, share)))
+def of_parts(q: Any, a: Any, b: Any) -> Any:
+    """The ratio u / v of such numbers with the probability q, at most 1/2, of being below."""
+    share, rest = betaincinv(a, b, q), betaincinv(b, a, sub(1.0, q))
+    # What 1 - q has lost of a small q would be more than what 1 - share loses.
+    low = logical_or(less_equal(share, 0.5), less(q, 1e-3))
+    return where(
+        low,
+        div(where(low, share, 0.5), sub(1.0, where(low, share, 0.5))),
+        div(sub(1.0, where(low, 0.5, rest)), where(low, 0.5, rest)),
+    )
 
 
 f = Univariate(
@@ -278,11 +334,13 @@ f = Univariate(
     "dfn dfd",
     log_density=_ratio,
     support=POSITIVE,
-    cdf=lambda z, n, m: betainc(mul(n, 0.5), mul(m, 0.5), _share(z, n, m)),
-    # Where z is large, 1 less the share has lost its digits.
-    sf=lambda z, n, m: betainc(mul(m, 0.5), mul(n, 0.5), div(m, add(m, mul(n, z)))),
-    ppf=lambda q, n, m: _of_share(betaincinv(mul(n, 0.5), mul(m, 0.5), q), n, m),
-    isf=lambda q, n, m: div(1.0, _of_share(betaincinv(mul(m, 0.5), mul(n, 0.5), q), m, n)),
+    valid=lambda n, m: [p(k) for k in (n, m) for p in (_positive, _finite)],
+    cdf=lambda z, n, m: parts_below(z, mul(n, 0.5), mul(m, 0.5), div(m, n)),
+    sf=lambda z, n, m: parts_below(div(m, n), mul(m, 0.5), mul(n, 0.5), z),
+    **of_tails(
+        lambda q, n, m: mul(of_parts(q, mul(n, 0.5), mul(m, 0.5)), div(m, n)),
+        lambda q, n, m: div(div(m, n), of_parts(q, mul(m, 0.5), mul(n, 0.5))),
+    ),
 )
 
 
@@ -306,18 +364,22 @@ def _inverse_gauss_below(z: Any, mu: Any) -> Any:
 
 def _inverse_gauss_above(z: Any, mu: Any) -> Any:
     _, above, far = _inverse_gauss_parts(z, mu)
-    return add(above, log1p(neg(exp(sub(far, above)))))
+    ratio = div(z, mu)
+    # Far away both are large and nearly the same: as their asymptotic series.
+    large = greater(mul(sqrt(div(1.0, z)), sub(ratio, 1.0)), 300)
+    apart = log1p(div(-2.0, add(where(large, ratio, 2.0), 1.0)))
+    return add(above, log_rest(where(large, apart, minimum(sub(far, above), -1e-30))))
 
 
 def _inverse_gaussian(name: str, shapes: str, fill: tuple[float, ...]) -> Univariate:
     def of(formula: Any) -> Any:
-        return lambda z, *given: formula(z, *(given or fill))
+        return lambda z, *given: formula(z, *(given or map(z.dtype.type, fill)))
 
     return Univariate(
         name,
         shapes,
         log_density=of(_inverse_gauss),
-        support=(5e-324, INFINITY),
+        support=ABOVE_ZERO,
         cdf=lambda *given: exp(of(_inverse_gauss_below)(*given)),
         sf=lambda *given: exp(of(_inverse_gauss_above)(*given)),
         logcdf=of(_inverse_gauss_below),
@@ -338,7 +400,7 @@ vonmises = Univariate(
 levy = Univariate(
     "levy",
     log_density=lambda z: sub(mul(log(z), -1.5), add(HALF_LOG_2PI, div(0.5, z))),
-    support=(5e-324, INFINITY),
+    support=ABOVE_ZERO,
     sf=lambda z: erf(sqrt(div(0.5, z))),
     cdf=lambda z: mul(ndtr(neg(div(1.0, sqrt(z)))), 2.0),
     ppf=lambda q: div(1.0, square(ndtri(mul(q, 0.5)))),
@@ -350,8 +412,12 @@ powerlaw = Univariate(
     log_density=lambda z, a: add(log(a), xlogy(sub(a, 1.0), z)),
     support=UNIT,
     cdf=lambda z, a: power(z, a),
+    sf=lambda z, a: where(
+        less(z, 0.5), sub(1.0, power(z, a)), neg(expm1(mul(a, log(where(less(z, 0.5), 0.5, z)))))
+    ),
     logcdf=lambda z, a: mul(a, log(z)),
     ppf=lambda q, a: power(q, div(1.0, a)),
+    isf=lambda q, a: exp(div(log1p(neg(q)), a)),
 )
 
 
@@ -360,7 +426,12 @@ def _mass(a: Any, b: Any) -> Any:
     flip = greater(a, 0)
     low, high = where(flip, neg(b), a), where(flip, neg(a), b)
     upper, lower = log_ndtr(high), log_ndtr(low)
-    return add(upper, log1p(neg(exp(sub(lower, upper)))))
+    return add(upper, log_rest(sub(lower, upper)))
+
+
+def _share_of_mass(side: Any, other: Any, both: Any) -> Any:
+    small = less(side, sub(both, 0.7))
+    return where(small, sub(side, both), log_rest(where(small, -1.0, sub(other, both))))
 
 
 truncnorm = Univariate(
@@ -369,8 +440,8 @@ truncnorm = Univariate(
     log_density=lambda z, a, b: sub(_normal(z), _mass(a, b)),
     support=(lambda a, b: a, lambda a, b: b),
     valid=lambda a, b: (less(a, b),),
-    logcdf=lambda z, a, b: sub(_mass(a, z), _mass(a, b)),
-    cdf=lambda z, a, b: exp(sub(_mass(a, z), _mass(a, b))),
+    logcdf=lambda z, a, b: _share_of_mass(_mass(a, z), _mass(z, b), _mass(a, b)),
+    logsf=lambda z, a, b: _share_of_mass(_mass(z, b), _mass(a, z), _mass(a, b)),
 )
 skewnorm = Univariate(
     "skewnorm",

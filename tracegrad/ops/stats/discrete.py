@@ -17,7 +17,7 @@ from ..elementwise.arithmetic import (
 )
 from ..elementwise.comparison import floor, maximum, minimum
 from ..elementwise.derived import add, mul
-from ..elementwise.elementary import absolute, expm1, log, log1p, sqrt, square
+from ..elementwise.elementary import absolute, exp, expm1, log, log1p, sqrt, square
 from ..elementwise.special import betaln, lgamma, xlog1py, xlogy
 from ..elementwise.trigonometric import tanh
 from ..scipy_special.bessel import ive
@@ -35,7 +35,7 @@ def _share(p: Any) -> tuple[Any, ...]:
 
 
 def _trials(n: Any, p: Any) -> tuple[Any, ...]:
-    return greater_equal(n, 0), equal(n, floor(n)), *_share(p)
+    return greater_equal(n, 0), equal(n, floor(n)), less(n, INFINITY), *_share(p)
 
 
 def _successes(k: Any, n: Any) -> tuple[Any, Any]:
@@ -80,7 +80,7 @@ nbinom = Discrete(
         add(mul(n, log(p)), xlog1py(k, neg(p))),
     ),
     support=(0.0, INFINITY),
-    valid=lambda n, p: (greater(n, 0), greater(p, 0), less_equal(p, 1)),
+    valid=lambda n, p: (greater(n, 0), less(n, INFINITY), greater(p, 0), less_equal(p, 1)),
     cdf=lambda k, n, p: betainc(n, add(k, 1.0), p),
     sf=lambda k, n, p: betaincc(n, add(k, 1.0), p),
 )
@@ -132,6 +132,7 @@ randint = Discrete(
     support=(lambda low, high: low, lambda low, high: sub(high, 1.0)),
     valid=lambda low, high: (greater(high, low), equal(low, floor(low)), equal(high, floor(high))),
     cdf=lambda k, low, high: div(add(sub(k, low), 1.0), sub(high, low)),
+    sf=lambda k, low, high: div(sub(sub(high, 1.0), k), sub(high, low)),
 )
 planck = Discrete(
     "planck",
@@ -169,7 +170,12 @@ boltzmann = Discrete(
         log(div(expm1(neg(rate)), expm1(neg(mul(rate, N))))), mul(rate, k)
     ),
     support=(0.0, lambda rate, N: sub(N, 1.0)),
+    valid=lambda rate, N: (greater(rate, 0), greater(N, 0), equal(N, floor(N))),
     cdf=lambda k, rate, N: div(expm1(neg(mul(rate, add(k, 1.0)))), expm1(neg(mul(rate, N)))),
+    sf=lambda k, rate, N: div(
+        mul(exp(neg(mul(rate, add(k, 1.0)))), expm1(mul(rate, sub(add(k, 1.0), N)))),
+        expm1(neg(mul(rate, N))),
+    ),
 )
 betanbinom = Discrete(
     "betanbinom",

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -20,18 +19,86 @@ from ..elementwise.arithmetic import (
     greater_equal,
     less,
     less_equal,
+    neg,
     sub,
     where,
 )
 from ..elementwise.comparison import floor
 from ..elementwise.derived import add, mul
-from ..elementwise.elementary import absolute, exp, log
+from ..elementwise.elementary import absolute, exp, expm1, log, log1p, square
 from ..elementwise.logic import isnan, logical_and
 
 Formula = Callable[..., Any]
 NAN, INFINITY = float("nan"), float("inf")
-FINITE = (-sys.float_info.max, sys.float_info.max)
+
+
+class OpenEnd(float):
+    """An end of a support where formulas have no value: probabilities there are those outside."""
+
+
+FINITE = (OpenEnd(-INFINITY), OpenEnd(INFINITY))
 """The support of a formula that has no value at infinity."""
+ABOVE_ZERO = (OpenEnd(0.0), INFINITY)
+
+
+def log1p_square(z: Any) -> Any:
+    """log(1 + z^2), where the square has no value, too."""
+    large = greater(absolute(z), 1)
+    size = where(large, absolute(z), 1.0)
+    far = add(mul(log(size), 2.0), log1p(square(div(1.0, size))))
+    return where(large, far, log1p(square(where(large, 0.0, z))))
+
+
+def log_rest(x: Any) -> Any:
+    """log(1 - exp(x)) for x < 0, to the last digits."""
+    near = greater(x, -0.7)
+    return where(near, log(neg(expm1(where(near, x, -1.0)))), log1p(neg(exp(where(near, -1.0, x)))))
+
+
+def small_or_rest(small: Any, rest: Any) -> Any:
+    """log(small), where small + rest = 1: to the last digits where it is near 0, too."""
+    low = less(small, 0.5)
+    return where(low, log(where(low, small, 0.5)), log1p(neg(where(low, 0.5, rest))))
+
+
+def _complete(one: str, other: str, given: dict[str, Formula | None]) -> dict[str, Formula | None]:
+    """The formulas of `one` of cdf and sf and of its logarithm, of those that are given."""
+    value, log_value = given[one], given[f"log{one}"]
+    rest, log_rest = given[other], given[f"log{other}"]
+    if value is None and log_value is not None:
+        value = lambda *z: exp(log_value(*z))  # noqa: E731
+    if rest is None and log_rest is not None:
+        rest = lambda *z: exp(log_rest(*z))  # noqa: E731
+    found = {one: value, f"log{one}": log_value}
+    if value is None and rest is not None:
+        found[one] = lambda *z: sub(1.0, rest(*z))
+    if log_value is not None:
+        return found
+    if value is not None and rest is not None:
+        found[f"log{one}"] = lambda *z: small_or_rest(value(*z), rest(*z))
+    elif value is not None:
+        found[f"log{one}"] = lambda *z: log(value(*z))
+    elif rest is not None:
+        found[f"log{one}"] = lambda *z: log1p(neg(rest(*z)))
+    return found
+
+
+def _of_rest(quantile: Formula | None) -> Formula | None:
+    return None if quantile is None else lambda q, *shapes: quantile(sub(1.0, q), *shapes)
+
+
+def of_tails(lower: Formula, upper: Formula) -> dict[str, Any]:
+    """ppf and isf of the formulas of each that have all digits for small probabilities."""
+
+    def either(near: Formula, far: Formula) -> Formula:
+        def formula(q: Any, *shapes: Any) -> Any:
+            small = less_equal(q, 0.5)
+            rest = sub(1.0, where(small, 0.5, q))
+            return where(small, near(where(small, q, 0.5), *shapes), far(rest, *shapes))
+
+        return formula
+
+    return {"ppf": either(lower, upper), "isf": either(upper, lower)}
 
 
 class Univariate:
@@ -61,10 +128,14 @@ class Univariate:
         isf: Formula | None = None,
     ) -> None:
         self.name, self.shapes = name, tuple(shapes.split())
+        sides: dict[str, Formula | None] = {"cdf": cdf, "sf": sf, "logcdf": logcdf, "logsf": logsf}
         self.formulas: dict[str, Formula | None] = {
-            "density": log_density, "cdf": cdf, "sf": sf, "logcdf": logcdf, "logsf": logsf,
-            "ppf": ppf, "isf": isf,
-        }  # fmt: skip
+            "density": log_density,
+            **_complete("cdf", "sf", sides),
+            **_complete("sf", "cdf", sides),
+            "ppf": ppf or _of_rest(isf),
+            "isf": isf or _of_rest(ppf),
+        }
         self.support, self.valid, self.inside = support, valid, inside
 
     def __repr__(self) -> str:
@@ -138,27 +209,39 @@ class Univariate:
     def _ends(self, shapes: list[Any]) -> tuple[Any, Any]:
         low, high = self.support
         return (
-            low(*shapes) if callable(low) else low,
-            high(*shapes) if callable(high) else high,
+            low(*shapes) if callable(low) else float(low),
+            high(*shapes) if callable(high) else float(high),
         )
 
     def _inside(self, z: Any, shapes: list[Any]) -> tuple[Any, Any]:
         """Whether z is where the density is, and z there, else a place where it is."""
         low, high = self._ends(shapes)
-        inside = logical_and(greater_equal(z, low), less_equal(z, high))
+        first, last = (isinstance(e, OpenEnd) for e in self.support)
+        inside = logical_and(
+            (greater if first else greater_equal)(z, low), (less if last else less_equal)(z, high)
+        )
         # At infinity there is no density, and formulas have none.
         inside = logical_and(inside, less(absolute(z), INFINITY))
         finite = [not callable(e) and math.isinf(e) for e in self.support]
+        # Python's own numbers leave a result in the dtype of z.
+        plain = type(low) is type(high) is float
         middle: Any = 0.0
         if self.inside is not None:
             middle = self.inside
         elif not finite[0] and not finite[1]:
-            middle = mul(add(low, high), 0.5)
+            middle = (low + high) * 0.5 if plain else mul(add(low, high), 0.5)
         elif not finite[0]:
-            middle = add(low, 1.0)
+            middle = low + 1.0 if plain else add(low, 1.0)
         elif not finite[1]:
-            middle = sub(high, 1.0)
+            middle = high - 1.0 if plain else sub(high, 1.0)
         return inside, where(inside, z, middle)
+
+    @property
+    def _everywhere(self) -> bool:
+        """Whether formulas have values for all numbers, and for infinity."""
+        return all(
+            not callable(e) and math.isinf(e) and not isinstance(e, OpenEnd) for e in self.support
+        )
 
     # --- methods ----------------------------------------------------------------------------------
 
@@ -166,12 +249,12 @@ class Univariate:
         x = of_list(x)
         shapes, loc, scale = self._parameters(method, args, kwargs, x)
         z = div(sub(x, loc), scale)
-        if all(not callable(e) and math.isinf(e) for e in self.support):
+        if self._everywhere:
             value = self._formula("density", method)(z, *shapes)
         else:
             inside, at = self._inside(z, shapes)
             value = self._formula("density", method)(at, *shapes)
-            value = where(inside, value, where(isnan(z), NAN, -INFINITY))
+            value = where(inside, value, where(isnan(z), z.dtype.type(NAN), -INFINITY))
         return self._known(shapes, scale, sub(value, log(scale)))
 
     def logpdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
@@ -199,11 +282,13 @@ class Univariate:
         shapes, loc, scale = self._parameters(name, args, kwargs, x)
         z = div(sub(x, loc), scale)
         formula = self._formula(name, name)
-        if all(not callable(e) and math.isinf(e) for e in self.support):
+        if self._everywhere:
             return self._known(shapes, scale, formula(z, *shapes))
         low, _ = self._ends(shapes)
         inside, at = self._inside(z, shapes)
-        outside = where(isnan(z), NAN, where(greater(z, low), above, below))
+        number = z.dtype.type
+        outside = where(greater(z, low), number(above), number(below))
+        outside = where(isnan(z), number(NAN), outside)
         return self._known(shapes, scale, where(inside, formula(at, *shapes), outside))
 
     def cdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
@@ -213,8 +298,6 @@ class Univariate:
         >>> float(tg.stats.norm.cdf(0.0))
         0.5
         """
-        if self.formulas["cdf"] is None and self.formulas["sf"] is not None:
-            return sub(1.0, self.sf(x, *args, **kwargs))
         return self._cumulative("cdf", x, args, kwargs, 0.0, 1.0)
 
     def sf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
@@ -224,8 +307,6 @@ class Univariate:
         >>> float(tg.stats.norm.sf(0.0))
         0.5
         """
-        if self.formulas["sf"] is None and self.formulas["cdf"] is not None:
-            return sub(1.0, self.cdf(x, *args, **kwargs))
         return self._cumulative("sf", x, args, kwargs, 1.0, 0.0)
 
     def logcdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
@@ -235,8 +316,6 @@ class Univariate:
         >>> round(float(tg.stats.norm.logcdf(-40.0)), 3)
         -804.608
         """
-        if self.formulas["logcdf"] is None:
-            return log(self.cdf(x, *args, **kwargs))
         return self._cumulative("logcdf", x, args, kwargs, -INFINITY, 0.0)
 
     def logsf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
@@ -246,8 +325,6 @@ class Univariate:
         >>> float(tg.stats.expon.logsf(1000.0))
         -1000.0
         """
-        if self.formulas["logsf"] is None:
-            return log(self.sf(x, *args, **kwargs))
         return self._cumulative("logsf", x, args, kwargs, 0.0, -INFINITY)
 
     def ppf(self, q: Any, *args: Any, **kwargs: Any) -> Any:
@@ -257,8 +334,6 @@ class Univariate:
         >>> float(tg.stats.norm.ppf(0.5))
         0.0
         """
-        if self.formulas["ppf"] is None and self.formulas["isf"] is not None:
-            return self._quantile("isf", sub(1.0, of_list(q)), args, kwargs)
         return self._quantile("ppf", of_list(q), args, kwargs)
 
     def isf(self, q: Any, *args: Any, **kwargs: Any) -> Any:
@@ -268,8 +343,6 @@ class Univariate:
         >>> float(tg.stats.expon.isf(1.0)) == 0
         True
         """
-        if self.formulas["isf"] is None and self.formulas["ppf"] is not None:
-            return self._quantile("ppf", sub(1.0, of_list(q)), args, kwargs)
         return self._quantile("isf", of_list(q), args, kwargs)
 
     def _quantile(self, name: str, q: Any, args: Any, kwargs: Any) -> Any:
@@ -279,7 +352,9 @@ class Univariate:
         value = formula(where(inside, q, 0.5), *shapes)
         low, high = self._ends(shapes)
         first, last = (low, high) if name == "ppf" else (high, low)
-        ends = where(equal(q, 0), first, where(equal(q, 1), last, NAN))
+        kind = value.dtype.type
+        first, last = (kind(e) if type(e) is float else e for e in (first, last))
+        ends = where(equal(q, 0), first, where(equal(q, 1), last, kind(NAN)))
         return self._known(shapes, scale, add(mul(where(inside, value, ends), scale), loc))
 
 
@@ -301,7 +376,7 @@ class Discrete(Univariate):
         inside, at = self._inside(z, shapes)
         inside = logical_and(inside, equal(z, floor(z)))
         value = self._formula("density", "logpmf")(at, *shapes)
-        value = where(inside, value, where(isnan(z), NAN, -INFINITY))
+        value = where(inside, value, where(isnan(z), z.dtype.type(NAN), -INFINITY))
         return self._known(shapes, 1.0, value)
 
     def pmf(self, k: Any, *args: Any, **kwargs: Any) -> Any:

@@ -27,8 +27,6 @@ from ..elementwise.trigonometric import arcsin, arcsinh, arctan, arctanh, sin, s
 from ..scipy_special.bessel import i0e
 from ..scipy_special.compositions import expm1_over, log1p_over
 from ..scipy_special.incomplete import (
-    betainc,
-    betaincc,
     erfcinv,
     gammainc,
     gammaincc,
@@ -36,12 +34,12 @@ from ..scipy_special.incomplete import (
     gammaincinv,
     log_ndtr,
 )
-from .distribution import FINITE, INFINITY, Univariate
+from .continuous import of_parts, parts_below
+from .distribution import ABOVE_ZERO, FINITE, INFINITY, OpenEnd, Univariate, of_tails, small_or_rest
 
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 LOG_2 = math.log(2.0)
 POSITIVE = (0.0, INFINITY)
-ABOVE_ZERO = (5e-324, INFINITY)
 UNIT = (0.0, 1.0)
 
 
@@ -111,13 +109,34 @@ gengamma = Univariate(
     cdf=lambda z, a, c: where(greater(c, 0), gammainc(a, power(z, c)), gammaincc(a, power(z, c))),
     sf=lambda z, a, c: where(greater(c, 0), gammaincc(a, power(z, c)), gammainc(a, power(z, c))),
 )
+
+
+def _far_below(log_q: Any, c: Any) -> Any:
+    """Where the lower tail, exp(c z) / gamma(c + 1), has that logarithm."""
+    return div(add(log_q, lgamma(add(c, 1.0))), c)
+
+
+def _log_gamma_below(z: Any, c: Any) -> Any:
+    far = less(z, -40)
+    tail = sub(mul(c, where(far, z, -40.0)), lgamma(add(c, 1.0)))
+    below, above = [g(c, exp(where(far, 0.0, z))) for g in (gammainc, gammaincc)]
+    return where(far, tail, small_or_rest(below, above))
+
+
+def _log_gamma_quantile(q: Any, c: Any) -> Any:
+    far = less(_far_below(log(q), c), -40)
+    near = log(gammaincinv(c, where(far, 0.5, q)))
+    return where(far, _far_below(log(q), c), near)
+
+
 loggamma = Univariate(
     "loggamma",
     "c",
     log_density=lambda z, c: sub(sub(mul(c, z), exp(z)), lgamma(c)),
+    logcdf=_log_gamma_below,
     cdf=lambda z, c: gammainc(c, exp(z)),
     sf=lambda z, c: gammaincc(c, exp(z)),
-    ppf=lambda q, c: log(gammaincinv(c, q)),
+    ppf=_log_gamma_quantile,
     isf=lambda q, c: log(gammainccinv(c, q)),
 )
 dgamma = Univariate(
@@ -141,8 +160,9 @@ betaprime = Univariate(
         xlogy(sub(a, 1.0), z), add(mul(add(a, b), log1p(z)), betaln(a, b))
     ),
     support=POSITIVE,
-    cdf=lambda z, a, b: betainc(a, b, div(z, add(z, 1.0))),
-    sf=lambda z, a, b: betaincc(a, b, div(z, add(z, 1.0))),
+    cdf=parts_below,
+    sf=lambda z, a, b: parts_below(1.0, b, a, z),
+    **of_tails(of_parts, lambda q, a, b: div(1.0, of_parts(q, b, a))),
 )
 
 # --- extremes -------------------------------------------------------------------------------------
@@ -264,6 +284,7 @@ def _log_uniform(name: str) -> Univariate:
         cdf=lambda z, a, b: div(sub(log(z), log(a)), _span(a, b)),
         sf=lambda z, a, b: div(sub(log(b), log(z)), _span(a, b)),
         ppf=lambda q, a, b: exp(add(log(a), mul(q, _span(a, b)))),
+        isf=lambda q, a, b: exp(sub(log(b), mul(q, _span(a, b)))),
     )
 
 
@@ -346,7 +367,7 @@ johnsonsb = Univariate(
     log_density=lambda z, a, b: add(
         sub(log(b), add(log(z), log1p(neg(z)))), _normal(_bounded(z, a, b))
     ),
-    support=(5e-324, 1.0 - 2.0**-53),
+    support=(OpenEnd(0.0), OpenEnd(1.0)),
     valid=_scale_alone,
     cdf=lambda z, a, b: ndtr(_bounded(z, a, b)),
     sf=lambda z, a, b: ndtr(neg(_bounded(z, a, b))),
@@ -390,8 +411,10 @@ truncexpon = Univariate(
     "truncexpon",
     "b",
     log_density=lambda z, b: neg(add(z, log(neg(expm1(neg(b)))))),
-    support=(lambda b: mul(b, 0.0), lambda b: b),
+    support=(0.0, lambda b: b),
+    inside=0.0,
     cdf=lambda z, b: div(expm1(neg(z)), expm1(neg(b))),
+    sf=lambda z, b: div(mul(exp(neg(z)), expm1(sub(z, b))), expm1(neg(b))),
     ppf=lambda q, b: neg(log1p(mul(q, expm1(neg(b))))),
 )
 laplace_asymmetric = Univariate(
@@ -409,7 +432,7 @@ halflogistic = Univariate(
     cdf=lambda z: tanh(mul(z, 0.5)),
     sf=lambda z: mul(sigmoid(neg(z)), 2.0),
     ppf=lambda q: mul(arctanh(q), 2.0),
-    isf=lambda q: log(div(sub(2.0, q), q)),
+    isf=lambda q: sub(log1p(sub(1.0, q)), log(q)),
 )
 
 

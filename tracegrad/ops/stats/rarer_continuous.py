@@ -5,26 +5,38 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..elementwise.arithmetic import div, greater, greater_equal, less, less_equal, neg, sub, where
+from ..elementwise.arithmetic import div, greater, greater_equal, less, neg, sub, where
+from ..elementwise.comparison import maximum
 from ..elementwise.derived import add, mul
 from ..elementwise.elementary import absolute, exp, expm1, log, log1p, sign, sqrt, square
+from ..elementwise.logic import logical_and
 from ..elementwise.powers import power
 from ..elementwise.special import (
-    betaln,
     erf,
+    erfinv,
     lgamma,
     logaddexp,
     ndtr,
     ndtri,
     softplus,
-    xlog1py,
     xlogy,
 )
-from ..elementwise.trigonometric import arcsin, arctan, cos, sin, tan
+from ..elementwise.trigonometric import arctan2
 from ..scipy_special.bessel import k1e
-from ..scipy_special.incomplete import betainc, betaincc, gammainc, gammaincc, log_ndtr
-from .distribution import FINITE, INFINITY, Univariate
-from .more_continuous import ABOVE_ZERO, HALF_LOG_2PI, POSITIVE, UNIT
+from ..scipy_special.degrees_and_counts import ndtri_exp
+from ..scipy_special.incomplete import gammainc, gammaincc, log_ndtr
+from .continuous import angle, cotangent
+from .distribution import (
+    ABOVE_ZERO,
+    FINITE,
+    INFINITY,
+    OpenEnd,
+    Univariate,
+    log1p_square,
+    log_rest,
+    of_tails,
+)
+from .more_continuous import HALF_LOG_2PI, POSITIVE
 
 LOG_PI = math.log(math.pi)
 
@@ -35,12 +47,35 @@ def _normal(z: Any) -> Any:
 
 # --- of normal numbers ----------------------------------------------------------------------------
 
+
+def _alpha_above(z: Any, a: Any) -> Any:
+    far = greater(z, 1e4)
+    gap = div(1.0, where(far, z, 1e4))
+    # Taylor's series of ndtr(a) - ndtr(a - gap).
+    rest = add(mul(div(a, 2.0), gap), mul(div(sub(square(a), 1.0), 6.0), square(gap)))
+    tail = mul(mul(gap, exp(_normal(a))), add(rest, 1.0))
+    near = sub(ndtr(a), ndtr(sub(a, div(1.0, where(far, 1e4, z)))))
+    return div(where(far, tail, near), ndtr(a))
+
+
+def _alpha_quantile(q: Any, a: Any) -> Any:
+    gap = div(mul(q, ndtr(a)), exp(_normal(a)))
+    far = less(gap, 1e-4)
+    # The series above, inverted.
+    third = sub(div(square(a), 2.0), div(sub(square(a), 1.0), 6.0))
+    tail = mul(gap, add(sub(1.0, mul(div(a, 2.0), gap)), mul(third, square(gap))))
+    near = sub(a, ndtri(mul(where(far, 0.5, sub(1.0, q)), ndtr(a))))
+    return div(1.0, where(far, tail, near))
+
+
 alpha = Univariate(
     "alpha",
     "a",
     log_density=lambda z, a: sub(_normal(sub(a, div(1.0, z))), add(mul(log(z), 2.0), log_ndtr(a))),
     support=ABOVE_ZERO,
     cdf=lambda z, a: div(ndtr(sub(a, div(1.0, z))), ndtr(a)),
+    sf=_alpha_above,
+    isf=_alpha_quantile,
     ppf=lambda q, a: div(1.0, sub(a, ndtri(mul(q, ndtr(a))))),
 )
 fatiguelife = Univariate(
@@ -54,6 +89,19 @@ fatiguelife = Univariate(
     cdf=lambda z, c: ndtr(div(sub(sqrt(z), div(1.0, sqrt(z))), c)),
     sf=lambda z, c: ndtr(div(sub(div(1.0, sqrt(z)), sqrt(z)), c)),
 )
+
+
+def _folded_below(z: Any, c: Any) -> Any:
+    near, even = less(z, 1e-3), square(c)
+    at = where(near, z, 0.0)
+    # Taylor's series, where both sides of the sum are the same but for the sign.
+    more = add(mul(square(at), div(sub(even, 1.0), 6.0)), 1.0)
+    first = mul(mul(at, exp(_normal(c))), mul(more, 2.0))
+    z = where(near, 1.0, z)
+    sides = add(erf(mul(sub(z, c), math.sqrt(0.5))), erf(mul(add(z, c), math.sqrt(0.5))))
+    return where(near, first, mul(sides, 0.5))
+
+
 foldnorm = Univariate(
     "foldnorm",
     "c",
@@ -62,9 +110,8 @@ foldnorm = Univariate(
     ),
     support=POSITIVE,
     valid=lambda c: (greater_equal(c, 0),),
-    cdf=lambda z, c: mul(
-        add(erf(mul(sub(z, c), math.sqrt(0.5))), erf(mul(add(z, c), math.sqrt(0.5)))), 0.5
-    ),
+    cdf=_folded_below,
+    sf=lambda z, c: add(ndtr(sub(c, z)), ndtr(neg(add(z, c)))),
 )
 gibrat = Univariate(
     "gibrat",
@@ -78,9 +125,22 @@ gibrat = Univariate(
 levy_l = Univariate(
     "levy_l",
     log_density=lambda z: sub(div(0.5, z), add(mul(log(neg(z)), 1.5), HALF_LOG_2PI)),
-    support=(-INFINITY, -5e-324),
+    support=(-INFINITY, OpenEnd(0.0)),
     cdf=lambda z: erf(mul(sqrt(div(-1.0, z)), math.sqrt(0.5))),
+    sf=lambda z: mul(ndtr(neg(sqrt(div(-1.0, z)))), 2.0),
+    ppf=lambda q: div(-0.5, square(erfinv(q))),
+    isf=lambda q: div(-1.0, square(ndtri(mul(q, 0.5)))),
 )
+
+
+def _power_normal(log_q: Any, c: Any) -> Any:
+    """Where the upper tail, the power c of a normal number's, has that logarithm."""
+    share = div(log_q, c)
+    low = greater(share, -0.7)
+    near = ndtri(neg(expm1(where(low, share, -1.0))))
+    return where(low, near, neg(ndtri_exp(where(low, -1.0, share))))
+
+
 powernorm = Univariate(
     "powernorm",
     "c",
@@ -89,8 +149,8 @@ powernorm = Univariate(
     cdf=lambda z, c: neg(expm1(mul(c, log_ndtr(neg(z))))),
     sf=lambda z, c: exp(mul(c, log_ndtr(neg(z)))),
     logsf=lambda z, c: mul(c, log_ndtr(neg(z))),
-    ppf=lambda q, c: neg(ndtri(power(sub(1.0, q), div(1.0, c)))),
-    isf=lambda q, c: neg(ndtri(power(q, div(1.0, c)))),
+    ppf=lambda q, c: _power_normal(log1p(neg(q)), c),
+    isf=lambda q, c: _power_normal(log(q), c),
 )
 powerlognorm = Univariate(
     "powerlognorm",
@@ -100,14 +160,14 @@ powerlognorm = Univariate(
             add(log(c), _normal(div(log(z), s))),
             mul(sub(c, 1.0), log_ndtr(neg(div(log(z), s)))),
         ),
-        log(mul(z, s)),
+        add(log(z), log(s)),
     ),
     support=ABOVE_ZERO,
     cdf=lambda z, c, s: neg(expm1(mul(c, log_ndtr(neg(div(log(z), s)))))),
     sf=lambda z, c, s: exp(mul(c, log_ndtr(neg(div(log(z), s))))),
     logsf=lambda z, c, s: mul(c, log_ndtr(neg(div(log(z), s)))),
-    ppf=lambda q, c, s: exp(neg(mul(s, ndtri(power(sub(1.0, q), div(1.0, c)))))),
-    isf=lambda q, c, s: exp(neg(mul(s, ndtri(power(q, div(1.0, c)))))),
+    ppf=lambda q, c, s: exp(mul(s, _power_normal(log1p(neg(q)), c))),
+    isf=lambda q, c, s: exp(mul(s, _power_normal(log(q), c))),
 )
 recipinvgauss = Univariate(
     "recipinvgauss",
@@ -134,6 +194,12 @@ norminvgauss = Univariate(
 
 # --- of powers and exponentials -------------------------------------------------------------------
 
+
+def log_expm1(y: Any) -> Any:
+    """log(exp(y) - 1) for y > 0, where the exponential has no value, too."""
+    return add(y, log(neg(expm1(neg(y)))))
+
+
 burr = Univariate(
     "burr",
     "c d",
@@ -144,7 +210,8 @@ burr = Univariate(
     support=ABOVE_ZERO,
     cdf=lambda z, c, d: exp(neg(mul(d, softplus(neg(mul(c, log(z))))))),
     sf=lambda z, c, d: neg(expm1(neg(mul(d, softplus(neg(mul(c, log(z)))))))),
-    ppf=lambda q, c, d: power(expm1(neg(div(log(q), d))), div(-1.0, c)),
+    ppf=lambda q, c, d: exp(neg(div(log_expm1(neg(div(log(q), d))), c))),
+    isf=lambda q, c, d: exp(neg(div(log_expm1(neg(div(log1p(neg(q)), d))), c))),
 )
 exponpow = Univariate(
     "exponpow",
@@ -166,8 +233,8 @@ genlogistic = Univariate(
     cdf=lambda z, c: exp(neg(mul(c, softplus(neg(z))))),
     sf=lambda z, c: neg(expm1(neg(mul(c, softplus(neg(z)))))),
     logcdf=lambda z, c: neg(mul(c, softplus(neg(z)))),
-    ppf=lambda q, c: neg(log(expm1(neg(div(log(q), c))))),
-    isf=lambda q, c: neg(log(expm1(neg(div(log1p(neg(q)), c))))),
+    ppf=lambda q, c: neg(log_expm1(neg(div(log(q), c)))),
+    isf=lambda q, c: neg(log_expm1(neg(div(log1p(neg(q)), c)))),
 )
 halfgennorm = Univariate(
     "halfgennorm",
@@ -177,13 +244,32 @@ halfgennorm = Univariate(
     cdf=lambda z, beta: gammainc(div(1.0, beta), power(z, beta)),
     sf=lambda z, beta: gammaincc(div(1.0, beta), power(z, beta)),
 )
+
+
+def _kappa_excess(z: Any, a: Any) -> Any:
+    """log(1 + a / z^a)."""
+    return softplus(sub(log(a), mul(a, log(z))))
+
+
+def _log_kappa(z: Any, a: Any) -> Any:
+    """log(a + z^a), where the power has no value, too."""
+    large = greater(z, 1)
+    far = where(large, z, 1.0)
+    near = log(add(a, power(where(large, 1.0, z), a)))
+    return where(large, add(mul(a, log(far)), _kappa_excess(far, a)), near)
+
+
 kappa3 = Univariate(
     "kappa3",
     "a",
-    log_density=lambda z, a: sub(log(a), mul(add(div(1.0, a), 1.0), log(add(a, power(z, a))))),
+    log_density=lambda z, a: sub(log(a), mul(add(div(1.0, a), 1.0), _log_kappa(z, a))),
     support=POSITIVE,
-    cdf=lambda z, a: mul(z, power(add(a, power(z, a)), div(-1.0, a))),
-    ppf=lambda q, a: power(div(a, sub(power(q, neg(a)), 1.0)), div(1.0, a)),
+    valid=lambda a: (greater(a, 0), less(a, INFINITY)),
+    cdf=lambda z, a: mul(z, exp(neg(div(_log_kappa(z, a), a)))),
+    sf=lambda z, a: neg(expm1(neg(div(_kappa_excess(z, a), a)))),
+    logcdf=lambda z, a: neg(div(_kappa_excess(z, a), a)),
+    ppf=lambda q, a: mul(q, exp(div(sub(log(a), log_rest(mul(a, log(q)))), a))),
+    isf=lambda q, a: exp(div(sub(log(a), log_expm1(neg(mul(a, log1p(neg(q)))))), a)),
 )
 loglaplace = Univariate(
     "loglaplace",
@@ -211,8 +297,10 @@ mielke = Univariate(
         mul(add(div(k, s), 1.0), softplus(mul(s, log(z)))),
     ),
     support=ABOVE_ZERO,
-    cdf=lambda z, k, s: exp(neg(mul(div(k, s), softplus(neg(mul(s, log(z))))))),
-    ppf=lambda q, k, s: power(expm1(neg(mul(div(s, k), log(q)))), div(-1.0, s)),
+    logcdf=lambda z, k, s: neg(mul(div(k, s), softplus(neg(mul(s, log(z)))))),
+    sf=lambda z, k, s: neg(expm1(neg(mul(div(k, s), softplus(neg(mul(s, log(z)))))))),
+    ppf=lambda q, k, s: exp(neg(div(log_expm1(neg(mul(div(s, k), log(q)))), s))),
+    isf=lambda q, k, s: exp(neg(div(log_expm1(neg(mul(div(s, k), log1p(neg(q))))), s))),
 )
 truncpareto = Univariate(
     "truncpareto",
@@ -223,6 +311,10 @@ truncpareto = Univariate(
     support=(1.0, lambda b, c: c),
     valid=lambda b, c: (greater(absolute(b), 0), greater(c, 1)),
     cdf=lambda z, b, c: div(expm1(neg(mul(b, log(z)))), expm1(neg(mul(b, log(c))))),
+    sf=lambda z, b, c: div(
+        mul(exp(neg(mul(b, log(z)))), expm1(mul(b, sub(log(z), log(c))))),
+        expm1(neg(mul(b, log(c)))),
+    ),
     ppf=lambda q, b, c: exp(neg(div(log1p(mul(q, expm1(neg(mul(b, log(c)))))), b))),
 )
 truncweibull_min = Univariate(
@@ -237,6 +329,10 @@ truncweibull_min = Univariate(
     cdf=lambda z, c, a, b: div(
         expm1(sub(power(a, c), power(z, c))), expm1(sub(power(a, c), power(b, c)))
     ),
+    sf=lambda z, c, a, b: div(
+        mul(exp(sub(power(a, c), power(z, c))), expm1(sub(power(z, c), power(b, c)))),
+        expm1(sub(power(a, c), power(b, c))),
+    ),
 )
 
 
@@ -245,9 +341,10 @@ def _pearson(z: Any, skew: Any) -> Any:
     near = less(absolute(skew), 1.6e-5)
     rate = div(2.0, where(near, 1.0, skew))
     shape, t = square(rate), mul(rate, add(z, rate))
-    safe = where(greater(t, 0), t, 1.0)
+    there = logical_and(greater_equal(t, 0), less(t, INFINITY))
+    safe = where(there, t, 1.0)
     value = sub(sub(add(log(absolute(rate)), xlogy(sub(shape, 1.0), safe)), safe), lgamma(shape))
-    return where(near, _normal(z), where(greater(t, 0), value, -INFINITY))
+    return where(near, _normal(z), where(there, value, -INFINITY))
 
 
 pearson3 = Univariate(
@@ -258,53 +355,16 @@ pearson3 = Univariate(
     valid=lambda skew: (less(absolute(skew), INFINITY),),
 )
 
-# --- of circles and angles ------------------------------------------------------------------------
-
-anglit = Univariate(
-    "anglit",
-    log_density=lambda z: log(cos(mul(z, 2.0))),
-    support=(-math.pi / 4, math.pi / 4),
-    cdf=lambda z: square(sin(add(z, math.pi / 4))),
-    sf=lambda z: square(cos(add(z, math.pi / 4))),
-    ppf=lambda q: sub(arcsin(sqrt(q)), math.pi / 4),
-)
-cosine = Univariate(
-    "cosine",
-    log_density=lambda z: sub(log1p(cos(z)), math.log(2 * math.pi)),
-    support=(-math.pi, math.pi),
-    cdf=lambda z: mul(add(add(z, math.pi), sin(z)), 1 / (2 * math.pi)),
-    sf=lambda z: mul(sub(sub(math.pi, z), sin(z)), 1 / (2 * math.pi)),
-)
-semicircular = Univariate(
-    "semicircular",
-    log_density=lambda z: add(mul(log(mul(sub(1.0, z), add(z, 1.0))), 0.5), math.log(2 / math.pi)),
-    support=(-1.0, 1.0),
-    cdf=lambda z: add(
-        mul(add(mul(z, sqrt(mul(sub(1.0, z), add(z, 1.0)))), arcsin(z)), 1 / math.pi), 0.5
-    ),
-)
-rdist = Univariate(
-    "rdist",
-    "c",
-    log_density=lambda z, c: sub(
-        xlog1py(sub(mul(c, 0.5), 1.0), neg(square(z))), betaln(0.5, mul(c, 0.5))
-    ),
-    support=(-1.0, 1.0),
-    cdf=lambda z, c: betainc(mul(c, 0.5), mul(c, 0.5), mul(add(z, 1.0), 0.5)),
-    sf=lambda z, c: betaincc(mul(c, 0.5), mul(c, 0.5), mul(add(z, 1.0), 0.5)),
-)
-wrapcauchy = Univariate(
-    "wrapcauchy",
-    "c",
-    log_density=lambda z, c: sub(
-        log(mul(sub(1.0, c), add(c, 1.0))),
-        log(mul(sub(add(square(c), 1.0), mul(mul(c, cos(z)), 2.0)), 2 * math.pi)),
-    ),
-    support=(0.0, 2 * math.pi),
-    valid=lambda c: (greater(c, 0), less(c, 1)),
-)
-
 # --- of Cauchy's kind -----------------------------------------------------------------------------
+
+
+def _folded_cauchy(z: Any, c: Any) -> Any:
+    """arctan(z - c) + arctan(z + c) as one angle, without the cancelling where z is small."""
+    size = maximum(z, 1.0)
+    share = div(z, size)
+    rest = sub(div(add(square(c), 1.0), size), mul(z, share))
+    return mul(arctan2(mul(share, 2.0), rest), 1 / math.pi)
+
 
 foldcauchy = Univariate(
     "foldcauchy",
@@ -315,7 +375,8 @@ foldcauchy = Univariate(
     ),
     support=POSITIVE,
     valid=lambda c: (greater_equal(c, 0),),
-    cdf=lambda z, c: mul(add(arctan(sub(z, c)), arctan(add(z, c))), 1 / math.pi),
+    cdf=_folded_cauchy,
+    sf=lambda z, c: add(angle(sub(z, c)), angle(add(z, c))),
 )
 
 
@@ -323,95 +384,34 @@ def _side(z: Any, a: Any) -> Any:
     return add(mul(a, sign(z)), 1.0)
 
 
+def _skew_below(z: Any, a: Any) -> Any:
+    side = where(less(z, 0), sub(1.0, a), add(a, 1.0))
+    tail = mul(side, angle(div(absolute(z), side)))
+    return where(less(z, 0), tail, sub(1.0, tail))
+
+
+def _skew_quantile(q: Any, a: Any) -> Any:
+    """For q up to 1/2, which is on either side of the peak."""
+    share = div(q, sub(1.0, a))
+    low = less(share, 0.5)
+    below = mul(sub(a, 1.0), cotangent(where(low, share, 0.25)))
+    above = div(sub(1.0, where(low, 0.5, q)), add(a, 1.0))
+    return where(low, below, mul(add(a, 1.0), cotangent(where(low, 0.25, above))))
+
+
 skewcauchy = Univariate(
     "skewcauchy",
     "a",
-    log_density=lambda z, a: neg(add(log1p(square(div(z, _side(z, a)))), LOG_PI)),
+    log_density=lambda z, a: neg(add(log1p_square(div(z, _side(z, a))), LOG_PI)),
     support=FINITE,
     valid=lambda a: (less(absolute(a), 1),),
-    cdf=lambda z, a: add(
-        mul(mul(_side(z, a), arctan(div(z, _side(z, a)))), 1 / math.pi), mul(sub(1.0, a), 0.5)
-    ),
-    ppf=lambda q, a: where(
-        less(q, mul(sub(1.0, a), 0.5)),
-        mul(sub(1.0, a), tan(mul(div(sub(q, mul(sub(1.0, a), 0.5)), sub(1.0, a)), math.pi))),
-        mul(add(a, 1.0), tan(mul(div(sub(q, mul(sub(1.0, a), 0.5)), add(a, 1.0)), math.pi))),
-    ),
-)
-
-# --- of straight lines ----------------------------------------------------------------------------
-
-bradford = Univariate(
-    "bradford",
-    "c",
-    log_density=lambda z, c: sub(log(c), add(log1p(mul(c, z)), log(log1p(c)))),
-    support=UNIT,
-    cdf=lambda z, c: div(log1p(mul(c, z)), log1p(c)),
-    ppf=lambda q, c: div(expm1(mul(q, log1p(c))), c),
-)
-
-
-def _peak(z: Any, c: Any) -> Any:
-    """The share of the highest density: 1 at z = c, also where that is 0 or 1."""
-    left, top = less(z, c), less(c, 1)
-    up = div(where(left, z, 1.0), where(left, c, 1.0))
-    down = div(sub(1.0, where(left, 0.0, z)), sub(1.0, where(top, c, 0.0)))
-    return where(left, up, where(top, down, 1.0))
-
-
-triang = Univariate(
-    "triang",
-    "c",
-    log_density=lambda z, c: add(log(_peak(z, c)), math.log(2)),
-    support=UNIT,
-    valid=lambda c: (greater_equal(c, 0), less_equal(c, 1)),
-    cdf=lambda z, c: where(
-        less(z, c),
-        mul(z, _peak(z, c)),
-        sub(1.0, mul(sub(1.0, z), _peak(z, c))),
-    ),
-)
-
-
-def _trapezoid(z: Any, c: Any, d: Any) -> Any:
-    height = add(sub(d, c), 1.0)
-    rising, falling = less(z, c), greater(z, d)
-    up = log(div(where(rising, z, 1.0), where(rising, c, 1.0)))
-    down = log(div(where(falling, sub(1.0, z), 1.0), where(falling, sub(1.0, d), 1.0)))
-    return sub(add(math.log(2), where(rising, up, where(falling, down, 0.0))), log(height))
-
-
-trapezoid = Univariate(
-    "trapezoid",
-    "c d",
-    log_density=_trapezoid,
-    support=UNIT,
-    valid=lambda c, d: (
-        greater_equal(c, 0),
-        less_equal(c, 1),
-        less_equal(d, 1),
-        greater_equal(d, c),
-    ),
-    cdf=lambda z, c, d: where(
-        less(z, c),
-        div(square(z), mul(where(less(z, c), c, 1.0), add(sub(d, c), 1.0))),
-        where(
-            greater(z, d),
-            sub(
-                1.0,
-                div(
-                    square(sub(1.0, z)),
-                    mul(where(greater(z, d), sub(1.0, d), 1.0), add(sub(d, c), 1.0)),
-                ),
-            ),
-            div(sub(mul(z, 2.0), c), add(sub(d, c), 1.0)),
-        ),
-    ),
+    cdf=_skew_below,
+    sf=lambda z, a: _skew_below(neg(z), neg(a)),
+    **of_tails(_skew_quantile, lambda q, a: neg(_skew_quantile(q, neg(a)))),
 )
 
 DISTRIBUTIONS = (
     alpha, fatiguelife, foldnorm, gibrat, levy_l, powernorm, powerlognorm, recipinvgauss,
     norminvgauss, burr, exponpow, genlogistic, halfgennorm, kappa3, loglaplace, mielke,
-    truncpareto, truncweibull_min, pearson3, anglit, cosine, semicircular, rdist, wrapcauchy,
-    foldcauchy, skewcauchy, bradford, triang, trapezoid,
+    truncpareto, truncweibull_min, pearson3, foldcauchy, skewcauchy,
 )  # fmt: skip
