@@ -15,7 +15,7 @@ ARITY = {
        "k0 k0e k1 k1e log_ndtr ndtri_exp rgamma sindg spence tandg wrightomega y0 y1",
     2: "binom ellipeinc ellipkinc elliprc gammainc gammaincc gammainccinv gammaincinv iv ive "
        "jv kv kve modstruve owens_t poch stdtr stdtrit struve yv",
-    3: "betainc betaincc betaincinv elliprd elliprf elliprg hyperu",
+    3: "betainc betaincc betaincinv elliprd elliprf elliprg",
     4: "elliprj hyp2f1",
 }  # fmt: skip
 """Names in SciPy, by the number of operands."""

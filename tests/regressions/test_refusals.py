@@ -44,6 +44,10 @@ INSIDE: dict[str, tuple[Callable[[Any], Any], str]] = {
         r"scipy\.special\.logsumexp .*tg\.special\.logsumexp",
     ),
     "softmax": (lambda v: scipy.special.softmax(v)[0], r"tg\.special\.softmax"),
+    "sph_harm_y": (
+        lambda v: scipy.special.sph_harm_y(1, 0, v, v)[0].real,
+        r"Write tg\.special\.sph_harm_y",
+    ),
     "polygamma": (lambda v: scipy.special.polygamma(1, v)[0], r"tg\.special\.polygamma"),
     "solve": (
         lambda v: np.sum(scipy.linalg.solve(M, v)),

@@ -101,6 +101,36 @@ def test_values(name: str) -> None:
         np.testing.assert_allclose(found[regular], expected[regular], rtol=1e-8, atol=1e-300)
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_where_functions_go_on() -> None:
+    """Riemann's zeta function below 1, with derivatives (of mpmath), and Hankel's scaled ones of
+    negative numbers: there was NaN."""
+    x = np.array([-170.2, -20.0, -21.0, -3.5, -0.3, -0.2, -1e-300, 0.0, 0.5, 0.99, 1.0, 1.5, 9.0])
+    z = np.array([-30.0, -2.0, -1e-3, 0.5])
+    for function in compiled_and_not(tg.special.zeta):
+        np.testing.assert_allclose(function(x), special.zeta(x), rtol=2e-12, atol=1e-300)
+    assert tg.special.zeta(np.float32([0.3, -2.5])).dtype == np.float32
+    assert np.isnan(tg.special.zeta(0.5, 1.0))  # Hurwitz'
+    slopes = [tg.grad(tg.special.zeta)(v) for v in (-3.5, -2.0, 0.0, 0.3)]
+    expected = [0.00915421362994151, -0.0304484570583933, -0.918938533204673, -1.96186086008988]
+    np.testing.assert_allclose(slopes, expected, rtol=1e-11)
+    for name in ("hankel1e", "hankel2e"):
+        for v in (0.0, 0.5, 1.3, 2.0):
+            found, theirs = getattr(tg.special, name)(v, z), getattr(special, name)(v, z)
+            np.testing.assert_allclose(found, theirs, rtol=1e-11, atol=1e-14)
+
+
+def test_places_outside_of_a_grid() -> None:
+    """Of eager Tensors they are known, as plain ones are."""
+    table = tg.interpolate.RegularGridInterpolator(([0.0, 1.0],), np.array([1.0, 3.0]))
+    for places in (np.array([[2.0]]), tg.Tensor(np.array([[2.0]]))):
+        with pytest.raises(ValueError, match="outside of the grid along axis 0"):
+            table(places)
+    with pytest.raises(ValueError, match="outside of the grid"):
+        tg.grad(lambda at: table(at)[0])(np.array([[2.0]]))
+    assert np.isnan(tg.jit(table)(np.array([[2.0]])))
+
+
 @pytest.mark.parametrize("large", [2e6, 1e10, 1e300])
 def test_beyond(large: float) -> None:
     """Orders that would take SciPy's kn and yn as many steps, or overflow its integers (every

@@ -19,7 +19,6 @@ OURS = {
     ("linalg", "cholesky", "lower"): "NumPy's function has that name, and another default",
     ("linalg", "qr", "mode"): "NumPy's function has that name, too",
     ("linalg", "qr", "pivoting"): "NumPy's function has that name, too",
-    ("special", "zeta", "q"): "1.0 is what None stands for",
     ("ndimage", "spline_filter", "output"): "no output= is taken",
     ("ndimage", "spline_filter1d", "output"): "no output= is taken",
     **{

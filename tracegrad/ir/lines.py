@@ -186,6 +186,10 @@ def _function_of(frame: FrameType) -> tuple[str, str]:
         called = getattr(getattr(this, "dist", this), "name", None)  # dist: of a frozen one
         if isinstance(called, str):
             return module, f"{called}.{frame.f_code.co_name}"
+    if module.startswith("scipy.special.") and name.endswith(".__call__"):  # a table of ufuncs
+        called = getattr(frame.f_locals.get("self"), "__name__", None)
+        if isinstance(called, str):
+            return module, called
     if "<locals>" in name or name.endswith("__ua_function__"):
         for word in WRAPPED:
             wrapped = frame.f_locals.get(word)

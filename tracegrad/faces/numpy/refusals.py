@@ -57,7 +57,6 @@ INSTEAD: dict[str, str] = {
     "scipy.optimize.newton": "tg.root",
     "scipy.optimize.root": "tg.root",
     "scipy.optimize.root_scalar": "tg.root",
-    "scipy.special.MultiUFunc.__call__": "tg.special's function of the same name (sph_harm_y)",
     "scipy.sparse.cg": "tg.sparse.solve",
     "scipy.sparse.gmres": "tg.sparse.solve",
     "scipy.sparse.multiply": "A * w",

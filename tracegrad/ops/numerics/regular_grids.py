@@ -13,6 +13,7 @@ import numpy as np
 from ...checks import describe
 from ...errors import ShapeError, UnsupportedFunctionError
 from ...ir.dispatch import Value
+from ...ir.graph import Var
 from ...ir.lines import user_line
 from ...sizes import same
 from ...types import show
@@ -26,6 +27,7 @@ from ..elementwise.derived import add, convert, mul
 from ..elementwise.floating import is_number
 from ..elementwise.logic import logical_or
 from ..places.along import take
+from ..places.keys import concrete
 from ..totals.sorting import searchsorted
 from .interpolation import floats, rows
 
@@ -116,7 +118,7 @@ class RegularGridInterpolator:
         for k, (p, at) in enumerate(zip(self.grid, places, strict=True)):
             n = sizes[k]
             beyond = logical_or(less(at, cut(p, 0, 0, 1)), greater(at, cut(p, 0, n - 1, 1)))
-            if self.bounds_error and not isinstance(beyond, Value) and np.any(beyond):
+            if self.bounds_error and _holds_somewhere(beyond):
                 raise ValueError(
                     f"RegularGridInterpolator: a place is outside of the grid along axis {k}; "
                     "bounds_error=False gives fill_value there"
@@ -144,6 +146,12 @@ class RegularGridInterpolator:
         if self.fill_value is None:
             return found
         return where(rows(outside, found), self.fill_value, found)
+
+
+def _holds_somewhere(condition: Any) -> bool:
+    """Whether a condition is known, as of plain and eager values, and true of some elements."""
+    traced = isinstance(condition, Value) and isinstance(condition._data, Var)
+    return not traced and bool(np.any(concrete(condition, "", "")))
 
 
 def _flat(index: list[Any], sizes: list[int]) -> Any:

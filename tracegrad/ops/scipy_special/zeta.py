@@ -9,13 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from ...dtypes import inexact
 from ...ir.dispatch import bind
 from ...ir.op import Op
 from ..define import as_array
-from ..elementwise.arithmetic import div, greater, neg, sub, where
-from ..elementwise.derived import add, mul
+from ..elementwise.arithmetic import div, greater, greater_equal, less, neg, sub, where
+from ..elementwise.comparison import floor, minimum
+from ..elementwise.derived import add, convert, mul
 from ..elementwise.elementary import exp, log, square
-from ..elementwise.logic import logical_and
+from ..elementwise.logic import logical_and, logical_or
+from ..elementwise.special import lgamma
+from ..elementwise.trigonometric import sin
 from .family import scipys
 
 TERMS = 10
@@ -56,15 +60,49 @@ zeta_op: Op = scipys(
 )
 
 
-def zeta(x: Any, q: Any = 1.0) -> Any:
+def _strip(x: Any) -> Any:
+    """Riemann's zeta function of -1/4 to 1, by the same formula."""
+    total: Any = 0.0
+    for k in range(1, TERMS + 1):
+        total = add(total, exp(mul(x, -math.log(k))))
+    a = TERMS + 1.0
+    tail = add(div(a, sub(x, 1.0)), 0.5)
+    product = x
+    for j, rate in enumerate(RATES):
+        if j:
+            product = mul(mul(product, add(x, 2.0 * j - 1)), add(x, 2.0 * j))
+        tail = add(tail, mul(product, rate / a ** (2 * j + 1)))
+    return add(total, mul(exp(mul(x, -math.log(a))), tail))
+
+
+def _riemann(x: Any) -> Any:
+    """Riemann's zeta function of all numbers: of negative ones by reflection."""
+    above, below = greater_equal(x, 1), less(x, -0.25)
+    at = sub(1.0, where(below, x, -2.0))
+    size = exp(sub(lgamma(at), mul(at, math.log(2 * math.pi))))
+    # sin(pi x / 2), which is 0 at even numbers.
+    turn = sub(x, mul(floor(div(x, 4.0)), 4.0))
+    turn = where(below, turn, 1.0)
+    half = greater_equal(turn, 2)
+    arc = where(half, sub(turn, 2.0), turn)
+    wave = sin(mul(minimum(arc, sub(2.0, arc)), math.pi / 2))
+    wave = mul(wave, where(half, x.dtype.type(-2), x.dtype.type(2)))
+    mirror = mul(mul(size, wave), zeta(at, 1.0))
+    strip = _strip(where(logical_or(above, below), 0.5, x))
+    return where(above, zeta(where(above, x, 2.0), 1.0), where(below, mirror, strip))
+
+
+def zeta(x: Any, q: Any = None) -> Any:
     """Hurwitz' zeta function, the sum of `(k + q)**-x` over k = 0, 1, ..., for x > 1 and q > 0 (NaN
-    outside); without q Riemann's.
+    outside); without q Riemann's, of all real x.
 
     >>> import tracegrad as tg
-    >>> round(float(tg.special.zeta(2.0)), 6)
-    1.644934
+    >>> round(float(tg.special.zeta(2.0)), 6), round(float(tg.special.zeta(-1.0)), 6)
+    (1.644934, -0.083333)
     """
     x = as_array(x)
+    if q is None:
+        return _riemann(x if x.dtype.kind == "f" else convert(x, inexact(x.dtype)))
     if type(q) in (int, float) and x.dtype.kind == "f":
         q = x.dtype.type(q)
     return bind(zeta_op, [x, as_array(q)])

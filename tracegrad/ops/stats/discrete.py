@@ -159,7 +159,7 @@ skellam = Discrete(
 zipf = Discrete(
     "zipf",
     "a",
-    log_density=lambda k, a: neg(add(mul(a, log(k)), log(zeta(a)))),
+    log_density=lambda k, a: neg(add(mul(a, log(k)), log(zeta(a, 1.0)))),
     support=(1.0, INFINITY),
     valid=lambda a: (greater(a, 1),),
 )
