@@ -120,12 +120,12 @@ def multigammaln(a: Any, d: int) -> Any:
         raise ValueError(
             f"multigammaln: d is {d!r:.60}; it must be an integer from 1 to {MOST_DIMENSIONS}"
         )
-    known = greater(a, 0.5 * (int(d) - 1))
-    if not isinstance(known, Value) and not np.all(known):
-        raise ValueError(f"multigammaln: a must be greater than (d - 1) / 2 = {(int(d) - 1) / 2}")
     total: Any = d * (d - 1) / 4 * math.log(math.pi)
     for j in range(int(d)):
         total = add(lgamma(sub(a, 0.5 * j)), total)
+    known = greater(a, 0.5 * (int(d) - 1))
+    if not isinstance(known, Value) and not np.all(known):
+        raise ValueError(f"multigammaln: a must be greater than (d - 1) / 2 = {(int(d) - 1) / 2}")
     return where(known, total, math.nan)
 
 
