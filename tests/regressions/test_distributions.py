@@ -248,6 +248,24 @@ def test_numbers_that_were_wrong() -> None:
         assert np.isnan(nothing)
 
 
+@pytest.mark.parametrize(
+    ("name", "shapes"), [("logistic", ()), ("hypsecant", ()), ("laplace", ()), ("cauchy", ()),
+                         ("gennorm", (2.0,)), ("skewcauchy", (0.3,)), ("norm", ()), ("t", (3.0,))],
+)  # fmt: skip
+def test_derivatives_at_the_middle(name: str, shapes: tuple[float, ...]) -> None:
+    """The slope of the distribution function is the density, and smooth densities are so at 0."""
+    ours = getattr(stats, name)
+    for method, sign in (("cdf", 1), ("sf", -1)):
+        if ours.formulas[method] is not None:
+            slope = tg.grad(lambda x, m=method: getattr(ours, m)(x, *shapes))(0.0)
+            np.testing.assert_allclose(slope, sign * ours.pdf(0.0, *shapes), rtol=1e-12)
+    if name not in ("laplace", "skewcauchy"):
+        log_density = lambda x: ours.logpdf(x, *shapes)  # noqa: E731
+        h = 1e-4
+        curve = 2 * (log_density(h) - log_density(0.0)) / h**2
+        np.testing.assert_allclose(tg.grad(tg.grad(log_density))(0.0), curve, rtol=1e-5)
+
+
 def positive(n: int, seed: int) -> Any:
     m = np.random.default_rng(seed).normal(size=(n, n))
     return m @ m.T + n * np.eye(n)

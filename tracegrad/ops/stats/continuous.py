@@ -56,6 +56,7 @@ from .distribution import (
     log1p_square,
     log_rest,
     of_tails,
+    size_of,
 )
 
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
@@ -185,24 +186,25 @@ cauchy = Univariate(
     sf=angle,
     **of_tails(_reflected(cotangent), cotangent),
 )
+
+
+def _laplace_below(z: Any) -> Any:
+    # No absolute value, whose slope at 0 is neither side's.
+    above = greater(z, 0)
+    tail = mul(exp(where(above, neg(z), z)), 0.5)
+    return where(above, sub(1.0, tail), tail)
+
+
 laplace = Univariate(
     "laplace",
     log_density=lambda z: sub(neg(absolute(z)), math.log(2.0)),
-    cdf=lambda z: where(
-        greater(z, 0),
-        sub(1.0, mul(exp(neg(absolute(z))), 0.5)),
-        mul(exp(neg(absolute(z))), 0.5),
-    ),
-    sf=lambda z: where(
-        greater(z, 0),
-        mul(exp(neg(absolute(z))), 0.5),
-        sub(1.0, mul(exp(neg(absolute(z))), 0.5)),
-    ),
+    cdf=_laplace_below,
+    sf=lambda z: _laplace_below(neg(z)),
     **of_tails(lambda q: log(mul(q, 2.0)), lambda q: neg(log(mul(q, 2.0)))),
 )
 logistic = Univariate(
     "logistic",
-    log_density=lambda z: sub(neg(absolute(z)), mul(softplus(neg(absolute(z))), 2.0)),
+    log_density=lambda z: sub(neg(size_of(z)), mul(softplus(neg(size_of(z))), 2.0)),
     cdf=sigmoid,
     sf=lambda z: sigmoid(neg(z)),
     logcdf=log_sigmoid,

@@ -41,6 +41,12 @@ FINITE = (OpenEnd(-INFINITY), OpenEnd(INFINITY))
 ABOVE_ZERO = (OpenEnd(0.0), INFINITY)
 
 
+def size_of(z: Any) -> Any:
+    """The absolute value, for smooth functions of it: np.abs has the slope 0 at 0, with which their
+    derivatives of odd and even orders there would be wrong."""
+    return where(less(z, 0), neg(z), z)
+
+
 def log1p_square(z: Any) -> Any:
     """log(1 + z^2), where the square has no value, too."""
     large = greater(absolute(z), 1)

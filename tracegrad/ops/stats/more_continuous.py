@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..elementwise.arithmetic import div, equal, greater, less, neg, sub, where
+from ..elementwise.arithmetic import div, equal, greater, greater_equal, less, neg, sub, where
 from ..elementwise.comparison import maximum, minimum
 from ..elementwise.derived import add, mul
 from ..elementwise.elementary import absolute, exp, expm1, log, log1p, sqrt, square
@@ -35,7 +35,16 @@ from ..scipy_special.incomplete import (
     log_ndtr,
 )
 from .continuous import of_parts, parts_below
-from .distribution import ABOVE_ZERO, FINITE, INFINITY, OpenEnd, Univariate, of_tails, small_or_rest
+from .distribution import (
+    ABOVE_ZERO,
+    FINITE,
+    INFINITY,
+    OpenEnd,
+    Univariate,
+    of_tails,
+    size_of,
+    small_or_rest,
+)
 
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 LOG_2 = math.log(2.0)
@@ -150,7 +159,7 @@ gennorm = Univariate(
     "gennorm",
     "beta",
     log_density=lambda z, beta: sub(
-        sub(log(mul(beta, 0.5)), lgamma(div(1.0, beta))), power(absolute(z), beta)
+        sub(log(mul(beta, 0.5)), lgamma(div(1.0, beta))), power(size_of(z), beta)
     ),
 )
 betaprime = Univariate(
@@ -438,14 +447,14 @@ halflogistic = Univariate(
 
 def _hyperbolic(z: Any) -> Any:
     """The probability of being above z, without the exponential of a large number."""
-    small = mul(arctan(exp(neg(absolute(z)))), 2 / math.pi)
-    return where(greater(z, 0), small, sub(1.0, small))
+    small = mul(arctan(exp(neg(size_of(z)))), 2 / math.pi)
+    return where(greater_equal(z, 0), small, sub(1.0, small))
 
 
 hypsecant = Univariate(
     "hypsecant",
     log_density=lambda z: neg(
-        add(absolute(z), add(log1p(exp(mul(absolute(z), -2.0))), math.log(math.pi / 2)))
+        add(size_of(z), add(log1p(exp(mul(size_of(z), -2.0))), math.log(math.pi / 2)))
     ),
     cdf=lambda z: _hyperbolic(neg(z)),
     sf=lambda z: _hyperbolic(z),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from ..elementwise.arithmetic import div, greater, greater_equal, less, neg, sub, where
 from ..elementwise.comparison import maximum
 from ..elementwise.derived import add, mul
@@ -251,6 +253,12 @@ def _kappa_excess(z: Any, a: Any) -> Any:
     return softplus(sub(log(a), mul(a, log(z))))
 
 
+def _kappa_above(z: Any, a: Any) -> Any:
+    # 1 at z = 0, where the excess has no derivative.
+    at = maximum(z, np.finfo(z.dtype).tiny)
+    return neg(expm1(neg(div(_kappa_excess(at, a), a))))
+
+
 def _log_kappa(z: Any, a: Any) -> Any:
     """log(a + z^a), where the power has no value, too."""
     large = greater(z, 1)
@@ -266,7 +274,7 @@ kappa3 = Univariate(
     support=POSITIVE,
     valid=lambda a: (greater(a, 0), less(a, INFINITY)),
     cdf=lambda z, a: mul(z, exp(neg(div(_log_kappa(z, a), a)))),
-    sf=lambda z, a: neg(expm1(neg(div(_kappa_excess(z, a), a)))),
+    sf=_kappa_above,
     logcdf=lambda z, a: neg(div(_kappa_excess(z, a), a)),
     ppf=lambda q, a: mul(q, exp(div(sub(log(a), log_rest(mul(a, log(q)))), a))),
     isf=lambda q, a: exp(div(sub(log(a), log_expm1(neg(mul(a, log1p(neg(q)))))), a)),
@@ -385,9 +393,10 @@ def _side(z: Any, a: Any) -> Any:
 
 
 def _skew_below(z: Any, a: Any) -> Any:
-    side = where(less(z, 0), sub(1.0, a), add(a, 1.0))
-    tail = mul(side, angle(div(absolute(z), side)))
-    return where(less(z, 0), tail, sub(1.0, tail))
+    left = less(z, 0)
+    side = where(left, sub(1.0, a), add(a, 1.0))
+    tail = mul(side, angle(div(where(left, neg(z), z), side)))
+    return where(left, tail, sub(1.0, tail))
 
 
 def _skew_quantile(q: Any, a: Any) -> Any:
