@@ -15,6 +15,7 @@ import numpy as np
 from . import kernel
 from .integers import Binary, Int, Integer, Symbol, symbols
 from .options import CodeOptions
+from .traversal import within
 
 _PLACE = re.compile(r"\{(\w+)\}")
 _WORD = re.compile(r"\w+")
@@ -283,7 +284,11 @@ class Printer:
             case kernel.Loop(_, lo, hi, _, _):
                 self.counted(depth, s, self.integer(lo), self.integer(hi))
             case kernel.While(condition, body):
-                self.line(depth, f"while {self.expression(condition)}:")
+                going = self.expression(condition)
+                if any(isinstance(inner, kernel.Check) for inner in within(body)):
+                    # What failed goes on with other numbers, which may never end the loop.
+                    going = f"{going} and status[{self.integer(0)}] == 0"
+                self.line(depth, f"while {going}:")
                 self.body(depth + 1, body)
             case kernel.If(condition, then, otherwise):
                 self.line(depth, f"if {self.expression(condition)}:")

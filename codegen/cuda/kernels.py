@@ -216,8 +216,8 @@ class _Writer:
                     found.append(self.launch(step))
                 case Repeat(loop, steps):
                     found.append(Repeat(loop, self.steps(steps)))
-                case Until(name, test, steps):
-                    found.append(Until(name, self.steps(test), self.steps(steps)))
+                case Until(name, test, steps, checks):
+                    found.append(Until(name, self.steps(test), self.steps(steps), checks))
                 case Choose(name, test, then, otherwise):
                     found.append(
                         Choose(name, self.steps(test), self.steps(then), self.steps(otherwise))

@@ -85,14 +85,18 @@ class _Call:
                     for k in range(self.value(loop.lo), self.value(loop.hi)):
                         self.numbers[loop.index] = k
                         self.steps(inner)
-                case Until(name, test, inner):
+                case Until(name, test, inner, checks):
                     self.steps(test)
-                    while self.numbers[name]:
+                    while self.numbers[name] and not (checks and self.failed()):
                         self.steps(inner)
                         self.steps(test)
                 case Choose(name, test, then, otherwise):
                     self.steps(test)
                     self.steps(then if self.numbers[name] else otherwise)
+
+    def failed(self) -> bool:
+        """Whether a check of this call has failed."""
+        return bool(driver.download(self.runner.index, self.found["status"])[0])
 
     def work(self, extent: Int) -> int:
         """How much there is to do, as far as the host knows."""

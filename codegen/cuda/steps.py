@@ -56,11 +56,13 @@ class Repeat:
 
 @dataclass
 class Until:
-    """`steps` while the number `name`, which `test` computes and fetches, is true."""
+    """`steps` while the number `name`, which `test` computes and fetches, is true, and, if one of
+    them `checks` something, nothing has failed."""
 
     name: str
     test: list[Step]
     steps: list[Step]
+    checks: bool = False
 
 
 @dataclass
@@ -135,6 +137,7 @@ class HostSplit:
                             name,
                             [KernelGroup([kernel.Let(name, condition)]), Fetch(name, "")],
                             self.split(inner),
+                            any(isinstance(x, kernel.Check) for x in traversal.within(inner)),
                         )
                     )
                 case kernel.If(condition, then, otherwise):
@@ -223,9 +226,11 @@ class HostSplit:
                     pass
                 case Repeat(loop, steps):
                     found.append(Repeat(loop, self.rewritten(steps, changing, fixed, fetched)))
-                case Until(name, test, steps):
-                    parts = [self.rewritten(p, changing, fixed, fetched) for p in (test, steps)]
-                    found.append(Until(name, *parts))
+                case Until(name, test, steps, checks):
+                    asked, done = (
+                        self.rewritten(p, changing, fixed, fetched) for p in (test, steps)
+                    )
+                    found.append(Until(name, asked, done, checks))
                 case Choose(name, test, then, otherwise):
                     parts = [
                         self.rewritten(p, changing, fixed, fetched) for p in (test, then, otherwise)

@@ -8,13 +8,18 @@ from typing import Any
 import numpy as np
 
 from ..._codegen import integers
-from ...dtypes import is_flag
+from ...dtypes import INT64, is_flag
 from ...ir.dispatch import bind
+from ...ir.forms import form_of, proven, unknown
+from ...ir.lines import program_place
 from ...ir.op import odd
+from ...sizes import same
 from ...types import Int
+from ..check import check as check_code
+from ..check import error_text
 from ..define import as_array
 from .arithmetic import complex_, div, equal, imag, less, less_equal, where
-from .derived import convert, mul, real
+from .derived import convert, is_number, mul, real
 from .elementary import sign
 from .logic import isnan, logical_or
 from .pointwise import pointwise
@@ -323,11 +328,31 @@ def _quotients(low: Int | None, high: Int | None, divisor: int) -> tuple[Int, In
     return integers.floordiv(low, divisor), integers.floordiv(high, divisor)
 
 
+def _checked(x: Any, y: Any) -> Any:
+    """Of Python's integers, of which a run knows the divisor, a quotient or remainder fails where
+    that is 0; NumPy's give 0 with a warning, which compiled code has not."""
+    if not all(type(z) is int or is_number(z) for z in (x, y)) or (type(y) is int and y):
+        return NotImplemented
+    form = form_of(y)
+    if proven("<", form) or proven("<", -form):
+        return NotImplemented
+    if unknown(form):
+        code = convert(equal(y, 0), INT64)
+    elif same(form, 0):
+        code = np.int64(1)  # where this is reached
+    else:
+        return NotImplemented  # sizes, and a fact of the arguments
+    error = ZeroDivisionError("integer division or modulo by zero")
+    check_code(code, (error_text(error, *program_place()),))
+    return NotImplemented
+
+
 floor_divide_op = pointwise(
     "floor_divide",
     ("x", "y"),
     numpy=np.floor_divide,
     code="floordiv({x}, {y})",
+    composed=_checked,
     between=_quotients,
     divided=integers.floordiv,
     partials=(0, 0),
@@ -341,6 +366,7 @@ mod_op = pointwise(
     ("x", "y"),
     numpy=np.remainder,
     code="mod({x}, {y})",
+    composed=_checked,
     between=lambda low, high, divisor: (0, divisor - 1),
     divided=integers.mod,
     partials=(1, lambda x, y: -floor_divide(x, y)),

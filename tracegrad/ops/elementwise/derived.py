@@ -178,17 +178,21 @@ def elementwise(
         total = real(total) if dtype.kind == "f" and total.dtype.kind == "c" else total
         return [broadcast_to(convert(total, dtype), outs[0].shape)]
 
+    instead = facts.pop("composed", None)
+
     def composed(*operands: Any, **given: Any) -> Any:
-        if not any(map(is_number, operands)):
-            return NotImplemented
+        if instead is not None:
+            made = instead(*operands, **given)
+            if made is not NotImplemented:
+                return made
+        if result in ("bool", "where") or not any(map(is_number, operands)):
+            return NotImplemented  # where NumPy lets numbers wrap around
         dtypes = promoted(*map(_operand, operands), **given)
         fit = [fitted(o, t, name) for o, t in zip(operands, dtypes, strict=True)]
         if all(a is b for a, b in zip(fit, operands, strict=True)):
             return NotImplemented
         return bind(this, fit, given)
 
-    if result not in ("bool", "where"):  # where NumPy lets numbers wrap around
-        facts.setdefault("composed", composed)
     this = Op(
         name,
         tuple(inputs),
@@ -201,6 +205,7 @@ def elementwise(
         compute or promoted,
         doc=doc,
         weak=weak,
+        composed=composed,
         **facts,
     )
     object.__setattr__(
