@@ -107,10 +107,29 @@ def _power(x: Any, y: Any) -> Any:
     return np.float64(x) ** y if whole and y < 0 else x**y
 
 
+def floordiv(x: Any, y: Any) -> Any:
+    """`x // y`; of integers by zero a ZeroDivisionError, where NumPy gives 0."""
+    return x // _divisor(x, y)
+
+
+def mod(x: Any, y: Any) -> Any:
+    """`x % y`, likewise."""
+    return x % _divisor(x, y)
+
+
+def _divisor(x: Any, y: Any) -> Any:
+    if isinstance(y, (int, np.integer)) and not y and isinstance(x, (int, np.integer)):
+        raise ZeroDivisionError("integer division or modulo by zero")
+    return y
+
+
+_ALONE: dict[str, Callable[[Any, Any], Any]] = {"pow": _power, "floordiv": floordiv, "mod": mod}
+
+
 def _binary(cls: type, name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
     apply = getattr(operator, name if name not in ("and", "or") else f"{name}_")
     base, python = _BASE[cls], cls.python  # type: ignore[attr-defined]
-    alone = _power if name == "pow" else apply
+    alone = _ALONE.get(name, apply)
 
     # Beside Python's number NumPy's own scalar computes without regard to who is weak.
     def forwards(self: Any, other: Any) -> Any:

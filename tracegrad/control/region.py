@@ -255,7 +255,7 @@ def copied(x: Any) -> Any:
 
 def apart(x: Any) -> Any:
     """A value that may be written to, and nothing else with it."""
-    if not isinstance(x, ARRAYS):
+    if not isinstance(x, ARRAYS) or isinstance(x, np.generic):
         return x
     if isinstance(x, Boxed) and not x._in_storage(x._root):
         return x._alias()  # writes replace its value

@@ -25,7 +25,7 @@ from .attempts import ATTEMPTS
 from .leaves import Rerun
 from .modes import restoring
 from .saved import SAVING, modified, saved_tensors_hooks
-from .tape import next_number
+from .tape import Node, next_number
 
 
 class CheckpointError(RuntimeError):
@@ -126,7 +126,7 @@ class _Run(Rerun):
         def compare(operand: Any) -> None:
             nonlocal seen
             node = operand._grad_fn if isinstance(operand, Value) else None
-            if node is not None and self.start <= node._order < start:
+            if isinstance(node, Node) and self.start <= node._order < start:
                 raise CheckpointError(
                     f"{user_line()}: an array of shape {show(operand.shape)} that the function "
                     "reads here has become another one since it began to run first: it writes into "
@@ -264,7 +264,13 @@ def repeatable(function: Callable[..., Any], args: Any, kwargs: Any) -> Callable
     those whose values are replaced by writes as they were."""
     leaves: list[Any]
     leaves, spec = flatten((args, kwargs))
-    replaced = [isinstance(x, Value) and not x._in_storage(x._root) for x in leaves]
+    replaced = [
+        isinstance(x, Value)
+        and not x._in_storage(x._root)
+        # Leaves, which cannot be written to.
+        and not (x._requires_grad and x._grad_fn is None)
+        for x in leaves
+    ]
     kept = [x._alias() if r else x for x, r in zip(leaves, replaced, strict=True)]
     first = True
 
