@@ -12,7 +12,8 @@ from ..ir.op import Op
 from . import random
 from .arrays import concatenation, creation, shape, slices, windows
 from .elementwise import (
-    arithmetic, comparison, derived, elementary, logic, powers, special, trigonometric,
+    arithmetic, comparison, derived, elementary, logic, powers, remainders, special,
+    trigonometric,
 )
 from .fourier import functions as fft
 from .fourier import transforms
@@ -35,9 +36,10 @@ from .elementwise.arithmetic import (
     where,
 )
 from .elementwise.comparison import (
-    around, ceil, clip, copysign, divmod, fix, floor, floor_divide, fmax, fmin, fmod, heaviside,
-    maximum, minimum, mod, relu, remainder, rint, round, signbit, trunc,
+    around, ceil, clip, copysign, fix, floor, fmax, fmin, heaviside, maximum, minimum, relu, rint,
+    round, signbit, trunc,
 )
+from .elementwise.remainders import divmod, floor_divide, fmod, mod, remainder
 from .arrays.creation import (
     arange, empty, empty_like, eye, full, full_like, identity, indices, iota, linspace, logspace,
     meshgrid, ones, ones_like, tri, tril, triu, zeros, zeros_like,
@@ -122,7 +124,7 @@ skip such functions."""
 
 OPS: tuple[Op, ...] = (
     *derived.OPS, *arithmetic.OPS, *shape.OPS, *slices.OPS, *concatenation.OPS, *elementary.OPS,
-    *powers.OPS,
+    *powers.OPS, *remainders.OPS,
     *trigonometric.OPS, *comparison.OPS, *special.OPS, *creation.OPS, *random.OPS, *gathering.OPS,
     *reductions.OPS, *scans.OPS, *indexing.OPS, *products.OPS, *logic.OPS, *statistics.OPS,
     *sorting.OPS, *triangular.OPS, *spectral.OPS, *systems.OPS, *windows.OPS,

@@ -31,11 +31,12 @@ from .arrays.shape import reshape
 from .arrays.slices import slice_array
 from .define import ndim_of, shape_of
 from .elementwise.arithmetic import div, less, neg, sub
-from .elementwise.comparison import minimum, mod
+from .elementwise.comparison import minimum
 from .elementwise.derived import add, convert, mul
 from .elementwise.elementary import log, log1p, sqrt
 from .elementwise.logic import right_shift
 from .elementwise.pointwise import pointwise
+from .elementwise.remainders import mod
 from .elementwise.trigonometric import cos
 from .places.along import take
 from .totals.scans import cumsum

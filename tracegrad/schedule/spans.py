@@ -27,11 +27,11 @@ from ..ops.elementwise.comparison import (
     floor_op,
     maximum_op,
     minimum_op,
-    mod_op,
     rint_op,
     trunc_op,
 )
 from ..ops.elementwise.derived import add_op, convert_op, mul_op
+from ..ops.elementwise.remainders import mod_op
 from ..sizes import same_shape
 
 DEPTH = 24

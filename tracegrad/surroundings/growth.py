@@ -11,17 +11,11 @@ from ..errors import TracegradError
 from ..ir.graph import Graph, Literal, Node, Var
 from ..ir.op import Op
 from ..ops.elementwise.arithmetic import neg_op, sub_op, where_op
-from ..ops.elementwise.comparison import (
-    clip_max_op,
-    clip_min_op,
-    floor_divide_op,
-    maximum_op,
-    minimum_op,
-    mod_op,
-)
+from ..ops.elementwise.comparison import clip_max_op, clip_min_op, maximum_op, minimum_op
 from ..ops.elementwise.derived import add_op, convert_op, mul_op
 from ..ops.elementwise.elementary import abs_op, identity_op, sign_op, square_op
 from ..ops.elementwise.powers import pow_op
+from ..ops.elementwise.remainders import floor_divide_op, mod_op
 from ..ops.totals.statistics import no_grad_op, stop_gradient_op
 
 _BOUNDS = (1 << 31, 1 << 47, 1 << 62)

@@ -17,8 +17,8 @@ from ...sizes import INTEGRAL, SYMBOLIC, number_of, numel, same
 from ...types import Int, axes_of, normalize_axis, show
 from ..define import as_array, in_order, ndim_of, shape_of
 from ..elementwise.arithmetic import equal, sub, where
-from ..elementwise.comparison import mod
 from ..elementwise.derived import convert
+from ..elementwise.remainders import mod
 from ..places.along import take
 from ..places.keys import concrete
 from .concatenation import concatenate

@@ -1,4 +1,4 @@
-"""Extremes, clipping, rounding and remainders."""
+"""Extremes, clipping, rounding and signs."""
 
 from __future__ import annotations
 
@@ -7,19 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..._codegen import integers
-from ...dtypes import INT64, is_flag
 from ...ir.dispatch import bind
-from ...ir.forms import form_of, proven, unknown
-from ...ir.lines import program_place
 from ...ir.op import odd
-from ...sizes import same
-from ...types import Int
-from ..check import check as check_code
-from ..check import error_text
 from ..define import as_array
 from .arithmetic import complex_, div, equal, imag, less, less_equal, where
-from .derived import convert, is_number, mul, real
+from .derived import convert, mul, real
 from .elementary import sign
 from .logic import isnan, logical_or
 from .pointwise import pointwise
@@ -319,74 +311,9 @@ def _round_parts(x: Any, decimals: int) -> Any:
     return complex_(round_(real(x), decimals), round_(imag(x), decimals))
 
 
-# --- quotients and remainders ---------------------------------------------------------------------
+# --- signs ----------------------------------------------------------------------------------------
 
 
-def _quotients(low: Int | None, high: Int | None, divisor: int) -> tuple[Int, Int] | None:
-    if low is None or high is None:
-        return None
-    return integers.floordiv(low, divisor), integers.floordiv(high, divisor)
-
-
-def _checked(x: Any, y: Any) -> Any:
-    """Of Python's integers, of which a run knows the divisor, a quotient or remainder fails where
-    that is 0; NumPy's give 0 with a warning, which compiled code has not."""
-    if not all(type(z) is int or is_number(z) for z in (x, y)) or (type(y) is int and y):
-        return NotImplemented
-    form = form_of(y)
-    if proven("<", form) or proven("<", -form):
-        return NotImplemented
-    if unknown(form):
-        code = convert(equal(y, 0), INT64)
-    elif same(form, 0):
-        code = np.int64(1)  # where this is reached
-    else:
-        return NotImplemented  # sizes, and a fact of the arguments
-    error = ZeroDivisionError("integer division or modulo by zero")
-    check_code(code, (error_text(error, *program_place()),))
-    return NotImplemented
-
-
-floor_divide_op = pointwise(
-    "floor_divide",
-    ("x", "y"),
-    numpy=np.floor_divide,
-    code="floordiv({x}, {y})",
-    composed=_checked,
-    between=_quotients,
-    divided=integers.floordiv,
-    partials=(0, 0),
-    result="promote",
-    kinds=REAL,
-    weak=True,
-    doc="Quotient rounded down.",
-)
-mod_op = pointwise(
-    "mod",
-    ("x", "y"),
-    numpy=np.remainder,
-    code="mod({x}, {y})",
-    composed=_checked,
-    between=lambda low, high, divisor: (0, divisor - 1),
-    divided=integers.mod,
-    partials=(1, lambda x, y: -floor_divide(x, y)),
-    result="promote",
-    kinds=REAL,
-    domain="singular",
-    weak=True,
-    doc="Remainder with the sign of y.",
-)
-fmod_op = pointwise(
-    "fmod",
-    ("x", "y"),
-    numpy=np.fmod,
-    code="fmod({x}, {y})",
-    partials=(1, lambda x, y: -trunc(x / y)),
-    result="promote",
-    kinds=REAL,
-    domain="singular",
-    doc="Remainder with the sign of x.",
-)
 copysign_op = pointwise(
     "copysign",
     ("x", "y"),
@@ -405,51 +332,6 @@ heaviside_op = pointwise(
     kinds=REAL,
     doc="0 below 0, h at 0, 1 above.",
 )
-
-
-def _counted(x: Any, y: Any) -> Any:
-    """`x`, as int8 where both operands are booleans: NumPy divides them so."""
-    return convert(x, np.int8) if is_flag(x) and is_flag(y) else x
-
-
-def floor_divide(x: Any, y: Any) -> Any:
-    """`x // y`: the quotient rounded down; not differentiable.
-
-    >>> import tracegrad as tg
-    >>> int(tg.floor_divide(-7, 2))
-    -4
-    """
-    return bind(floor_divide_op, [_counted(x, y), y])
-
-
-def mod(x: Any, y: Any) -> Any:
-    """`x % y`, with the sign of `y`.
-
-    >>> import tracegrad as tg
-    >>> int(tg.mod(-7, 3))
-    2
-    """
-    return bind(mod_op, [_counted(x, y), y])
-
-
-def fmod(x: Any, y: Any) -> Any:
-    """The remainder with the sign of `x`, as in C.
-
-    >>> import tracegrad as tg
-    >>> int(tg.fmod(-7, 3))
-    -1
-    """
-    return bind(fmod_op, [_counted(x, y), y])
-
-
-def divmod_(x: Any, y: Any) -> tuple[Any, Any]:
-    """`(x // y, x % y)`.
-
-    >>> import tracegrad as tg
-    >>> [int(v) for v in tg.divmod(7, 3)]
-    [2, 1]
-    """
-    return floor_divide(x, y), mod(x, y)
 
 
 def copysign(x: Any, y: Any) -> Any:
@@ -482,8 +364,7 @@ def signbit(x: Any) -> Any:
     return less(copysign(1.0, x), 0)
 
 
-fix, remainder, around = trunc, mod, round_
-round, divmod = round_, divmod_
+fix, around, round = trunc, round_, round_
 
 OPS = (
     maximum_op,
@@ -497,9 +378,6 @@ OPS = (
     ceil_op,
     trunc_op,
     rint_op,
-    floor_divide_op,
-    mod_op,
-    fmod_op,
     copysign_op,
     heaviside_op,
 )

@@ -13,11 +13,12 @@ from ...ir.dispatch import bind
 from ...ir.op import odd
 from ..define import as_array
 from .arithmetic import div, equal, less, neg, sub, where
-from .comparison import floor, maximum, minimum, remainder
+from .comparison import floor, maximum, minimum
 from .derived import add, mul, strong_mul
 from .elementary import LN2, absolute, exp, log, log1p
 from .logic import isinf, isnan, logical_and
 from .pointwise import pointwise
+from .remainders import remainder
 
 REAL = "biuf"
 

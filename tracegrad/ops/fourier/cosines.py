@@ -24,8 +24,8 @@ from ..arrays.shape import reshape
 from ..arrays.slices import cut, embed, flip
 from ..define import ndim_of, shape_of
 from ..elementwise.arithmetic import complex_, div, imag, neg, sub
-from ..elementwise.comparison import mod
 from ..elementwise.derived import add, convert, mul, real
+from ..elementwise.remainders import mod
 from ..elementwise.trigonometric import cos, sin
 from .functions import Axes, _one, _opposite, _resized, _scaled, _several
 from .transforms import fft_along, irfft_along, rfft_along

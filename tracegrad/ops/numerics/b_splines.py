@@ -14,9 +14,10 @@ from ..arrays.creation import zeros
 from ..arrays.shape import reshape
 from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import div, equal, greater, less, sub, where
-from ..elementwise.comparison import maximum, minimum, mod
+from ..elementwise.comparison import maximum, minimum
 from ..elementwise.derived import add, mul
 from ..elementwise.logic import logical_or
+from ..elementwise.remainders import mod
 from ..places.along import take
 from ..totals.scans import cumsum
 from ..totals.sorting import searchsorted

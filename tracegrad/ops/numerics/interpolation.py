@@ -20,11 +20,12 @@ from ..arrays.shape import moveaxis, reshape
 from ..arrays.slices import cut
 from ..define import ndim_of, shape_of
 from ..elementwise.arithmetic import div, equal, greater, less, sub, where
-from ..elementwise.comparison import clip, mod
+from ..elementwise.comparison import clip
 from ..elementwise.derived import add, mul
 from ..elementwise.elementary import absolute, sign
 from ..elementwise.floating import floating
 from ..elementwise.logic import logical_and, logical_not, logical_or
+from ..elementwise.remainders import mod
 from ..matrices.linalg import solve
 from ..places.along import take
 from ..totals.reductions import max as max_

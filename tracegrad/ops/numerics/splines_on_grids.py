@@ -17,9 +17,10 @@ from ..arrays.shape import moveaxis, reshape
 from ..arrays.slices import cut
 from ..define import ndim_of, shape_of
 from ..elementwise.arithmetic import equal, greater, greater_equal, less, sub, where
-from ..elementwise.comparison import clip, floor, mod
+from ..elementwise.comparison import clip, floor
 from ..elementwise.derived import add, convert, mul
 from ..elementwise.logic import logical_and, logical_or
+from ..elementwise.remainders import mod
 from ..places.along import take
 from ..totals.reductions import sum as sum_
 from .filters import recursive_filter

@@ -18,13 +18,13 @@ from ..arrays.shape import moveaxis, reshape
 from ..arrays.slices import cut, flip
 from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import div, greater_equal, less, less_equal, neg, sub, where
-from ..elementwise.comparison import mod
 from ..elementwise.derived import add, mul
 from ..elementwise.elementary import absolute, expm1, log
 from ..elementwise.elementary import square as squared
 from ..elementwise.floating import floating
 from ..elementwise.logic import logical_and
 from ..elementwise.powers import power
+from ..elementwise.remainders import mod
 from ..elementwise.trigonometric import cos
 from ..matrices.products import matmul
 from .convolutions import convolve, fftconvolve

@@ -10,8 +10,9 @@ from ...types import Shape, broadcast_shapes, normalize_axis, show
 from ..arrays.shape import reshape
 from ..arrays.slices import slice_array
 from ..define import as_array, ndim_of, shape_of
-from ..elementwise.comparison import clip, mod
+from ..elementwise.comparison import clip
 from ..elementwise.derived import mul
+from ..elementwise.remainders import mod
 from .gathering import add_at, gather_at, put_at
 from .indexing import as_value, slice_put
 from .keys import of_places

@@ -20,9 +20,10 @@ from ...ir.dispatch import bind
 from ...ir.op import Op
 from ..define import as_array
 from ..elementwise.arithmetic import div, equal, sub, where
-from ..elementwise.comparison import floor, mod
+from ..elementwise.comparison import floor
 from ..elementwise.derived import add, convert, mul
 from ..elementwise.elementary import sqrt, square
+from ..elementwise.remainders import mod
 from ..elementwise.trigonometric import cos, sin
 from .family import scipys
 from .symmetric import elliprd, power_integral
