@@ -7,6 +7,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from types import CodeType
 from typing import Any
 
 from .._codegen import options
@@ -15,7 +16,7 @@ from ..errors import EscapedValueError
 from ..ir.lines import user_line
 from ..ir.recording import span
 from ..sizes import Sizes
-from ..staging.session import loops_of_staged, places_of_staged, staged
+from ..staging.session import codes_of_staged, places_of_staged, staged
 from ..staging.stager import STAGER
 from ..surroundings.captures import STATEFUL, Surroundings
 from ..surroundings.growth import Outgrown, bound_of, grown
@@ -133,7 +134,7 @@ class Attempts:
         self.asked: list[Fact] = []
         """What was asked of Python's state while tracing."""
         self.rewritten: tuple[str, ...] = ()
-        self.loops: tuple[str, ...] = ()
+        self.loops: tuple[CodeType, ...] = ()
         """The functions that were rewritten, with their places."""
         self.sizes = sizes
         self._given: dict[str, Any] = {
@@ -159,7 +160,7 @@ class Attempts:
         called = _with_static(f, self.static) if self.static else f
         with span(f"{self.name}: trace"), watching(self.name, watch.reach, self.asked):
             found = trace_function(called, sizes=own, watch=watch, **self._given)
-        self.rewritten, self.loops = places_of_staged(), loops_of_staged()
+        self.rewritten, self.loops = places_of_staged(), codes_of_staged()
         return found
 
     def _explained(self, watch: Watch) -> Traced:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -67,8 +68,8 @@ class Entry:
     """What a call does once its signature is found (`steps.Step`)."""
     staged: tuple[str, ...] = ()
     """The functions that were rewritten, with their places."""
-    loops: tuple[str, ...] = ()
-    """The lines of the loops in these."""
+    loops: tuple[CodeType, ...] = ()
+    """The code of these, whose loops are told of when that is asked for."""
     reason: str = ""
     """Why it was traced."""
     times: dict[str, float] = field(default_factory=dict)

@@ -15,6 +15,7 @@ from ..dtypes import is_differentiable
 from ..ir.graph import Graph
 from ..runtime.plan import Memory
 from ..staging.functions import function_of
+from ..staging.session import lines_of_loops
 from ..tensor import Boxed
 from .first_calls import TOTAL, beside, fallbacks_of, stages_of
 from .reasons import type_text
@@ -206,7 +207,7 @@ def python_loops(entry: Entry, graph: Graph) -> tuple[tuple[str, str], ...]:
             "kept" if line in left else
             "kept, then written out by the passes" if line in traced else "written out",
         )
-        for line in entry.loops
+        for line in lines_of_loops(entry.loops)
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import logging
 import os
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import CodeType, FrameType, FunctionType, MappingProxyType, TracebackType
 from typing import Any, NoReturn, TypeVar
 
@@ -312,10 +312,14 @@ def places_of_staged() -> tuple[str, ...]:
     return () if session is None else tuple(sorted(map(place_of, session.staged)))
 
 
-def loops_of_staged() -> tuple[str, ...]:
-    """The lines of the loops in these functions."""
+def codes_of_staged() -> tuple[CodeType, ...]:
+    """Their code."""
     session = ATTEMPTS.session
-    codes = () if session is None else sorted(session.staged, key=place_of)
+    return () if session is None else tuple(sorted(session.staged, key=place_of))
+
+
+def lines_of_loops(codes: Iterable[CodeType]) -> tuple[str, ...]:
+    """The lines of the loops in rewritten code."""
     lines = [
         f"{os.path.basename(code.co_filename)}:{line}"
         for code in codes

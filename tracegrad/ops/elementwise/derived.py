@@ -179,14 +179,15 @@ def elementwise(
         return [broadcast_to(convert(total, dtype), outs[0].shape)]
 
     instead = facts.pop("composed", None)
+    lets_wrap = result in ("bool", "where")  # as NumPy's `where`; comparisons see to it themselves
 
     def composed(*operands: Any, **given: Any) -> Any:
         if instead is not None:
             made = instead(*operands, **given)
             if made is not NotImplemented:
                 return made
-        if result in ("bool", "where") or not any(map(is_number, operands)):
-            return NotImplemented  # where NumPy lets numbers wrap around
+        if lets_wrap or not any(map(is_number, operands)):
+            return NotImplemented
         dtypes = promoted(*map(_operand, operands), **given)
         fit = [fitted(o, t, name) for o, t in zip(operands, dtypes, strict=True)]
         if all(a is b for a, b in zip(fit, operands, strict=True)):
