@@ -11,9 +11,10 @@ from ..ops import concatenate, moveaxis
 from ..ops.arrays.shape import reshape
 from ..ops.arrays.slices import cut
 from ..sizes import same, same_shape, seen
+from ..tape.copies import copied
 from ..transforms.tracing import check_leaf, leaf_type, plain
 from ..tree import flatten, unflatten
-from .region import copied, path_of
+from .region import path_of
 from .scan import scan
 
 

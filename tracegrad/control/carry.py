@@ -19,13 +19,14 @@ from ..ir.operands import PLAIN
 from ..ir.trace import user_line
 from ..ops import convert
 from ..ops.elementwise.arithmetic import number
+from ..tape.copies import copied
 from ..tensor import Array, Boxed, Tensor, inside
 from ..transforms.tracing import check_leaf, leaf_type, plain
 from ..transforms.weak import FITS, agreed, as_array, kind_of
 from ..tree import flatten, unflatten
 from ..types import ArrayType, equal_types
 from ..weak import WEAK, as_python, weak
-from .region import NUMBERS, TracedRegion, copied, made_by, path_of
+from .region import NUMBERS, TracedRegion, made_by, path_of
 
 _LEAVES = frozenset((*(PLAIN - {bool, int, float, complex}), Array, Tensor))
 """Arrays, by their class: to look one up costs less than asking what it is an instance of."""

@@ -19,8 +19,9 @@ from ..ir.forms import NOTHING, About, bounded, form_of
 from ..ir.graph import Graph
 from ..ir.op import Op
 from ..ir.trace import Trace, user_line
-from ..ops import broadcast_to, logical_or, moveaxis, positive
+from ..ops import broadcast_to, moveaxis
 from ..sizes import form
+from ..tape.copies import copied
 from ..tape.engine import zeros
 from ..tape.mode import MODE
 from ..tape.modes import restoring
@@ -243,23 +244,6 @@ def one_by_one(
 def repeated(x: Any, axis: int | None, size: Int) -> Any:
     """A value with the batch axis in front."""
     return broadcast_to(x, (size, *x.shape)) if axis is None else moveaxis(x, axis, 0)
-
-
-def copied(x: Any) -> Any:
-    """An array of the same values, which may be written to."""
-    plain = type(x) is np.ndarray and x.ndim and x.dtype.isnative
-    if plain and not STATE.traces and not STATE.special:
-        return x.copy(order="K")
-    return logical_or(x, False) if x.dtype.kind == "b" else positive(x)
-
-
-def apart(x: Any) -> Any:
-    """A value that may be written to, and nothing else with it."""
-    if not isinstance(x, ARRAYS) or isinstance(x, np.generic):
-        return x
-    if isinstance(x, Boxed) and not x._in_storage(x._root):
-        return x._alias()  # writes replace its value
-    return copied(x)
 
 
 def own(tree: Any) -> Any:

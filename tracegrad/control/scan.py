@@ -20,6 +20,7 @@ from ..ir.trace import user_line
 from ..ops import convert, stack
 from ..ops.arrays.shape import reshape
 from ..sizes import SYMBOLIC, larger_of, root_of, same, seen
+from ..tape.copies import copied, unshared
 from ..tape.mode import MODE
 from ..tape.rerun import rerun
 from ..tensor import Boxed
@@ -27,7 +28,7 @@ from ..transforms.tracing import check_leaf, leaf_type, plain
 from ..tree import flatten, map_leaves, unflatten
 from ..types import Int, equal_types
 from .carry import GivenCarry, arrays_of
-from .region import ARRAYS, apart, check_functions, closed, copied, region
+from .region import ARRAYS, check_functions, closed, region
 from .scan_rules import NUMBER, part, segmented, step_type
 
 Checkpoint: TypeAlias = int | str | tuple[int, ...] | None
@@ -176,7 +177,7 @@ def in_segments(
 
 def of_a_copy(run: Callable[..., Any], carry: Any, *steps: Any) -> Any:
     """A run of some steps, which may write into the carry that they are handed."""
-    return run(map_leaves(apart, carry), *steps)
+    return run(map_leaves(unshared, carry), *steps)
 
 
 def _loop(
@@ -195,7 +196,7 @@ def _loop(
         nonlocal y_spec
         for i in steps:
             parts = [reshape(part(x, i, 1), x.shape[1:]) for x in x_leaves]
-            out = f(carry, unflatten(x_spec, [apart(plain(p)) for p in parts]))
+            out = f(carry, unflatten(x_spec, [unshared(plain(p)) for p in parts]))
             carry, y = out if ys else _pair(out)
             carry = carried.next(carry)
             leaves, y_spec = flatten(y)

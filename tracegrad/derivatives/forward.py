@@ -22,6 +22,7 @@ from ..ops import convert
 from ..ops.arrays.transfer import place_of, transfer
 from ..sizes import forms
 from ..staging.session import staged
+from ..tape.copies import unshared
 from ..tape.hooks import boxed
 from ..tape.modes import restoring
 from ..tensor import Array, Boxed, Tensor, primal
@@ -120,7 +121,7 @@ def direction_of(t: Any, x: Boxed) -> Any:
     return convert(t if isinstance(t, Boxed) else np.asarray(t), x.dtype)
 
 
-def apart(tree: Any, tracked: bool = True) -> Any:
+def copies(tree: Any, tracked: bool = True) -> Any:
     """A tree whose arrays, and Tensors (`tracked`: also those with a history), are copies, so that
     what is kept of them for later stays as it is; in a trace, itself."""
 
@@ -175,15 +176,17 @@ def linearize(function: Function, *primals: Any) -> Any:
         # reach the pushforward. What the function, or whoever calls it, writes into its arguments
         # reaches none of the calls.
         watches = [(t.watch, t.watch.mark()) for t in STATE.traces if t.watch is not None]
-        point = map_leaves(lambda x: primal_of(x)._alias(), apart(primals))
-        result, _ = jvp(function, point, map_leaves(_zero_like, point))
+        point = map_leaves(lambda x: unshared(primal_of(x)), copies(primals))
+        result = staged(lambda f: f(*map_leaves(unshared, point)), function, eager=True)
         for watch, mark in watches:
             watch.check(mark, _TWICE)
-        return result, lambda *tangents: jvp(function, point, tangents)[1]
-    values, spec = flatten(apart(primals))
+        for o in flatten(result)[0]:
+            check_leaf(o, "linearize: the function returned")
+        return map_leaves(plain, result), lambda *tangents: jvp(function, point, tangents)[1]
+    values, spec = flatten(copies(primals))
     boxes = [primal_of(x) for x in values]
     linear = staged(lambda f: linear_at(f, boxes, spec), function, eager=True)
-    known = apart(linear.captured)
+    known = copies(linear.captured)
 
     def pushforward(*tangents: Any) -> Any:
         given, given_spec = flatten(tangents)
@@ -194,7 +197,7 @@ def linearize(function: Function, *primals: Any) -> Any:
         return unflatten(linear.spec, _as_results(found, _tensors(linear.outs), given))
 
     return (
-        unflatten(linear.spec, [apart(plain(o), tracked=False) for o in linear.outs]),
+        unflatten(linear.spec, [copies(plain(o), tracked=False) for o in linear.outs]),
         pushforward,
     )
 

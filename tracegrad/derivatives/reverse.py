@@ -34,7 +34,7 @@ from ..tape.tape import AccumulateGrad, End, Node
 from ..tensor import Array, Boxed, Tensor, fresh_leaf
 from ..transforms.tracing import check_leaf, plain, result_of
 from ..tree import flatten, map_leaves, unflatten
-from .forward import apart, jvp
+from .forward import copies, jvp
 
 P = ParamSpec("P")
 V = TypeVar("V")
@@ -405,7 +405,7 @@ def vjp(function: Function, *primals: Any, has_aux: bool = False) -> Any:
     primals = values_of(primals)
 
     def run(f: Function) -> Any:
-        inputs = Inputs(apart(primals), range(len(primals)), "vjp")
+        inputs = Inputs(copies(primals), range(len(primals)), "vjp")
         with enable_grad():
             return inputs, f(*inputs.args)
 
@@ -443,14 +443,14 @@ def vjp(function: Function, *primals: Any, has_aux: bool = False) -> Any:
         ]
         return tuple(inputs.parts(leaves))
 
-    value = unflatten(out_spec, [apart(_release(o, keep), tracked=False) for o in outs])
+    value = unflatten(out_spec, [copies(_release(o, keep), tracked=False) for o in outs])
     if not has_aux:
         return value, pullback
     return (
         value,
         pullback,
         map_leaves(
-            lambda a: apart(_release(a, keep), tracked=False) if isinstance(a, Boxed) else a, aux
+            lambda a: copies(_release(a, keep), tracked=False) if isinstance(a, Boxed) else a, aux
         ),
     )
 

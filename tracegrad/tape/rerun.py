@@ -22,6 +22,7 @@ from ..ops.random import DEFAULT
 from ..tree import flatten, unflatten
 from ..types import show
 from .attempts import ATTEMPTS
+from .copies import replaced
 from .leaves import Rerun
 from .modes import restoring
 from .saved import SAVING, modified, saved_tensors_hooks
@@ -264,14 +265,9 @@ def repeatable(function: Callable[..., Any], args: Any, kwargs: Any) -> Callable
     those whose values are replaced by writes as they were."""
     leaves: list[Any]
     leaves, spec = flatten((args, kwargs))
-    replaced = [
-        isinstance(x, Value)
-        and not x._in_storage(x._root)
-        # Leaves, which cannot be written to.
-        and not (x._requires_grad and x._grad_fn is None)
-        for x in leaves
-    ]
-    kept = [x._alias() if r else x for x, r in zip(leaves, replaced, strict=True)]
+    # Leaves cannot be written to.
+    again = [replaced(x) and not (x._requires_grad and x._grad_fn is None) for x in leaves]
+    kept = [x._alias() if r else x for x, r in zip(leaves, again, strict=True)]
     first = True
 
     def call() -> Any:
@@ -279,11 +275,11 @@ def repeatable(function: Callable[..., Any], args: Any, kwargs: Any) -> Callable
         if first:
             first = False
             return function(*args, **kwargs)
-        again = [x._alias() if r else x for x, r in zip(kept, replaced, strict=True)]
-        given, named = unflatten(spec, again)
+        fresh = [x._alias() if r else x for x, r in zip(kept, again, strict=True)]
+        given, named = unflatten(spec, fresh)
         return function(*given, **named)
 
-    return call if any(replaced) else lambda: function(*args, **kwargs)
+    return call if any(again) else lambda: function(*args, **kwargs)
 
 
 __all__ = ["CheckpointError", "repeatable", "rerun"]

@@ -22,6 +22,7 @@ from ..ir.graph import Var
 from ..ir.trace import outside
 from ..types import show
 from .boxes import fresh
+from .copies import replaced
 from .hooks import boxed
 from .lent import Lent
 from .mode import MODE, RECORDING, RECORDS, OfTask
@@ -232,8 +233,7 @@ def packed(saved: Saved, pair: Pair) -> Saved:
     else:
         # The box itself only where what it holds stays in its memory; others may hold something
         # else tomorrow.
-        root = box._root
-        tensor = box if box._in_storage(root) else boxed(upward.FACES.tensor, box._alias())
+        tensor = boxed(upward.FACES.tensor, box._alias()) if replaced(box) else box
         edge = box._edge() if box._requires_grad else None
     pack, unpack = pair
     before = tensor._version_counter[0]
