@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..devices import driver
-from . import SIZES, SUITES, Workload, dense, machine, operations, programs
+from . import SIZES, SUITES, Workload, dense, machine, operations, page, programs
 from .contestant import CONTESTANTS, OURS, PEERS
 from .measure import usable_cores
 from .program_texts import texts
@@ -45,6 +45,7 @@ examples:
   python -m tracegrad bench --sparse                          sparse Jacobians beside loops by hand
   python -m tracegrad bench --linalg --peers                  factorisations beside torch's (MKL)
   python -m tracegrad bench --programs --peers                plain Python beside Numba's and JAX's
+  python -m tracegrad bench --page docs/benchmarks.md --peers all of these, into one page
 
 The exit code is 1 when a result of eager or jit is wrong or missing, 2 for wrong usage, else 0.
 """
@@ -178,6 +179,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], ve
         "what is between them is replaced",
     )
     parser.add_argument(
+        "--page",
+        type=Path,
+        metavar="PATH",
+        help="measure everything but GPUs, one after another (an hour with --peers), and replace "
+        "every section of this page",
+    )
+    parser.add_argument(
         "--plot",
         type=Path,
         metavar="PATH",
@@ -251,7 +259,7 @@ def main(options: argparse.Namespace) -> int:
     if other := misplaced(options.workload, options.programs, options.suite):
         sys.stderr.write(f"--workload {other}\n")
         return 2
-    for path in (options.json, options.markdown, options.plot):
+    for path in (options.json, options.markdown, options.plot, options.page):
         if path is not None and not path.absolute().parent.is_dir():
             sys.stderr.write(f"the folder of {path} does not exist\n")
             return 2
@@ -274,6 +282,8 @@ def main(options: argparse.Namespace) -> int:
         "settings": {**asdict(settings), "size": options.size, "suite": options.suite},
     }
     del head["settings"]["peer_python"]  # a path of this machine
+    if options.page:
+        return rewrite(options.page, python if peers else None, head)
     if (time := special(options)) is not None:
         return tell(time(head, python if peers else None, options), options)
     outcomes, start_up = with_progress(cases, (*OURS, *peers), settings, options.startup)
@@ -292,6 +302,17 @@ def main(options: argparse.Namespace) -> int:
             f"{head['machine']['gpu'] or head['machine']['cpu']}, {threads(head)}",
         )
     return 1 if failures(outcomes) else 0
+
+
+def rewrite(path: Path, python: str | None, head: dict[str, Any]) -> int:
+    """`--page`; the exit code."""
+    with progress_bar() as bar:
+        task = bar.add_task("preparing", total=len(page.RUNS) + 1)
+        failed = page.write(
+            path, python, head, lambda name: bar.update(task, advance=1, description=name)
+        )
+    sys.stderr.write("".join(f"{line}\n" for line in failed))
+    return 1 if failed else 0
 
 
 def time_operations(
