@@ -119,8 +119,13 @@ def mod(x: Any, y: Any) -> Any:
 
 def _divisor(x: Any, y: Any) -> Any:
     if isinstance(y, (int, np.integer)) and not y and isinstance(x, (int, np.integer)):
-        raise ZeroDivisionError("integer division or modulo by zero")
+        raise by_zero()
     return y
+
+
+def by_zero() -> ZeroDivisionError:
+    """What Python raises for a quotient or remainder of integers by 0."""
+    return ZeroDivisionError("integer division or modulo by zero")
 
 
 _ALONE: dict[str, Callable[[Any, Any], Any]] = {"pow": _power, "floordiv": floordiv, "mod": mod}

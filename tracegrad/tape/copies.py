@@ -13,7 +13,7 @@ from ..ops import logical_or, positive
 
 def replaced(x: Any) -> bool:
     """Whether it is a box whose value writes replace, so that they reach no other box."""
-    return isinstance(x, Value) and not x._in_storage(x._root)  # type: ignore[attr-defined]
+    return isinstance(x, Value) and not x._in_storage(x._root)
 
 
 def copied(x: Any) -> Any:

@@ -179,15 +179,11 @@ def elementwise(
         return [broadcast_to(convert(total, dtype), outs[0].shape)]
 
     instead = facts.pop("composed", None)
-    lets_wrap = result in ("bool", "where")  # as NumPy's `where`; comparisons see to it themselves
 
-    def composed(*operands: Any, **given: Any) -> Any:
-        if instead is not None:
-            made = instead(*operands, **given)
-            if made is not NotImplemented:
-                return made
-        if lets_wrap or not any(map(is_number, operands)):
-            return NotImplemented
+    def with_numbers(*operands: Any, **given: Any) -> Any:
+        made = NotImplemented if instead is None else instead(*operands, **given)
+        if made is not NotImplemented or not any(map(is_number, operands)):
+            return made
         dtypes = promoted(*map(_operand, operands), **given)
         fit = [fitted(o, t, name) for o, t in zip(operands, dtypes, strict=True)]
         if all(a is b for a, b in zip(fit, operands, strict=True)):
@@ -206,7 +202,8 @@ def elementwise(
         compute or promoted,
         doc=doc,
         weak=weak,
-        composed=composed,
+        # NumPy's `where` lets numbers wrap around; comparisons see to them themselves.
+        composed=instead if result in ("bool", "where") else with_numbers,
         **facts,
     )
     object.__setattr__(

@@ -13,6 +13,7 @@ from ...ir.forms import form_of, proven, unknown
 from ...ir.lines import program_place
 from ...sizes import same
 from ...types import Int
+from ...weak import by_zero
 from ..check import check as check_code
 from ..check import error_text
 from .arithmetic import equal
@@ -41,8 +42,7 @@ def _checked(x: Any, y: Any) -> Any:
         code = np.int64(1)  # where this is reached
     else:
         return NotImplemented  # sizes, and a fact of the arguments
-    error = ZeroDivisionError("integer division or modulo by zero")
-    check_code(code, (error_text(error, *program_place()),))
+    check_code(code, (error_text(by_zero(), *program_place()),))
     return NotImplemented
 
 
