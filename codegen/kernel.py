@@ -11,7 +11,7 @@
               | Store    buffer[index] = combine(buffer[index], expression)
                          (in both, combine is None for plain assignment)
               | Loop     for index in range(lo, hi): body          (step +1; unsigned)
-              | While    while condition: body
+              | While    while condition: body; a checked one ends, too, once a Check has failed
               | If       if condition: then; else: otherwise
               | Allocate name = memory of a shape that is known only while the kernel runs, or
                          another view of such memory
@@ -152,6 +152,9 @@ class Loop:
 class While:
     condition: Expression
     body: tuple[Statement, ...]
+    checked: bool = False
+    """Whether no pass begins once something has failed. What failed goes on with other numbers,
+    which may never end the loop: so it is of every loop with checks inside."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ import numpy as np
 from . import kernel
 from .integers import Binary, Int, Integer, Symbol, symbols
 from .options import CodeOptions
-from .traversal import within
 
 _PLACE = re.compile(r"\{(\w+)\}")
 _WORD = re.compile(r"\w+")
@@ -283,10 +282,9 @@ class Printer:
                 self.line(depth, f"{place} = {self.combined(place, value, combine, True)}")
             case kernel.Loop(_, lo, hi, _, _):
                 self.counted(depth, s, self.integer(lo), self.integer(hi))
-            case kernel.While(condition, body):
+            case kernel.While(condition, body, checked):
                 going = self.expression(condition)
-                if any(isinstance(inner, kernel.Check) for inner in within(body)):
-                    # What failed goes on with other numbers, which may never end the loop.
+                if checked:
                     going = f"{going} and status[{self.integer(0)}] == 0"
                 self.line(depth, f"while {going}:")
                 self.body(depth + 1, body)

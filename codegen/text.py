@@ -87,8 +87,8 @@ def _statement(s: kernel.Statement) -> Iterator[str]:
             ]
             yield f"for {index} in {lo} .. {hi}{''.join(f', {n}' for n in notes)}:"
             yield from _inside(body)
-        case kernel.While(condition, body):
-            yield f"while {text_of(condition)}:"
+        case kernel.While(condition, body, checked):
+            yield f"while {text_of(condition)}{', nothing failed' if checked else ''}:"
             yield from _inside(body)
         case kernel.If(condition, then, otherwise):
             yield f"if {text_of(condition)}:"

@@ -11,6 +11,7 @@ import numpy as np
 
 from . import integers, kernel
 from .integers import Binary, Int, Integer, Symbol
+from .traversal import within
 
 Ranges: TypeAlias = Mapping[str, tuple[Int, Int] | None]
 """The loop indices that are seen, [lo, hi); None where no more is known."""
@@ -159,8 +160,10 @@ class _Verifier:
                         raise self.wrong(f"{index} runs from or to {end}, which is in {list(ends)}")
                 self.define(index, names, ranges)
                 self.body(inner, names, {**ranges, index: (lo, hi)}, dict(buffers))
-            case kernel.While(condition, inner):
+            case kernel.While(condition, inner, checked):
                 read(condition)
+                if not checked and any(isinstance(t, kernel.Check) for t in within(inner)):
+                    raise self.wrong("a loop goes on where something in it has failed")
                 self.body(inner, names, ranges, dict(buffers))
             case kernel.If(condition, then, otherwise):
                 read(condition)

@@ -45,6 +45,8 @@ class Runner:
     def __init__(self, program: kernel.Program, inputs: Sequence[np.ndarray], order: int) -> None:
         self.program, self.random = program, random.Random(order)
         self.sizes: dict[str, Any] = {}
+        self.failed: tuple[int, Any] | None = None
+        """The code and the value of what failed first."""
         given = iter(inputs)
         self.memory: dict[str, np.ndarray] = {}
         for b in program.buffers:
@@ -126,8 +128,8 @@ class Runner:
                     self.passed(s, i)
                     self.body(inner, names)
                 self.left(s)
-            case kernel.While(condition, inner):
-                while self.expression(condition, names):
+            case kernel.While(condition, inner, checked):
+                while self.expression(condition, names) and not (checked and self.failed):
                     self.body(inner, names)
             case kernel.If(condition, then, otherwise):
                 self.body(then if self.expression(condition, names) else otherwise, names)
@@ -136,6 +138,9 @@ class Runner:
                 self.memory[name] = (
                     self.memory[of].reshape(sizes) if of else unwritten(sizes, dtype)
                 )
+            case kernel.Check(condition, code, value):
+                if not self.failed and not self.expression(condition, names):
+                    self.failed = code, self.expression(value, names)
             case kernel.Call("routines.reversed", (source, out)):
                 assert isinstance(source, str)
                 assert isinstance(out, str)

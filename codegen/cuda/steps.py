@@ -56,8 +56,8 @@ class Repeat:
 
 @dataclass
 class Until:
-    """`steps` while the number `name`, which `test` computes and fetches, is true, and, if one of
-    them `checks` something, nothing has failed."""
+    """`steps` while the number `name`, which `test` computes and fetches, is true, and, if it
+    `checks`, nothing has failed."""
 
     name: str
     test: list[Step]
@@ -130,14 +130,14 @@ class HostSplit:
                     found.append(Reserve(s))
                 case kernel.Loop():
                     found.append(Repeat(s, self.split(s.body)))
-                case kernel.While(condition, inner):
+                case kernel.While(condition, inner, checked):
                     name = self.fresh("going")
                     found.append(
                         Until(
                             name,
                             [KernelGroup([kernel.Let(name, condition)]), Fetch(name, "")],
                             self.split(inner),
-                            any(isinstance(x, kernel.Check) for x in traversal.within(inner)),
+                            checked,
                         )
                     )
                 case kernel.If(condition, then, otherwise):

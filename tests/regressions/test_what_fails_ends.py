@@ -12,6 +12,9 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
+from tests.kernel_runner import Runner
+from tracegrad.schedule import schedule
+from tracegrad.transforms.rewrite import optimize
 
 
 def outcome(f: Callable[..., Any], *args: Any) -> Any:
@@ -136,3 +139,19 @@ def test_loops_end_where_something_fails(name: str) -> None:
         loss = lambda x, y: np.sum(searched(x, y))  # noqa: E731
         for args in calls:
             assert outcome(tg.jit(tg.grad(loss)), *args) == outcome(tg.grad(loss), *args)
+
+
+@pytest.mark.parametrize("name", ["condition", "inside"])
+def test_programs_say_that_loops_end_where_something_fails(name: str) -> None:
+    f, (fine, wrong) = LOOPS[name]
+    if name == "inside":
+        wrong = X, np.array([0.5, 9.0])
+    jitted = tg.jit(f)
+    graph = optimize(jitted.graphs(*fine)[0])
+    program = schedule(graph, ("C",) * len(fine))
+    for args, fails in ((fine, False), (wrong, True)):
+        run = Runner(program, args, 0)
+        (value,) = run.run()
+        assert bool(run.failed) == fails
+        if not fails:
+            np.testing.assert_array_equal(value, f(*args))

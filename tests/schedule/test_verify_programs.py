@@ -78,6 +78,15 @@ WRONG: dict[str, tuple[str, tuple[kernel.Statement, ...]]] = {
     ),
     "the name of a buffer": ("given again", (kernel.Let("x", kernel.Literal(1.0, F64)),)),
     "an index twice": ("given again", (loop(loop(kernel.Let("a", load()))),)),
+    "a loop that what fails may keep": (
+        "goes on where something",
+        (
+            kernel.While(
+                kernel.Literal(True, FLAG),
+                (loop(kernel.Check(kernel.Literal(False, FLAG), 1, kernel.Index(J))),),
+            ),
+        ),
+    ),
     "another dtype of a name": (
         "is read as float32",
         (kernel.Let("a", load(index=(0,))), kernel.Let("b", kernel.Name("a", F32))),

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from .._codegen import integers, kernel
+from .._codegen import integers, kernel, traversal
 from ..ir.graph import Atom, Graph, Node, Var
 from ..ir.loops import Loop
 from ..ir.versions import passed
@@ -264,7 +264,8 @@ def going(
         advance(whole, carry, following)
         whole.nests.store(count, (), kernel.Apply("{x} + 1", (("x", steps),), kernel.INT64))
         whole.body(test, [again])
-    e.emit(kernel.While(condition, tuple(inner.statements)))
+    checked = any(isinstance(s, kernel.Check) for s in traversal.within(inner.statements))
+    e.emit(kernel.While(condition, tuple(inner.statements), checked))
     if limit is not None:
         message = "RuntimeError: " + (
             loop.param("failure") or f"while_loop: still going after max_steps={limit} steps"

@@ -186,7 +186,7 @@ class Split:
             *inner.parts,
             kernel.Update(passed.name, ONE, "add"),
         ]
-        level.parts.append(Rounds(kernel.While(some, ()), parts))
+        level.parts.append(Rounds(kernel.While(some, (), loop.checked), parts))
 
     def counted(self, level: Level, loop: kernel.Loop) -> None:
         """Passes for the item that has most of them."""
