@@ -1,11 +1,15 @@
 """Where the elements of a view lie in its base, by strides as NumPy keeps them; so that a trace
-knows which reshape is a view and which one copies."""
+knows which reshape is a view and which one copies, and that arrays which are replaced lie as those
+did."""
 
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from ..ops.arrays.diagonals import diagonal_op
 from ..ops.arrays.shape import broadcast_to_op, reshape_op, transpose_op
@@ -120,3 +124,32 @@ def reshaped(memory: Memory, new: Sequence[Int]) -> Memory | None:
             strides[k] = stride
             stride = stride * new[k]
     return tuple(new), tuple(strides)
+
+
+def laid_as(before: Any, now: Any) -> Any:
+    """What an array is after a write, on memory that lies as it did: which of its reshapes are
+    views must not depend on how the written values lay."""
+    if (
+        type(before) is not np.ndarray
+        or type(now) is not np.ndarray
+        or now.strides == before.strides
+        or (before.flags.c_contiguous and now.flags.c_contiguous)
+    ):
+        return now
+    ends = [s * (n - 1) for n, s in zip(before.shape, before.strides, strict=True)]
+    first, last = sum(min(e, 0) for e in ends), sum(max(e, 0) for e in ends)
+    if last - first + before.itemsize < before.nbytes:
+        return now  # elements that shared places have their own now
+    room = np.empty(last - first + before.itemsize, np.uint8)
+    laid: np.ndarray[Any, Any] = np.ndarray(
+        before.shape, before.dtype, room, -first, before.strides
+    )
+    laid[...] = now
+    return laid
+
+
+def in_memory_order(memory: np.ndarray[Any, Any]) -> list[int]:
+    """The axes of an array from the outermost to the innermost as they lie in memory."""
+    places = zip(memory.shape, memory.strides, strict=True)
+    steps = [abs(stride) if n != 1 else sys.maxsize for n, stride in places]
+    return sorted(range(memory.ndim), key=lambda k: -steps[k])

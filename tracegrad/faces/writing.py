@@ -32,7 +32,7 @@ from ..tape.reshaped import note_shape
 from ..tape.saved import before_write
 from ..tape.versions import Following, Uncounted, Versions
 from ..types import show
-from .strides import copies
+from .strides import copies, laid_as
 from .twins import TWINS, spread
 from .views import insert, note_write, shown
 from .write_checks import MADE_IN, OF_FUNCTION, Untracked, WriteChecks, untracked
@@ -277,7 +277,9 @@ class Writes(WriteChecks):
             # What was written may be the user's own array, which holds something else tomorrow.
             if type(new) is np.ndarray:
                 new = self.face(STATE.traces[-1].lift(new.copy())) if STATE.traces else new.copy()
+            lay = root._data
             root._take(new if self is root else self._through(root, new))
+            root._data = laid_as(lay, root._data)
             counter = root._version_counter
             counter.written()
             counter[1] += 1

@@ -229,7 +229,7 @@ class ArrayMethods(Value):
 
     def copy(self: Any, order: str = "C") -> Any:
         """An array of its own: writes to it do not reach this one."""
-        return ops.positive(self)
+        return results.copied(self, order)
 
     def clip(self: Any, min: Any = None, max: Any = None, out: Any = None) -> Any:
         """The elements limited to [min, max]."""

@@ -17,12 +17,15 @@ import numpy as np
 
 from ... import ops
 from ...devices import share_memory
+from ...errors import ConcretizationError
 from ...ir.dispatch import Value
 from ...ir.graph import Var
+from ...ir.trace import user_line
 from ...ops.arrays.padding import NOT_GIVEN
 from ...ops.arrays.shape import broadcast_to_op, reshape_op
 from ...ops.places.gathering import Placed
 from ...types import broadcast_shapes
+from ..strides import in_memory_order
 
 Function = Callable[..., Any]
 
@@ -388,11 +391,43 @@ __all__: Sequence[str] = [
 
 
 def in_order(x: Any, shape: Any, order: str | None) -> Any:
-    """`reshape` that takes the elements, and puts them, in C order or (F) columns first."""
-    if order in (None, "C", "A", "K"):
-        return RESULTS["reshape"](x, shape)
-    if order != "F":
+    """`reshape` that takes the elements, and puts them, in C order, columns first (F), in the one
+    of these in which they lie (A), or as they lie in memory (K, of `ravel` alone)."""
+    if order not in (None, "C", "F", "A", "K"):
         raise ValueError(f"order must be C, F or A, not {order!r}")
+    if order in ("A", "K") and isinstance(x, Value) and x.ndim > 1:
+        memory: Any = x._data
+        if isinstance(memory, Var):
+            raise ConcretizationError(
+                f"{user_line()}: order={order!r} asks how the elements of a traced array lie in "
+                'memory, which is not known here. Say "C" (rows first) or "F" (columns first).'
+            )
+        if order == "K" and type(memory) is np.ndarray:
+            turned = RESULTS["transpose"](x, tuple(in_memory_order(memory)))
+            return RESULTS["reshape"](turned, shape)
+        order = "F" if _columns_first(memory) else "C"
+    if order != "F":
+        return RESULTS["reshape"](x, shape)
     target = (shape,) if not isinstance(shape, (tuple, list)) else tuple(shape)
     turned = RESULTS["transpose"](x)
     return RESULTS["transpose"](RESULTS["reshape"](turned, target[::-1]))
+
+
+def _columns_first(memory: Any) -> bool:
+    """Whether an array lies in Fortran's order alone."""
+    flags = getattr(memory, "flags", None)
+    return flags is not None and flags.f_contiguous and not flags.c_contiguous
+
+
+def copied(x: Any, order: str | None) -> Any:
+    """A copy that lies in C order, columns first (F), in the one of these in which `x` does (A), or
+    as `x` does (K)."""
+    result = ops.positive(x)
+    data = result._data if isinstance(result, Value) else None
+    if type(data) is not np.ndarray or order == "K":
+        return result
+    box: Any = result
+    source: Any = x
+    turned = order == "F" or (order == "A" and _columns_first(source._data))
+    box._data = np.asarray(data, order="F" if turned else "C")
+    return result
