@@ -167,7 +167,36 @@ class InstanceNorm3d(_InstanceNorm):
     dimensions = (4, 5)
 
 
-class LayerNorm(Module):
+class _OverLastAxes(Module):
+    """What is normalized over the last axes, with a weight of their sizes."""
+
+    def _build(
+        self,
+        normalized_shape: int | tuple[int, ...] | list[int],
+        eps: float | None,
+        elementwise_affine: bool,
+        device: Any,
+        dtype: Any,
+    ) -> None:
+        self.normalized_shape = (
+            (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        )
+        self.eps: Any = eps
+        self.elementwise_affine = elementwise_affine
+        self.register_parameter(
+            "weight",
+            Parameter(tg.ones(self.normalized_shape, dtype=dtype, device=device))
+            if elementwise_affine
+            else None,
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        )
+
+
+class LayerNorm(_OverLastAxes):
     """`functional.layer_norm` over the last axes, with a weight and a bias of their sizes."""
 
     def __init__(
@@ -180,16 +209,7 @@ class LayerNorm(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.normalized_shape = (
-            (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        )
-        self.eps, self.elementwise_affine = eps, elementwise_affine
-        self.register_parameter(
-            "weight",
-            Parameter(tg.ones(self.normalized_shape, dtype=dtype, device=device))
-            if elementwise_affine
-            else None,
-        )
+        self._build(normalized_shape, eps, elementwise_affine, device, dtype)
         self.register_parameter(
             "bias",
             Parameter(tg.zeros(self.normalized_shape, dtype=dtype, device=device))
@@ -200,13 +220,8 @@ class LayerNorm(Module):
     def forward(self, input: Any) -> Any:
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
-    def extra_repr(self) -> str:
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
-        )
 
-
-class RMSNorm(Module):
+class RMSNorm(_OverLastAxes):
     """`functional.rms_norm` over the last axes, with a weight of their sizes."""
 
     def __init__(
@@ -218,24 +233,10 @@ class RMSNorm(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.normalized_shape = (
-            (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        )
-        self.eps, self.elementwise_affine = eps, elementwise_affine
-        self.register_parameter(
-            "weight",
-            Parameter(tg.ones(self.normalized_shape, dtype=dtype, device=device))
-            if elementwise_affine
-            else None,
-        )
+        self._build(normalized_shape, eps, elementwise_affine, device, dtype)
 
     def forward(self, input: Any) -> Any:
         return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
-
-    def extra_repr(self) -> str:
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
-        )
 
 
 class LocalResponseNorm(Module):
