@@ -406,7 +406,8 @@ def test_the_option_is_kept_and_checked() -> None:
 
 
 FORKS_AND_ENDS = """
-import os, threading
+import os, threading, warnings
+warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
 import numpy as np, tracegrad as tg
 from tracegrad.runtime.execute import Executable
 opened, make = threading.Event(), Executable._compile_beside

@@ -81,17 +81,19 @@ def test_help_and_inspect_show_the_users_function(f: Any) -> None:
     assert inspect.getdoc(f) == "Scaled, that is what it is."
     assert inspect.getsource(f).startswith("@tg.jit\ndef scaled")
     shown = pydoc.render_doc(f, renderer=pydoc.plaintext)  # type: ignore[attr-defined]
-    assert "(x: 'Any', n: 'int' = 2, *, y: 'float' = 1.0)" in shown
+    # Python 3.14 shows annotations without quotes.
+    assert "(x: Any, n: int = 2, *, y: float = 1.0)" in shown.replace("'", "")
     assert "Scaled, that is what it is." in shown
 
 
 def test_methods() -> None:
     assert list(inspect.signature(Model.loss).parameters) == ["self", "x"]
     assert list(inspect.signature(Model().loss).parameters) == ["x"]
-    assert "loss(self, x: 'Any')" in pydoc.render_doc(
+    shown = pydoc.render_doc(
         Model,
         renderer=pydoc.plaintext,  # type: ignore[attr-defined]
     )
+    assert "loss(self, x: Any)" in shown.replace("'", "")
 
 
 def test_checkers_see_each_module() -> None:

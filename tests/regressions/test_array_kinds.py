@@ -4,6 +4,7 @@ different (files, byte orders, strides, read-only memory) works."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -17,6 +18,9 @@ import tracegrad as tg
 from tracegrad.errors import DTypeError
 
 A = np.array([1.0, 2.0, 3.0])
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)  # of NumPy 2.5
+    LETTERS = np.char.array(["a", "b", "c"])
 
 
 class Quantity(np.ndarray):
@@ -39,7 +43,7 @@ SUBCLASSES: dict[str, Any] = {
     "Quantity": A.view(Quantity),
     "Named": A.view(Named),
     "recarray": np.rec.array([(1.0, 2.0)] * 3, dtype=[("a", float), ("b", float)]),
-    "chararray": np.char.array(["a", "b", "c"]),
+    "chararray": LETTERS,
 }
 
 

@@ -88,6 +88,7 @@ def test_infinite_cotangents_and_tangents() -> None:
     np.testing.assert_array_equal(tangent.imag, Y)
 
 
+@pytest.mark.filterwarnings("ignore:complex:DeprecationWarning")  # of Python 3.14
 def test_pythons_complex() -> None:
     def of_parts(x: Any) -> Any:
         return complex(x, np.inf).real + complex(1j * x, x).imag

@@ -56,6 +56,9 @@ def cut(tensor: Any) -> None:
 
 def remade(face: Any, data: Any, requires_grad: bool) -> Any:
     """A pickled leaf. NumPy reads arrays back with a dtype object of their own."""
+    base = owner(data)
+    if isinstance(base, memoryview) and isinstance(base.obj, (bytes, bytearray)):
+        data = data.copy()  # protocol 5: the buffer may be somebody else's
     made = face(native(data) if type(data) is np.ndarray else data, requires_grad)
     if isinstance(owner(data), (np.ndarray, bytes, bytearray)):
         made._versions = None  # of what was read, and of no buffer beside it

@@ -111,14 +111,7 @@ def sweep(
     if RESHAPED:
         check_shapes(_behind(roots, 0))
     needed = None if whole or targets is None else _needed(roots, targets)
-    # What has received cotangents by its number, and a heap whose first entry is minus the latest
-    # of them.
-    pending: dict[int, tuple[End, dict[int, Any]]] = {}
-    heap: list[int] = []
-
-    results: dict[Place, Any] = {}
-    wanted = frozenset(targets) if targets is not None else ()
-    ends = {number for number, _ in wanted}
+    wanted = frozenset(targets) if targets is not None else frozenset()
     special = SPECIAL and STATE.special
     # Traced adjoint nodes carry the line of their forward node.
     trace = STATE.traces[-1] if special and STATE.traces else None
@@ -136,73 +129,9 @@ def sweep(
     try:
         RUNNING.task, RUNNING.fresh = task, False
         MODE.enabled = create_graph
-        edges: Sequence[Edge | None] = [edge for edge, _ in roots]
-        gradients: Sequence[Any] = [ct for _, ct in roots]
-        while True:
-            # Not strict, which costs as much as all else in this loop.
-            for edge, ct in zip(edges, gradients):  # noqa: B905
-                if ct is None or edge is None:
-                    continue
-                end, nr = edge
-                number = end._order
-                if needed is not None and number not in needed:
-                    continue
-                known = pending.get(number)
-                if known is None:
-                    pending[number] = end, {nr: ct}
-                    heappush(heap, -number)
-                else:
-                    slots = known[1]
-                    slots[nr] = (
-                        ct if nr not in slots else slots[nr] + ct if quick else add(slots[nr], ct)
-                    )
-            if not heap:
-                break
-            number = -heappop(heap)
-            node, slots = pending.pop(number)
-            ct = None
-            edges = gradients = ()
-            if not isinstance(node, Node):
-                leaf: Any = node.variable if isinstance(node, AccumulateGrad) else node
-                if leaf._hooks is not None:
-                    run_tensor_hooks(leaf._hooks.node, slots, create_graph, receive)
-                if trace is not None:
-                    trace.call(slots.get(0), adjoint_name(leaf._data))
-                if number in ends:
-                    results[number, 0] = slots[0]
-                # A leaf that no longer asks for its gradient: the user said so, or it was the
-                # argument of a derivative that is done.
-                if accumulate and leaf._requires_grad:
-                    arrive(leaf, slots, create_graph)
-                continue
-            hooks = node.hooks
-            if hooks is not None:
-                run_tensor_hooks(hooks, slots, create_graph, receive)
-            if number in ends:
-                results.update({(number, nr): slots[nr] for nr in slots if (number, nr) in wanted})
-            if needed is not None and not needed[number]:
-                continue
-            if trace is not None:
-                trace.where, made = node.traced
-                trace.note = f"adjoint of {node.op.name}"
-                for nr, ct in slots.items() if made else ():
-                    trace.call(ct, adjoint_name(made[nr]))
-            if hooks is not None and hooks.pre:
-                slots = run_prehooks(hooks, count_of(node), slots)
-            edges = node.edges
-            if not slots:  # a hook has taken all cotangents away
-                gradients = [None] * len(edges)
-            elif quick and (pull := node.plan.pull) is not None and node.rest is None:
-                gradients = pull(node, slots[0], needed)
-            else:
-                gradients = apply(node, slots, needed, create_graph, trace is not None)
-                if follow and READS.tracked:
-                    # What comes from here depends on that; what came before does not.
-                    create_graph, quick, follow, MODE.enabled = True, False, False, True
-            if hooks is not None and hooks.post:
-                gradients = run_posthooks(hooks, gradients, count_of(node), slots)
-            if not retain_graph:
-                node.release()
+        results = _visit(
+            task, wanted, trace, apply, quick, create_graph, retain_graph, accumulate, follow
+        )
         for function in task.callbacks:  # which may queue more
             function()
     finally:
@@ -211,6 +140,97 @@ def sweep(
         RECORDING.set(previous)
         if trace is not None:
             trace.keep_lines, trace.where, trace.note = lines
+    return results
+
+
+def _visit(
+    task: SweepTask,
+    wanted: frozenset[Place],
+    trace: Any,
+    apply: Callable[..., Any],
+    quick: bool,
+    create_graph: bool,
+    retain_graph: bool,
+    accumulate: bool,
+    follow: bool,
+) -> dict[Place, Any]:
+    """The loop of a sweep. A function of its own: from 3.12 on, an interrupt at the jump back to
+    the start of a loop passes by the `finally` of a `try` in the same function."""
+    roots, needed = task.roots, task.needed
+    # What has received cotangents by its number, and a heap whose first entry is minus the latest
+    # of them.
+    pending: dict[int, tuple[End, dict[int, Any]]] = {}
+    heap: list[int] = []
+
+    results: dict[Place, Any] = {}
+    ends = {number for number, _ in wanted}
+    edges: Sequence[Edge | None] = [edge for edge, _ in roots]
+    gradients: Sequence[Any] = [ct for _, ct in roots]
+    while True:
+        # Not strict, which costs as much as all else in this loop.
+        for edge, ct in zip(edges, gradients):  # noqa: B905
+            if ct is None or edge is None:
+                continue
+            end, nr = edge
+            number = end._order
+            if needed is not None and number not in needed:
+                continue
+            known = pending.get(number)
+            if known is None:
+                pending[number] = end, {nr: ct}
+                heappush(heap, -number)
+            else:
+                slots = known[1]
+                slots[nr] = (
+                    ct if nr not in slots else slots[nr] + ct if quick else add(slots[nr], ct)
+                )
+        if not heap:
+            break
+        number = -heappop(heap)
+        node, slots = pending.pop(number)
+        ct = None
+        edges = gradients = ()
+        if not isinstance(node, Node):
+            leaf: Any = node.variable if isinstance(node, AccumulateGrad) else node
+            if leaf._hooks is not None:
+                run_tensor_hooks(leaf._hooks.node, slots, create_graph, receive)
+            if trace is not None:
+                trace.call(slots.get(0), adjoint_name(leaf._data))
+            if number in ends:
+                results[number, 0] = slots[0]
+            # A leaf that no longer asks for its gradient: the user said so, or it was the
+            # argument of a derivative that is done.
+            if accumulate and leaf._requires_grad:
+                arrive(leaf, slots, create_graph)
+            continue
+        hooks = node.hooks
+        if hooks is not None:
+            run_tensor_hooks(hooks, slots, create_graph, receive)
+        if number in ends:
+            results.update({(number, nr): slots[nr] for nr in slots if (number, nr) in wanted})
+        if needed is not None and not needed[number]:
+            continue
+        if trace is not None:
+            trace.where, made = node.traced
+            trace.note = f"adjoint of {node.op.name}"
+            for nr, ct in slots.items() if made else ():
+                trace.call(ct, adjoint_name(made[nr]))
+        if hooks is not None and hooks.pre:
+            slots = run_prehooks(hooks, count_of(node), slots)
+        edges = node.edges
+        if not slots:  # a hook has taken all cotangents away
+            gradients = [None] * len(edges)
+        elif quick and (pull := node.plan.pull) is not None and node.rest is None:
+            gradients = pull(node, slots[0], needed)
+        else:
+            gradients = apply(node, slots, needed, create_graph, trace is not None)
+            if follow and READS.tracked:
+                # What comes from here depends on that; what came before does not.
+                create_graph, quick, follow, MODE.enabled = True, False, False, True
+        if hooks is not None and hooks.post:
+            gradients = run_posthooks(hooks, gradients, count_of(node), slots)
+        if not retain_graph:
+            node.release()
     return results
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ... import ops
-from ...errors import ConcretizationError
+from ...errors import ConcretizationError, HashError
 from ...ir.dispatch import STATE, Value
 from ...ir.graph import Var
 from ...ir.lines import formats_text, user_line
@@ -150,14 +150,11 @@ class ArrayNumbers(Value):
     # --- as an object ---
 
     def __hash__(self) -> int:
-        error = TypeError(
+        raise HashError(
             f"{user_line()}: a traced or differentiated array cannot be hashed: "
             "a set, a dict or functools.cache would look for this object, where NumPy's numbers "
             "are found by their value. Compare with ==, or use another key."
         )
-        # A rewritten function may look for the value.
-        error.of_python = True  # type: ignore[attr-defined]
-        raise error
 
     def __copy__(self: Any) -> Any:
         return self.copy()
