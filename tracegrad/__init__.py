@@ -122,6 +122,7 @@ _MODULES = {
     "jax": "bridges.jax",
     "pytensor": "bridges.pytensor",
     "integrate": "integrate",
+    "interfaces": "interfaces",
     "interpolate": "interpolate",
     "linalg": "linalg",
     "scale": "scale",

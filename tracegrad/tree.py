@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ._codegen import loading
+from .checks import describe
 
 if TYPE_CHECKING:
     import optree as optree
@@ -30,7 +31,14 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
     Views among the leaves are brought up to date with what was written into their bases: whoever
     takes a tree apart reads the data, the history and the tangents of its leaves.
     """
-    leaves, spec = optree.tree_flatten(tree, is_leaf, namespace=_NAMESPACE)
+    if is_leaf is not None and not callable(is_leaf):
+        raise TypeError(f"flatten: is_leaf is {describe(is_leaf)}; it must be a function or None")
+    try:
+        leaves, spec = optree.tree_flatten(tree, is_leaf, namespace=_NAMESPACE)
+    except RuntimeError as error:
+        if is_leaf is None or "cast Python instance" not in str(error):
+            raise
+        raise TypeError("flatten: is_leaf must return True or False") from None
     if _seen.issuperset(map(type, leaves)):
         for x in leaves:
             if type(x) in _boxes and x._base is not None:
@@ -50,17 +58,34 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
 
 def unflatten(spec: Any, leaves: Sequence[Any]) -> Any:
     """The tree of this structure with these leaves."""
-    return optree.tree_unflatten(spec, leaves)
+    try:
+        return optree.tree_unflatten(spec, leaves)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise _misfit(spec, leaves, error) from error.__cause__
+
+
+def _misfit(spec: Any, leaves: Any, error: Exception) -> Exception:
+    """What is raised where no tree could be made: of what a class said of its parts, that."""
+    if not isinstance(spec, optree.PyTreeSpec):
+        return TypeError(f"unflatten: spec is {describe(spec)}; it must be what flatten gives")
+    if not isinstance(leaves, Iterable):
+        return TypeError(f"unflatten: leaves is {describe(leaves)}; it must be a sequence")
+    count = len(leaves) if isinstance(leaves, Sequence) else spec.num_leaves
+    if count != spec.num_leaves:
+        return ValueError(f"unflatten: {count} leaves for a tree of {spec.num_leaves}: {spec}")
+    return error
 
 
 def map_leaves(function: Callable[..., Any], tree: Any, *rest: Any) -> Any:
     """The tree of `function` applied to each leaf (and the leaves of `rest` at the same places)."""
+    if not callable(function):
+        raise TypeError(f"map_leaves: function is {describe(function)}; it must be a function")
     leaves, spec = flatten(tree)
     others: list[list[Any]] = []
     for other in rest:
         found, other_spec = flatten(other)
         if other_spec != spec:
-            raise ValueError(f"the trees differ in structure: {spec} and {other_spec}")
+            raise ValueError(f"map_leaves: the trees differ in structure: {spec} and {other_spec}")
         others.append(found)
     return unflatten(spec, [function(*parts) for parts in zip(leaves, *others, strict=True)])
 
@@ -86,7 +111,15 @@ def input_names(parameters: Sequence[str], spec: Any, static: Any) -> list[str]:
 def node(cls: type, take_apart: Callable[[Any], Any], together: Callable[[Any, Any], Any]) -> None:
     """Make a class a kind of node: `take_apart(x)` gives children, what else there is (which is
     compared), and the names of the children; `together` makes one of these two."""
-    optree.register_pytree_node(cls, take_apart, together, namespace=_NAMESPACE)
+    if not isinstance(cls, type):
+        raise TypeError(f"node: cls is {describe(cls)}; it must be a class")
+    for name, function in (("take_apart", take_apart), ("together", together)):
+        if not callable(function):
+            raise TypeError(f"node: {name} is {describe(function)}; it must be a function")
+    try:
+        optree.register_pytree_node(cls, take_apart, together, namespace=_NAMESPACE)
+    except ValueError:
+        raise ValueError(f"node: {cls.__name__} is a kind of node already") from None
 
 
 def later(module: str, register: Callable[[str], None]) -> None:
@@ -110,3 +143,13 @@ def _register(cls: type) -> None:
         unflatten_dataclass,
         namespace=_NAMESPACE,
     )
+
+
+__all__ = [
+    "flatten",
+    "input_names",
+    "later",
+    "map_leaves",
+    "node",
+    "unflatten",
+]

@@ -12,7 +12,7 @@ import scipy.stats
 import tracegrad as tg
 from tests.checks import check_first_order, check_second_order
 from tracegrad.errors import ShapeError, UnsupportedFunctionError
-from tracegrad.ops.stats.distribution import METHODS
+from tracegrad.ops.stats.calls import METHODS
 from tracegrad.ops.stats.summaries import __all__ as SUMMARIES
 
 stats: Any = tg.stats
@@ -378,3 +378,19 @@ def test_summaries(name: str) -> None:
     check_second_order(value, (x,), [0], 1e-5, np.random.default_rng(0))
     with pytest.raises(UnsupportedFunctionError, match="nan_policy='omit' is not supported"):
         ours(x, nan_policy="omit")
+
+
+@pytest.mark.parametrize("beta", [0.5, 1.0, 1.5, 2.0])
+def test_slopes_at_the_end_of_halfgennorm(beta: float) -> None:
+    density = scipy.stats.halfgennorm.pdf(0.0, beta)
+    for method, sign in (("cdf", 1), ("sf", -1)):
+        function = getattr(tg.stats.halfgennorm, method)
+        slope = tg.grad(lambda x, f=function: f(x, beta))(0.0)
+        np.testing.assert_allclose(slope, sign * density, rtol=1e-13)
+
+
+def test_multivariate_distributions_outside_of_their_parameters() -> None:
+    assert tg.stats.multinomial.logpmf([1, 1], 3, [0.5, 0.5]) == -np.inf
+    assert np.isnan(tg.stats.multivariate_t.logpdf(np.zeros(2), np.zeros(2), np.eye(2), -1.5))
+    assert np.isnan(tg.stats.dirichlet.logpdf([0.5, 0.5], [-0.5, 1.0]))
+    assert tg.stats.poisson.pmf(np.array(3), 1.5, np.array(1)) == tg.stats.poisson.pmf(2, 1.5)

@@ -74,4 +74,4 @@ def export(
     )  # fmt: skip
 
 
-__all__ = ["SIGNATURES", "NativeFunction", "Status", "cfunc", "export", "last_status"]
+__all__ = ["SIGNATURES", "NativeFunction", "Status"]

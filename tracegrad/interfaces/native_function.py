@@ -57,6 +57,8 @@ class NativeFunction(_LOADING.FunctionValue):  # type: ignore[misc, name-defined
     def __init__(
         self, function: c_function.CFunction, kernel: TracedKernel, spelled: str, prototype: str
     ) -> None:
+        if not isinstance(kernel, TracedKernel):
+            raise TypeError("NativeFunction: it is made by the method cfunc of a jitted function")
         super().__init__()
         self.function, self.kernel = function, kernel
         self.prototype, self._spelled = prototype, spelled

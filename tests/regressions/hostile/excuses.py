@@ -7,9 +7,11 @@ nobody does any more. A new one is written here by hand, with its reason.
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from .scipy_excuses import EXCUSES as SCIPYS
+from .scipy_excuses import RULES
 
 
 class Excuse(NamedTuple):
@@ -187,8 +189,12 @@ EXCUSES: dict[str, list[Excuse]] = {
         Excuse(
             "nameless",
             "function = a class",
-            "vmap of something|func.vmap of something|func.jacfwd of something",
+            "vmap of something|func.vmap of something|func.jacfwd of something|tg.tree.map_leaves",
         ),
+        Excuse("nameless", "is_leaf=a class", "tg.tree.flatten"),
+    ],
+    "what is wrong is that the function does not take so many": [
+        Excuse("nameless", "many arguments", "tg.tree.map_leaves"),
     ],
     "a state of the right kind that no schedule has": [
         Excuse(
@@ -384,3 +390,11 @@ for _excuse in (e for excuses in EXCUSES.values() for e in excuses):
         for _input in _excuse.inputs.split("|"):
             ALLOWED.setdefault(_excuse.verdict, set()).add((_name, _input))
             EXCUSED.setdefault(_name, set()).add(_input)
+
+
+def excused(verdict: str, name: str, what: str) -> bool:
+    """Whether a row or a rule excuses what a call gave."""
+    return (name, what) in ALLOWED.get(verdict, ()) or any(
+        rule[0] == verdict and re.fullmatch(rule[1], what) and re.fullmatch(rule[2], name)
+        for rule in RULES.values()
+    )

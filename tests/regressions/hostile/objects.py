@@ -11,6 +11,7 @@ import tracegrad as tg
 import tracegrad.torch as torch
 from tracegrad.ir.op import Op
 
+from .scipy_names import times
 from .target import Target, target
 from .things import Maker, half, leaf, sine, total, vector
 
@@ -56,6 +57,8 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "Subset": lambda: data.Subset(data.TensorDataset(tg.ones(4, 2)), [0, 1]),
     "profile": lambda: tg.autograd.profiler.profile(),
     "EventList": lambda: tg.autograd.profiler.EventList([]),
+    "Total": lambda: tg.scale.sum_over(times, [vector()]),
+    "NativeFunction": lambda: JITTED.cfunc(0.5, signature="quad"),
     "device": lambda: tg.device("cpu"),
     **{
         f"optim.{name}": lambda name=name: trained(getattr(tg.optim, name))
@@ -253,6 +256,7 @@ def forwards() -> Iterator[Target]:
 NOT_TO_BE_CALLED: dict[str, type] = {
     "Array": tg.Array,
     "Node": tg.autograd.graph.Node,
+    "NativeFunction": tg.interfaces.NativeFunction,
     "FunctionEvent": tg.autograd.profiler.FunctionEvent,
 }
 """Classes of which the library makes objects, and which users meet by `isinstance`."""

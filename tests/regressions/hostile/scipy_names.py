@@ -52,6 +52,10 @@ def line(x: Any, a: Any, b: Any) -> Any:
     return a * x + b
 
 
+def times(theta: Any, shard: Any) -> Any:
+    return np.sum(theta * shard)
+
+
 _TIMES: tuple[Maker, ...] = (lambda: np.arange(4.0), lambda: np.array([1.0, 3.0, 5.0, 7.0]))
 EXAMPLES: dict[str, tuple[tuple[str, Maker], ...]] = {
     "tg.signal.filtfilt": (
@@ -93,6 +97,18 @@ EXAMPLES: dict[str, tuple[tuple[str, Maker], ...]] = {
             "truncweibull_min": (1.5, 0.5, 2.5),
         }.items()
     },
+    "tg.tree.flatten": (("tree", lambda: [1.0, 2.0]),),
+    "tg.tree.unflatten": (
+        ("spec", lambda: tg.tree.flatten([1.0, 2.0])[1]),
+        ("leaves", lambda: [1.0, 2.0]),
+    ),
+    "tg.tree.node": (
+        ("cls", lambda: type("Pair", (), {})),
+        ("take_apart", fn_of(half)),
+        ("together", fn_of(half)),
+    ),
+    "tg.scale.sum_over": (("per_shard", fn_of(times)), ("shards", lambda: [vector()])),
+    "tg.scale.map_over": (("function", fn_of(sine)), ("problems", lambda: [vector()])),
     "tg.scipy.curve_fit": (
         ("f", fn_of(line)),
         ("xdata", _TIMES[0]),
@@ -116,3 +132,6 @@ EXAMPLES: dict[str, tuple[tuple[str, Maker], ...]] = {
         }.items()
     },
 }
+NEEDS_A_LIBRARY = ("tg.jax.", "tg.pytensor.", "tg.interfaces.NativeFunction", "tg.scale.")
+"""What is called with wrong arguments alone: JAX and PyTensor may not be there, C functions and
+sums are made by others, files are read."""

@@ -11,7 +11,7 @@ import numpy as np
 import tracegrad as tg
 import tracegrad.torch as torch
 
-from . import inside, numpy_calls, objects, operators
+from . import distributions, inside, numpy_calls, objects, operators
 from .examples import MADE, OF
 from .numpy_calls import OTHER_FUNCTIONS
 from .scipy_names import HANGS, THEIRS
@@ -27,7 +27,12 @@ NAMESPACES = {
     "tg.ndimage": tg.ndimage,
     "tg.interpolate": tg.interpolate,
     "tg.integrate": tg.integrate,
+    "tg.scale": tg.scale,
     "tg.scipy": tg.scipy,
+    "tg.interfaces": tg.interfaces,
+    "tg.jax": tg.jax,
+    "tg.pytensor": tg.pytensor,
+    "tg.tree": tg.tree,
     "tg.sparse": tg.sparse,
     "tg.array_api": tg.array_api,
     "tg.array_api.fft": tg.array_api.fft,
@@ -77,6 +82,10 @@ SAME = {
 """Namespaces of torch's that hold the objects of one of ours, which are called there."""
 
 
+WITHIN = ("tg.tree.input_names", "tg.tree.later")
+"""What only the library itself calls."""
+
+
 def named(prefix: str) -> dict[str, Any]:
     """What a namespace has that is public and can be called."""
     module = NAMESPACES[prefix]
@@ -89,6 +98,7 @@ def named(prefix: str) -> dict[str, Any]:
         for name, value in found.items()
         if callable(value)
         and not isinstance(value, types.ModuleType)
+        and f"{prefix}.{name}" not in WITHIN
         and not (
             isinstance(value, type)
             and (issubclass(value, (Exception, np.generic)) or value is np.dtype)
@@ -189,6 +199,7 @@ OTHERS: dict[str, Callable[[], Iterator[Target]]] = {
     **operators.GROUPS,
     **numpy_calls.GROUPS,
     **objects.GROUPS,
+    **distributions.GROUPS,
     **{
         f"operations in {transform}": lambda t=transform: inside.inside(t, operations)
         for transform in inside.TRANSFORMS

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +12,6 @@ import numpy as np
 
 from ...errors import UnsupportedFunctionError
 from ...ir.lines import user_line
-from ..define import of_list
 from ..elementwise.arithmetic import (
     div,
     equal,
@@ -26,7 +26,9 @@ from ..elementwise.arithmetic import (
 from ..elementwise.comparison import floor
 from ..elementwise.derived import add, mul
 from ..elementwise.elementary import absolute, exp, expm1, log, log1p, square
+from ..elementwise.floating import floating
 from ..elementwise.logic import isnan, logical_and
+from .calls import Frozen, method, of_reals
 
 Formula = Callable[..., Any]
 NAN, INFINITY = float("nan"), float("inf")
@@ -134,6 +136,7 @@ class Univariate:
         isf: Formula | None = None,
     ) -> None:
         self.name, self.shapes = name, tuple(shapes.split())
+        self.parameters = (*self.shapes, "loc", *(() if self.discrete else ("scale",)))
         sides: dict[str, Formula | None] = {"cdf": cdf, "sf": sf, "logcdf": logcdf, "logsf": logsf}
         self.formulas: dict[str, Formula | None] = {
             "density": log_density,
@@ -154,7 +157,20 @@ class Univariate:
         >>> round(float(tg.stats.norm(1.0, 2.0).logpdf(1.0)), 6)
         -1.612086
         """
+        self._parameters("", args, kwargs)
         return Frozen(self, args, kwargs)
+
+    def signature(self, method: str) -> inspect.Signature:
+        """What a method takes."""
+        of = inspect.Parameter
+        first = "q" if method in ("ppf", "isf") else "k" if self.discrete else "x"
+        usual = {"loc": 0, "scale": 1}
+        return inspect.Signature(
+            [
+                of(name, of.POSITIONAL_OR_KEYWORD, default=usual.get(name, of.empty))
+                for name in (first, *self.parameters)
+            ]
+        )
 
     # --- arguments --------------------------------------------------------------------------------
 
@@ -162,36 +178,29 @@ class Univariate:
         self, method: str, args: Any, kwargs: Any, x: Any = None
     ) -> tuple[list[Any], Any, Any]:
         """The shapes, loc and scale; Python's numbers in the dtype of x."""
-        names = (*self.shapes, "loc", *(() if self.discrete else ("scale",)))
+        names, who = self.parameters, f"{self.name}.{method}" if method else self.name
         if len(args) > len(names):
-            raise TypeError(
-                f"{self.name}.{method}: {len(args)} parameters; it takes {', '.join(names)}"
-            )
+            raise TypeError(f"{who}: {len(args)} parameters; it takes {', '.join(names)}")
         given = dict(zip(names, args, strict=False))
         for key, value in kwargs.items():
             if key not in names or key in given:
                 what = "given twice" if key in given else f"none of {', '.join(names)}"
-                raise TypeError(f"{self.name}.{method}: the parameter {key!r} is {what}")
+                raise TypeError(f"{who}: the parameter {key!r} is {what}")
             given[key] = value
         missing = [n for n in self.shapes if n not in given]
         if missing:
-            raise TypeError(f"{self.name}.{method}: the shape parameter {missing[0]!r} is missing")
+            raise TypeError(f"{who}: the shape parameter {missing[0]!r} is missing")
         dtype = getattr(x, "dtype", None)
         kind = np.float64 if dtype is None or dtype.kind != "f" else dtype.type
 
-        def number(name: str, value: Any) -> Any:
-            if type(value) in (int, float):
-                return kind(value)
-            try:
-                return of_list(value)
-            except TypeError as error:
-                raise TypeError(f"{self.name}.{method}: {name}: {error}") from None
+        def number(name: str, usual: float) -> Any:
+            value = given.get(name, usual)
+            return kind(value) if type(value) in (int, float) else of_reals(who, name, value)
 
-        values = [number(n, given[n]) for n in self.shapes]
         return (
-            values,
-            number("loc", given.get("loc", 0.0)),
-            number("scale", given.get("scale", 1.0)),
+            [number(n, 0.0) for n in self.shapes],
+            number("loc", 0.0),
+            number("scale", 1.0),
         )
 
     def _formula(self, name: str, method: str) -> Formula:
@@ -252,7 +261,7 @@ class Univariate:
     # --- methods ----------------------------------------------------------------------------------
 
     def _log_density(self, method: str, x: Any, args: Any, kwargs: Any) -> Any:
-        x = of_list(x)
+        x = of_reals(f"{self.name}.{method}", "x", x)
         shapes, loc, scale = self._parameters(method, args, kwargs, x)
         z = div(sub(x, loc), scale)
         if self._everywhere:
@@ -263,6 +272,7 @@ class Univariate:
             value = where(inside, value, where(isnan(z), z.dtype.type(NAN), -INFINITY))
         return self._known(shapes, scale, sub(value, log(scale)))
 
+    @method
     def logpdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         """The logarithm of the density.
 
@@ -272,6 +282,7 @@ class Univariate:
         """
         return self._log_density("logpdf", x, args, kwargs)
 
+    @method
     def pdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         """The density.
 
@@ -284,7 +295,7 @@ class Univariate:
     def _cumulative(
         self, name: str, x: Any, args: Any, kwargs: Any, below: float, above: float
     ) -> Any:
-        x = of_list(x)
+        x = of_reals(f"{self.name}.{name}", "x", x)
         shapes, loc, scale = self._parameters(name, args, kwargs, x)
         z = div(sub(x, loc), scale)
         formula = self._formula(name, name)
@@ -297,6 +308,7 @@ class Univariate:
         outside = where(isnan(z), number(NAN), outside)
         return self._known(shapes, scale, where(inside, formula(at, *shapes), outside))
 
+    @method
     def cdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         """The distribution function.
 
@@ -306,6 +318,7 @@ class Univariate:
         """
         return self._cumulative("cdf", x, args, kwargs, 0.0, 1.0)
 
+    @method
     def sf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         """The survival function, 1 - cdf.
 
@@ -315,6 +328,7 @@ class Univariate:
         """
         return self._cumulative("sf", x, args, kwargs, 1.0, 0.0)
 
+    @method
     def logcdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         """The logarithm of the distribution function.
 
@@ -324,6 +338,7 @@ class Univariate:
         """
         return self._cumulative("logcdf", x, args, kwargs, -INFINITY, 0.0)
 
+    @method
     def logsf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         """The logarithm of the survival function.
 
@@ -333,6 +348,7 @@ class Univariate:
         """
         return self._cumulative("logsf", x, args, kwargs, 0.0, -INFINITY)
 
+    @method
     def ppf(self, q: Any, *args: Any, **kwargs: Any) -> Any:
         """Quantiles, the inverse of the distribution function.
 
@@ -340,8 +356,9 @@ class Univariate:
         >>> float(tg.stats.norm.ppf(0.5))
         0.0
         """
-        return self._quantile("ppf", of_list(q), args, kwargs)
+        return self._quantile("ppf", q, args, kwargs)
 
+    @method
     def isf(self, q: Any, *args: Any, **kwargs: Any) -> Any:
         """The inverse of the survival function.
 
@@ -349,9 +366,10 @@ class Univariate:
         >>> float(tg.stats.expon.isf(1.0)) == 0
         True
         """
-        return self._quantile("isf", of_list(q), args, kwargs)
+        return self._quantile("isf", q, args, kwargs)
 
     def _quantile(self, name: str, q: Any, args: Any, kwargs: Any) -> Any:
+        q = of_reals(f"{self.name}.{name}", "q", q)
         shapes, loc, scale = self._parameters(name, args, kwargs, q)
         formula = self._formula(name, name)
         inside = logical_and(greater(q, 0), less(q, 1))
@@ -369,6 +387,7 @@ class Discrete(Univariate):
 
     discrete = True
 
+    @method
     def logpmf(self, k: Any, *args: Any, **kwargs: Any) -> Any:
         """The logarithm of the probability of k; -inf for numbers that are not whole.
 
@@ -376,15 +395,9 @@ class Discrete(Univariate):
         >>> round(float(tg.stats.poisson.logpmf(2, 1.5)), 6)
         -1.382217
         """
-        k = of_list(k)
-        shapes, loc, _ = self._parameters("logpmf", args, kwargs, k)
-        z = sub(k, loc)
-        inside, at = self._inside(z, shapes)
-        inside = logical_and(inside, equal(z, floor(z)))
-        value = self._formula("density", "logpmf")(at, *shapes)
-        value = where(inside, value, where(isnan(z), z.dtype.type(NAN), -INFINITY))
-        return self._known(shapes, 1.0, value)
+        return self._log_mass("logpmf", k, args, kwargs)
 
+    @method
     def pmf(self, k: Any, *args: Any, **kwargs: Any) -> Any:
         """The probability of k.
 
@@ -392,24 +405,36 @@ class Discrete(Univariate):
         >>> round(float(tg.stats.poisson.pmf(2, 1.5)), 6)
         0.251021
         """
-        return exp(self.logpmf(k, *args, **kwargs))
+        return exp(self._log_mass("pmf", k, args, kwargs))
+
+    def _log_mass(self, method: str, k: Any, args: Any, kwargs: Any) -> Any:
+        k = of_reals(f"{self.name}.{method}", "k", k)
+        shapes, loc, _ = self._parameters(method, args, kwargs, k)
+        z = floating(sub(k, loc), "k")
+        inside, at = self._inside(z, shapes)
+        inside = logical_and(inside, equal(z, floor(z)))
+        value = self._formula("density", method)(at, *shapes)
+        value = where(inside, value, where(isnan(z), z.dtype.type(NAN), -INFINITY))
+        return self._known(shapes, 1.0, value)
 
     def _cumulative(
         self, name: str, x: Any, args: Any, kwargs: Any, below: float, above: float
     ) -> Any:
         shapes, loc, _ = self._parameters(name, args, kwargs)
-        return super()._cumulative(
-            name, floor(sub(of_list(x), loc)), (*shapes, 0.0), {}, below, above
-        )
+        whole = floor(sub(of_reals(f"{self.name}.{name}", "k", x), loc))
+        return super()._cumulative(name, whole, (*shapes, 0.0), {}, below, above)
 
+    @method
     def logpdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         """None: the probabilities of integers are `logpmf`."""
         raise UnsupportedFunctionError(f"{user_line()}: {self.name} is discrete; write logpmf")
 
+    @method
     def pdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         """None: the probabilities of integers are `pmf`."""
         raise UnsupportedFunctionError(f"{user_line()}: {self.name} is discrete; write pmf")
 
+    @method
     def ppf(self, q: Any, *args: Any, **kwargs: Any) -> Any:
         """None: quantiles of integers have no derivative."""
         raise UnsupportedFunctionError(
@@ -418,25 +443,3 @@ class Discrete(Univariate):
         )
 
     isf = ppf
-
-
-METHODS = ("pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
-
-
-class Frozen:
-    """A distribution with its parameters."""
-
-    def __init__(self, dist: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self.dist, self.args, self.kwds = dist, args, kwargs
-        parameters = getattr(dist, "_parameters", None)
-        if parameters is not None:
-            parameters("__call__", args, kwargs)
-
-    def __repr__(self) -> str:
-        return f"<distribution {self.dist.name} with parameters>"
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in METHODS or not hasattr(self.dist, name):
-            raise AttributeError(f"a distribution of {self.dist.name} has no {name!r} here")
-        method = getattr(self.dist, name)
-        return lambda x: method(x, *self.args, **self.kwds)

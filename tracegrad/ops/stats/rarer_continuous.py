@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..elementwise.arithmetic import div, greater, greater_equal, less, neg, sub, where
+from ..elementwise.arithmetic import div, equal, greater, greater_equal, less, neg, sub, where
 from ..elementwise.comparison import maximum
 from ..elementwise.derived import add, mul
 from ..elementwise.elementary import absolute, exp, expm1, log, log1p, sign, sqrt, square
@@ -238,13 +238,26 @@ genlogistic = Univariate(
     ppf=lambda q, c: neg(log_expm1(neg(div(log(q), c)))),
     isf=lambda q, c: neg(log_expm1(neg(div(log1p(neg(q)), c)))),
 )
+
+
+def _half_general(z: Any, beta: Any, above: bool) -> Any:
+    """A side of halfgennorm's; at 0 by its slope, which powers and the incomplete gamma function
+    have only together."""
+    at = equal(z, 0)
+    near = mul(z, exp(sub(log(beta), lgamma(div(1.0, beta)))))
+    far = power(where(at, 1.0, z), beta)
+    if above:
+        return where(at, sub(1.0, near), gammaincc(div(1.0, beta), far))
+    return where(at, near, gammainc(div(1.0, beta), far))
+
+
 halfgennorm = Univariate(
     "halfgennorm",
     "beta",
     log_density=lambda z, beta: sub(sub(log(beta), power(z, beta)), lgamma(div(1.0, beta))),
     support=POSITIVE,
-    cdf=lambda z, beta: gammainc(div(1.0, beta), power(z, beta)),
-    sf=lambda z, beta: gammaincc(div(1.0, beta), power(z, beta)),
+    cdf=lambda z, beta: _half_general(z, beta, False),
+    sf=lambda z, beta: _half_general(z, beta, True),
 )
 
 
