@@ -45,7 +45,7 @@ examples:
   python -m tracegrad bench --sparse                          sparse Jacobians beside loops by hand
   python -m tracegrad bench --linalg --peers                  factorisations beside torch's (MKL)
   python -m tracegrad bench --programs --peers                plain Python beside Numba's and JAX's
-  python -m tracegrad bench --page docs/benchmarks.md --peers all of these, into one page
+  python -m tracegrad bench --page results.md --peers         all of these, into one page
 
 The exit code is 1 when a result of eager or jit is wrong or missing, 2 for wrong usage, else 0.
 """
