@@ -14,6 +14,7 @@ from ..types import Int
 from .bounds import nonnegative
 from .indices import Index
 from .steps import Steps
+from .turned import turned
 from .values import BOOL, converted, nothing
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ def piecewise(
     other: kernel.Expression = replace(nothing(dtype), absent=rule.absent(node.params))
     if not possible:
         return other
+    whole = turned(e, node, index)
+    if whole is not None:
+        return converted((yield whole), var.type.dtype)
     if e.probe is not None:
         _wish_cuts(e, possible)
     below = [b for b, _ in possible if _is_below(b, node, var, index)]

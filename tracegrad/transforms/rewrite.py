@@ -40,6 +40,7 @@ from .spectra import values_alone
 from .streams import as_sum, streamed
 from .sum_behind_loop import sums_behind_loops
 from .symmetry import symmetric_sum
+from .turned_back import turned_back
 
 # --- inline ---------------------------------------------------------------------------------------
 
@@ -111,6 +112,7 @@ RULES = (
     fold_literals, drop_identity, spread_late, merge_pair, drop_broadcast, add_in_place,
     put_once, factor_out_of_sum, power_of_count, merge_factors, divided_reciprocal,
     position_of_extreme, product_with_identity, sum_of_product, gather_factors, symmetric_sum,
+    turned_back,
 )  # fmt: skip
 
 
