@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 def turned(e: Emitter, node: Node, index: Index) -> tuple[Var, Index] | None:
     """Of what, and where, an element of two joined slices is, if they are what one behind the other
     would be, the other way round."""
-    axis = node.params.get("axis")
-    if node.op is not concatenate_op or len(node.inputs) != 2 or axis == len(index) - 1:
+    if node.op is not concatenate_op or len(node.inputs) != 2:
+        return None
+    axis: int = node.params["axis"]
+    if axis == len(index) - 1:
         return None
     last, row = node.outputs[0].type.shape[-1], index[axis]
     if not (isinstance(last, int) and last >= NARROW and _is_outer(e, row, index[-1])):
