@@ -36,17 +36,13 @@ def owned(x: Memory) -> bool:
 def _unpickled(x: Memory) -> tuple[int, ...]:
     """How many references there are to what an array stands on that protocol 5 of pickle has made,
     which is Python's own choice from 3.14 on; only to be compared with each other."""
-    if (
-        type(x.base) is not np.ndarray
-        or type(x.base.base) is not memoryview
-        or type(x.base.base.obj) is not bytearray
-    ):
+    base: Any = x.base
+    inner: Any = getattr(base, "base", None)
+    if type(base) is not np.ndarray or type(inner) is not memoryview:
         return ()
-    return (
-        sys.getrefcount(x.base),
-        sys.getrefcount(x.base.base),
-        sys.getrefcount(x.base.base.obj),
-    )
+    if type(inner.obj) is not bytearray:
+        return ()
+    return sys.getrefcount(base), sys.getrefcount(inner), sys.getrefcount(inner.obj)
 
 
 ALONE = _unpickled(pickle.loads(pickle.dumps(np.zeros(1), 5)))
