@@ -15,7 +15,7 @@ from ..define import as_array
 from .arithmetic import div, equal, less, neg, sub, where
 from .comparison import floor, maximum, minimum
 from .derived import add, mul, strong_mul
-from .elementary import LN2, absolute, exp, log, log1p
+from .elementary import LN2, absolute, exp, log, log1p, square
 from .logic import isinf, isnan, logical_and
 from .pointwise import pointwise
 from .remainders import remainder
@@ -346,15 +346,29 @@ def betaln(a: Any, b: Any) -> Any:
     """
     swapped = less(absolute(a), absolute(b))
     large, small = where(swapped, b, a), where(swapped, a, b)
-    # lgamma(large) - lgamma(large + small) would cancel: from a ratio of 10^6 on by its series in 1
-    # / large (DLMF 5.11.13).
-    far = logical_and(less(1e6, large), less(mul(1e6, absolute(small)), large))
-    distant = where(far, large, 1e6)
-    term = div(mul(small, sub(1.0, small)), distant)
-    next_term = div(mul(term, sub(1.0, mul(small, 2.0))), mul(distant, 12.0))
-    series = add(neg(mul(small, log(distant))), add(mul(term, 0.5), next_term))
-    near = where(far, 1e6, large)
-    return add(where(far, series, sub(lgamma(near), lgamma(add(near, small)))), lgamma(small))
+    total = add(large, small)
+    # lgamma(large) - lgamma(large + small) would cancel: the difference of Stirling's series (DLMF
+    # 5.11.1), four terms of which are all digits from 32 on.
+    far = logical_and(less(32.0, large), less(32.0, total))
+    start, end = where(far, large, 32.0), where(far, total, 32.0)
+    step = where(far, small, 0.0)
+    # (end - 1/2) log1p(step / start) is close to `step`, and is that in the limit.
+    ends = isinf(start)
+    known = where(ends, 32.0, start)
+    bend = where(ends, step, mul(sub(where(ends, 32.0, end), 0.5), log1p(div(step, known))))
+    more = add(sub(mul(step, log(start)), step), bend)
+    series = add(neg(more), sub(_stirling(start), _stirling(end)))
+    near = where(far, 32.0, large)
+    apart = sub(lgamma(near), lgamma(where(far, 32.0, total)))
+    return add(where(far, series, apart), lgamma(small))
+
+
+def _stirling(x: Any) -> Any:
+    """What lgamma has beyond (x - 1/2) log(x) - x + log(2 pi) / 2, of x >= 32."""
+    r = div(1.0, x)
+    q = square(r)
+    inner = sub(1 / 1260, mul(q, 1 / 1680))
+    return mul(r, sub(1 / 12, mul(q, sub(1 / 360, mul(q, inner)))))
 
 
 def _gamma_sign(x: Any) -> Any:

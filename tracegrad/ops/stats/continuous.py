@@ -304,10 +304,18 @@ rayleigh = Univariate(
 
 
 def _ratio(z: Any, n: Any, m: Any) -> Any:
+    """In powers of w / (1 + w) and 1 + w, of w = n z / m: of large n and m no term is larger than
+    the sum."""
     half_n, half_m = mul(n, 0.5), mul(m, 0.5)
-    front = add(mul(half_m, log(m)), mul(half_n, log(n)))
-    kernel = sub(xlogy(sub(half_n, 1.0), z), mul(add(half_n, half_m), log(add(m, mul(n, z)))))
-    return sub(add(front, kernel), betaln(half_n, half_m))
+    one = div(m, n)
+    far = less(one, z)
+    above, below = where(far, z, 1.0), where(far, 1.0, z)
+    share = where(
+        far,
+        sub(neg(mul(half_n, log1p(div(one, above)))), log(above)),
+        sub(xlogy(sub(half_n, 1.0), below), mul(half_n, log(add(below, one)))),
+    )
+    return sub(sub(share, mul(half_m, log1p(div(z, one)))), betaln(half_n, half_m))
 
 
 def parts_below(z: Any, a: Any, b: Any, one: Any = 1.0) -> Any:
