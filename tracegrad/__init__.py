@@ -59,6 +59,7 @@ if _typing.TYPE_CHECKING:
     from . import cuda as cuda
     from . import func as func
     from . import integrate as integrate
+    from . import interfaces as interfaces
     from . import interpolate as interpolate
     from . import ndimage as ndimage
     from . import nn as nn

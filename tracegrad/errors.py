@@ -118,14 +118,6 @@ class UnsupportedFunctionError(_OfTracing, TypeError):
     """Whether it may be made of a function of Python's, which staged code calls in its place."""
 
 
-class HashError(TypeError):
-    """What has values that are not known yet is no key of a dict and no element of a set. A class
-    of its own: Python 3.14 puts words of its own before the text of any plain TypeError there."""
-
-    of_python = True
-    """A rewritten function may look for the value."""
-
-
 class VerificationError(TracegradError, AssertionError):
     """A graph does not keep the rules of the IR; a defect of the library, not of the user's
     code."""

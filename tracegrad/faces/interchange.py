@@ -15,6 +15,7 @@ from ..ir.graph import Var
 from ..tape.mode import MODE
 from ..types import normalize_axis
 from .strides import contiguous
+from .traced_memory import memory_of
 
 
 class Interchange(Value):
@@ -119,7 +120,7 @@ class Interchange(Value):
         """Whether the elements lie in C order without gaps."""
         if not isinstance(self._data, Var):
             return bool(self._data.flags.c_contiguous)
-        return self._base is None or contiguous(self._base.shape, self._view)
+        return contiguous(memory_of(self._root), self._view)
 
     def contiguous(self: Any) -> Any:
         """This tensor, or a copy of it in C order."""

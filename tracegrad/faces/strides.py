@@ -21,13 +21,10 @@ Memory = tuple[Shape, Shape]
 """The shape and the strides, in elements."""
 
 
-def copies(shape: Sequence[Any], view: Sequence[tuple[Any, dict[str, Any]]]) -> bool:
-    """Whether NumPy has to copy for the last step of a view, a reshape, given that the base lies in
-    C order. Symbolic sizes are taken to be those of most calls: what is asked about them is noted
-    as any question of the traced function."""
-    if len(view) == 1:
-        return False
-    memory: Memory = tuple(shape), in_order(shape)
+def copies(memory: Memory, view: Sequence[tuple[Any, dict[str, Any]]]) -> bool:
+    """Whether NumPy has to copy for the last step of a view, a reshape, of a base that lies so.
+    Symbolic sizes are taken to be those of most calls: what is asked about them is noted as any
+    question of the traced function."""
     for op, params in view[:-1]:
         shown = after(op, params, memory)
         if shown is None:
@@ -36,10 +33,9 @@ def copies(shape: Sequence[Any], view: Sequence[tuple[Any, dict[str, Any]]]) -> 
     return reshaped(memory, view[-1][1]["shape"]) is None
 
 
-def contiguous(shape: Sequence[Any], view: Sequence[tuple[Any, dict[str, Any]]]) -> bool:
-    """Whether a view of a base in C order lies in C order itself; so do those whose places are not
-    known by strides."""
-    memory: Memory = tuple(shape), in_order(shape)
+def contiguous(memory: Memory, view: Sequence[tuple[Any, dict[str, Any]]]) -> bool:
+    """Whether a view of a base that lies so lies in C order; so do those whose places are not known
+    by strides."""
     for op, params in view:
         shown = after(op, params, memory)
         if shown is None:

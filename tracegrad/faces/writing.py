@@ -21,6 +21,7 @@ from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
 from ..ir.op import Op
 from ..ir.trace import is_left_over, left_over
+from ..ops.arrays.diagonals import diagonal_op
 from ..ops.arrays.shape import reshape_op
 from ..ops.arrays.transfer import fill
 from ..ops.places.gathering import Placed
@@ -33,6 +34,7 @@ from ..tape.saved import before_write
 from ..tape.versions import Following, Uncounted, Versions
 from ..types import show
 from .strides import copies, laid_as
+from .traced_memory import as_view, keep, memory_of, settle
 from .twins import TWINS, spread
 from .views import insert, note_write, shown
 from .write_checks import MADE_IN, OF_FUNCTION, Untracked, WriteChecks, untracked
@@ -78,9 +80,11 @@ class Writes(WriteChecks):
             shared = box.boxes_everything and not root._borrowed and not isinstance(root._data, Var)
         else:
             shared = False
-            if op is reshape_op and copies(root.shape, (*shown._view, (op, params))):
+            if op is reshape_op and copies(memory_of(root), (*shown._view, (op, params))):
                 return box
         steps = (*shown._view, (op, params))
+        if op is diagonal_op:
+            as_view(data, root, steps)
         if type(shown._view) is Untracked:
             box._view = untracked(steps, shown._view.reason[0], *shown._view.reason[1])
         elif MODE.enabled or not box.boxes_everything:
@@ -278,8 +282,11 @@ class Writes(WriteChecks):
             if type(new) is np.ndarray:
                 new = self.face(STATE.traces[-1].lift(new.copy())) if STATE.traces else new.copy()
             lay = root._data
+            if type(lay) is Var:
+                keep(root)
             root._take(new if self is root else self._through(root, new))
             root._data = laid_as(lay, root._data)
+            settle(root)
             counter = root._version_counter
             counter.written()
             counter[1] += 1

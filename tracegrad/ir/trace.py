@@ -116,6 +116,8 @@ class Trace:
         self.where = ""
         self.note = ""
         """What a node is for, where a transform records it: `adjoint of mul`."""
+        self.lying: Any = None
+        """How what it makes would lie in NumPy's memory (faces/traced_memory.py)."""
         self.opened: FrameType | None = None
         """What runs the user's function, while it is open."""
         self.nameless = False

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ... import ops
-from ...errors import ConcretizationError, HashError
+from ...errors import ConcretizationError
 from ...ir.dispatch import STATE, Value
 from ...ir.graph import Var
 from ...ir.lines import formats_text, user_line
@@ -27,6 +27,14 @@ NUMBER = (
     "or np.empty(n), make that array with np.zeros_like(x) of such a value x, or with tg.zeros(n)."
 )
 STATIC = "or mark the argument static with static_argnames."
+
+
+class HashError(TypeError):
+    """What has values that are not known yet is no key of a dict and no element of a set. A class
+    of its own: Python 3.14 puts words of its own before the text of any plain TypeError there."""
+
+    of_python = True
+    """A rewritten function may look for the value."""
 
 
 class ArrayNumbers(Value):

@@ -26,6 +26,7 @@ from ...ops.arrays.shape import broadcast_to_op, reshape_op
 from ...ops.places.gathering import Placed
 from ...types import broadcast_shapes
 from ..strides import in_memory_order
+from ..traced_memory import lay
 
 Function = Callable[..., Any]
 
@@ -423,7 +424,9 @@ def copied(x: Any, order: str | None) -> Any:
     """A copy that lies in C order, columns first (F), in the one of these in which `x` does (A), or
     as `x` does (K)."""
     result = ops.positive(x)
-    data = result._data if isinstance(result, Value) else None
+    data: Any = result._data if isinstance(result, Value) else None
+    if type(data) is Var and order in (None, "C", "F"):
+        lay(result, order)
     if type(data) is not np.ndarray or order == "K":
         return result
     box: Any = result
