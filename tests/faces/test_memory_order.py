@@ -71,3 +71,45 @@ def test_orders_of_memory(order: str, layout: Any) -> None:
     np.testing.assert_allclose(tg.jvp(f, (x,), (x,))[1], np.sum(gradient * x), rtol=1e-12)
     with pytest.raises(tg.ConcretizationError, match="lie in memory"):
         tg.jit(f)(x)
+
+
+NEW: dict[str, Callable[[Any], Any]] = {
+    "zeros_like": lambda x: np.zeros_like(x.T),
+    "ones_like": lambda x: np.ones_like(x[:, ::-1].T),
+    "empty_like, three axes": lambda x: np.empty_like(np.stack([x, x]).transpose(1, 2, 0)),
+    "full_like, C": lambda x: np.full_like(x.T, 2.0, order="C"),
+    "full_like, F": lambda x: np.full_like(x, 2.0, order="F"),
+    "zeros_like, another shape": lambda x: np.zeros_like(x.T, shape=(4, 5)),
+    "ascontiguousarray": lambda x: np.ascontiguousarray(x.T),
+    "ascontiguousarray of rows": lambda x: np.ascontiguousarray(x[:1].T),
+    "asarray, C": lambda x: np.asarray(x.T, order="C"),
+    "asarray, F": lambda x: np.asarray(x, order="F"),
+    "array, C": lambda x: np.array(x.T, order="C"),
+    "array, F": lambda x: np.array(x, order="F"),
+    "array": lambda x: np.array(x.T),
+    "select": lambda x: np.select([x.T > 0], [x.T]),
+    "pad": lambda x: np.pad(x.T, 1),
+    "insert": lambda x: np.insert(x.T, 1, 0.5, 0),
+    "delete": lambda x: np.delete(x.T, 1, 0),
+    "compress": lambda x: np.compress([True, False, True], x.T, axis=0),
+}
+
+
+@pytest.mark.parametrize("new", NEW)
+def test_new_arrays_lie_as_those_of_numpy(new: str) -> None:
+    def f(x: Any) -> Any:
+        y = 1.5 * x
+        g = NEW[new](y)
+        g[...] = 0.5 * x[0, 0]
+        rows, columns = g.ravel(), g.T.reshape(-1)
+        rows[1], columns[2] = x[0, 0] ** 2, x[0, 2]
+        weights = np.arange(1.0, g.size + 1)
+        return np.sum(np.sin(g).reshape(-1) * weights) + np.sum(y**2) + rows @ columns
+
+    want = f(X.copy())
+    value, gradient = tg.value_and_grad(f)(X)
+    np.testing.assert_allclose(value, want, rtol=1e-12)
+    np.testing.assert_allclose(gradient, differences(f, X), rtol=1e-5, atol=1e-5)
+    of_order = new.startswith(("as", "array, ", "full", "select", "compress"))
+    if of_order:  # others lie in C order in a trace
+        np.testing.assert_allclose(tg.vmap(f)(X[None])[0], want, rtol=1e-12)

@@ -127,7 +127,7 @@ def memory_of(base: Any) -> Memory:
 
 def keep(base: Any, memory: Memory | None = None, turned: bool | None = None) -> None:
     """A box of an open trace lies as it does now, or so, whatever is written to it."""
-    trace = base._data.trace
+    trace = base._data.trace if type(base._data) is Var else None
     if trace is None:
         return
     known = of_trace(trace)

@@ -286,6 +286,8 @@ class Writes(WriteChecks):
                 keep(root)
             root._take(new if self is root else self._through(root, new))
             root._data = laid_as(lay, root._data)
+            if type(lay) is np.ndarray and not lay.flags.c_contiguous:
+                keep(root, (lay.shape, tuple(s // lay.itemsize for s in lay.strides)), True)
             settle(root)
             counter = root._version_counter
             counter.written()

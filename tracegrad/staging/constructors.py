@@ -40,36 +40,58 @@ def stacked(values: Any, dtype: Any = None) -> Any:
 
 
 def array(
-    values: Any, dtype: Any = None, *, copy: bool | None = True, ndmin: int = 0, **options: Any
+    values: Any,
+    dtype: Any = None,
+    *,
+    copy: bool | None = True,
+    order: str | None = "K",
+    ndmin: int = 0,
+    **options: Any,
 ) -> Any:
     """`np.array(values, dtype)`."""
     if isinstance(values, Boxed):
-        found = _taken(values, dtype, copy)
+        found = _taken(values, dtype, copy, order)
     else:
         found = stacked(values, dtype)
     missing = ndmin - found.ndim
     return ops.expand_dims(found, tuple(range(missing))) if missing > 0 else found
 
 
-def asarray(values: Any, dtype: Any = None, *, copy: bool | None = None, **options: Any) -> Any:
+def asarray(
+    values: Any,
+    dtype: Any = None,
+    order: str | None = "K",
+    *,
+    copy: bool | None = None,
+    **options: Any,
+) -> Any:
     """`np.asarray(values, dtype)`."""
     if isinstance(values, Boxed):
-        return _taken(values, dtype, copy)
+        return _taken(values, dtype, copy, order)
     return stacked(values, dtype)
 
 
-def _taken(values: Any, dtype: Any, copy: bool | None) -> Any:
-    """A traced array in this dtype: a copy, itself where `copy` is not asked for, or, for a copy
-    that is forbidden, an error if it takes one."""
+def in_c_order(a: Any, dtype: Any = None, **options: Any) -> Any:
+    """`np.ascontiguousarray(a, dtype)`, which has at least one axis."""
+    found = asarray(a, dtype, "C")
+    return found if found.ndim else ops.reshape(found, (1,))
+
+
+def _taken(values: Any, dtype: Any, copy: bool | None, order: str | None) -> Any:
+    """A traced array in this dtype and order: a copy, itself where `copy` is not asked for, or, for
+    a copy that is forbidden, an error if it takes one."""
     target = values.dtype if dtype is None else np.dtype(dtype)
-    if copy is False and target != values.dtype:
+    turned = order in ("C", "F") and values.ndim > 1 and not results.lies(values, order)
+    if copy is False and (target != values.dtype or turned):
         raise ValueError(
-            f"Unable to avoid copy while creating an array of {target} of one of {values.dtype}. "
-            "Leave copy=False out to have it copied."
+            f"Unable to avoid copy while creating an array of {target} of one of {values.dtype}"
+            f"{f' in order {order}' if turned else ''}. Leave copy=False out to have it copied."
         )
     # Of one of Python's numbers an array, which may wrap around as Python's do not.
     number = values.array_type.weak and target == values.dtype
     found = convert_op(values, dtype=target) if number else ops.convert(values, target)
+    if turned or (copy and order in ("C", "F")):
+        return results.copied(found, order)
     return results.own_memory(values, found) if copy else found
 
 
@@ -77,7 +99,7 @@ OF_VALUES: dict[Any, Callable[..., Any]] = {
     np.array: array,
     np.asarray: asarray,
     np.asanyarray: asarray,
-    np.ascontiguousarray: asarray,
+    np.ascontiguousarray: in_c_order,
 }
 """NumPy's functions that make arrays of values."""
 
@@ -86,7 +108,8 @@ def made(function: Any, args: Any, kwargs: Any) -> Any:
     """A new array of traced sizes or values; None where plain NumPy makes it."""
     if function in OF_VALUES:
         if any_in(args, followed, 8):
-            return OF_VALUES[function](*args, **_known(kwargs))
+            given = {k: v for k, v in kwargs.items() if k not in ("subok", "like")}
+            return OF_VALUES[function](*args, **given)
     elif function in NEW and any_in((args, kwargs), _new_kind):
         return NEW[function](*args, **_known(kwargs))
     return None

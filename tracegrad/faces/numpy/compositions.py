@@ -17,6 +17,7 @@ from ...ops.define import ndim_of, shape_of
 from ...sizes import larger_of, same
 from ...types import normalize_axis
 from ..operators import array_of, operand
+from . import results
 from .lookup import result_type, store_exactly, unsupported
 
 
@@ -59,7 +60,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
             )
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
         result = ops.where(condition, operand(choice), result)
-    return result
+    return results.laid(result, "C", None)
 
 
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:

@@ -17,6 +17,7 @@ from ...ops.places.along import index_add
 from ...sizes import numel
 from ...types import normalize_axis
 from ..operators import array_of, operand
+from . import results
 from .lookup import plain, result_type, tracked, unsupported
 
 
@@ -97,7 +98,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
         x, axis = ops.reshape(x, -1), 0
     axis = normalize_axis(axis, ndim_of(x))
     kept = np.delete(np.arange(int(shape_of(x)[axis])), _chosen("np.delete", obj))
-    return ops.take(x, kept, axis)
+    return results.laid(ops.take(x, kept, axis), "A", x)
 
 
 def _chosen(name: str, obj: Any) -> Any:
@@ -127,7 +128,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
         numbers.reshape(sizes[0]), _chosen("np.insert", obj), more.reshape(sizes[1]), axis
     )
     both = [ops.reshape(x, -1), ops.reshape(ops.convert(new, result_type(x)), -1)]
-    return ops.take(ops.concatenate(both), places)
+    return results.laid(ops.take(ops.concatenate(both), places), "A", x)
 
 
 def histogram(

@@ -56,12 +56,11 @@ def _like(make: Callable[..., Any]) -> Callable[..., Any]:
             else ("fill_value", "dtype", "order", "subok", "shape")
         )
         given = {"dtype": dtype, "shape": shape, **dict(zip(names, args, strict=False))}
+        order = given.get("order", order)
         given = {k: v for k, v in given.items() if k not in ("order", "subok")}
-        return (
-            own(type(a), make(a, **given), device=place_of(a))
-            if isinstance(a, Value)
-            else make(a, **given)
-        )
+        if not isinstance(a, Value):
+            return make(a, **given)
+        return results.laid(own(type(a), make(a, **given), device=place_of(a)), order, a)
 
     return like
 
@@ -161,7 +160,9 @@ def _argwhere(a: Any) -> Any:
 
 def _chosen(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
     x, keep = array_of(a), np.flatnonzero(plain(condition))
-    result = ops.take(ops.reshape(x, -1) if axis is None else x, keep, 0 if axis is None else axis)
+    flat = axis is None
+    result = ops.take(ops.reshape(x, -1) if flat else x, keep, 0 if flat else axis)
+    result = results.laid(result, "C", x)
     return result if out is None else store(out, result)
 
 

@@ -22,11 +22,11 @@ from ...ir.dispatch import Value
 from ...ir.graph import Var
 from ...ir.trace import user_line
 from ...ops.arrays.padding import NOT_GIVEN
-from ...ops.arrays.shape import broadcast_to_op, reshape_op
+from ...ops.arrays.shape import broadcast_to_op, reshape_op, transpose_op
 from ...ops.places.gathering import Placed
 from ...types import broadcast_shapes
-from ..strides import in_memory_order
-from ..traced_memory import lay
+from ..strides import contiguous, in_memory_order
+from ..traced_memory import lay, memory_of
 
 Function = Callable[..., Any]
 
@@ -220,7 +220,7 @@ def pad(
         end_values=end_values,
         reflect_type=reflect_type,
     )
-    return own_memory(x, result)
+    return laid(own_memory(x, result), "A", x)
 
 
 @functools.wraps(ops.clip)
@@ -424,13 +424,36 @@ def copied(x: Any, order: str | None) -> Any:
     """A copy that lies in C order, columns first (F), in the one of these in which `x` does (A), or
     as `x` does (K)."""
     result = ops.positive(x)
-    data: Any = result._data if isinstance(result, Value) else None
-    if type(data) is Var and order in (None, "C", "F"):
-        lay(result, order)
-    if type(data) is not np.ndarray or order == "K":
-        return result
+    return result if order == "K" else laid(result, order, x)
+
+
+def laid(result: Any, order: str | None, like: Any) -> Any:
+    """A new box, in C order, columns first (F), in the one of these in which another array lies
+    (A), or with its axes in the order of that one's (K)."""
     box: Any = result
-    source: Any = x
-    turned = order == "F" or (order == "A" and _columns_first(source._data))
-    box._data = np.asarray(data, order="F" if turned else "C")
+    if not isinstance(result, Value) or box.ndim < 2 or type(box._data) not in (np.ndarray, Var):
+        return result
+    source = getattr(like, "_data", None)
+    if type(box._data) is Var:
+        if order in (None, "C", "F"):
+            lay(box, order)
+        return result
+    if order == "A":
+        order = "F" if _columns_first(source) else "C"
+    if order == "K" and type(source) is np.ndarray:
+        made = np.empty_like(source, box._data.dtype, shape=box._data.shape)
+        made[...] = box._data
+        box._data = made
+    elif order != "K":
+        box._data = np.asarray(box._data, order="F" if order == "F" else "C")
     return result
+
+
+def lies(x: Any, order: str | None) -> bool:
+    """Whether a box lies in C order (C), or columns first (F)."""
+    data = x._data
+    if type(data) is Var:
+        turn = (transpose_op, {"axes": tuple(range(x.ndim))[::-1]})
+        return contiguous(memory_of(x._root), (*x._view, turn) if order == "F" else x._view)
+    flags = getattr(data, "flags", None)
+    return flags is None or bool(flags.f_contiguous if order == "F" else flags.c_contiguous)
