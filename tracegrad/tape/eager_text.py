@@ -82,14 +82,18 @@ def write_out(op: Op, otherwise: Written, swapped: bool = False) -> Written:
         else []
     )
     for which in _choices(wanted):
-        bits = sum(1 << k for k in which)
+        bits = _bits(which)
         space[f"eager_{bits}"] = plan_for(op, bits)
         space[f"numbers_{bits}"] = plan_of_numbers(op, bits)
     for kind in ("eager", "numbers") if _takes_numbers(op) else ("eager",):
-        text = "\n".join(_text(op, wanted, swapped, kind))
+        text = "\n".join(EagerText(op, wanted, swapped, kind).lines)
         exec(compile(text, f"{__file__}: {op.name}", "exec"), space)
     function: Written = space[f"eager_{op.name}"]
     return function
+
+
+VIEWED = "x0._viewed(op, x0, params, box)"
+"""A view, in general."""
 
 
 def fits(op: Op) -> bool:
@@ -109,6 +113,11 @@ def _choices(wanted: Sequence[int]) -> list[tuple[int, ...]]:
     ]
 
 
+def _bits(which: Sequence[int]) -> int:
+    """A set of inputs, as plans are asked for."""
+    return sum(1 << k for k in which)
+
+
 OF_NUMBERS: dict[Any, Callable[..., Any]] = {
     np.add: operator.add,
     np.subtract: operator.sub,
@@ -124,192 +133,192 @@ def _takes_numbers(op: Op) -> bool:
     return op.compute is not None and (not op.weak or op.evaluate in OF_NUMBERS)
 
 
-def _text(op: Op, wanted: Sequence[int], swapped: bool, kind: str) -> list[str]:
-    """The function `eager`, or the one `numbers` to which it goes where a box holds a Python
-    number."""
-    numbers = kind == "numbers"
-    count = len(op.inputs)
-    names = [f"x{k}" for k in range(count)]
-    given = ", ".join(reversed(names) if swapped else names)
-    away = f"return otherwise({given}, params)"
-    # Who has read a view already hands it over.
-    more = ", out=None" if op.view else ""
-    lines = [
-        f"def {kind}_{op.name}({given}, params=NO_PARAMS{more}):",
-        f"    if SPECIAL and STATE.special: {away}",
-    ]
-    other = f"if type({{0}}) is not ndarray: {away}"
-    if numbers:
-        other = f"if type({{0}}) is not ndarray and type({{0}}) is not WeakFloat: {away}"
-    elif _takes_numbers(op):
-        other = f"if type({{0}}) is not ndarray: return numbers_{op.name}({given}, params)"
+class EagerText:
+    """The lines of the function `eager` of an operation, or of the one `numbers` to which it goes
+    where a box holds a Python number. Of operand k, `x{k}` is what was given, `d{k}` its data,
+    `t{k}` whether it requires grad, `e{k}` its edge and `s{k}` what is saved of it."""
 
-    def put(depth: int, *text: str) -> None:
-        lines.extend("    " * depth + line for line in text)
+    def __init__(self, op: Op, wanted: Sequence[int], swapped: bool, kind: str) -> None:
+        self.op, self.wanted, self.swapped, self.kind = op, wanted, swapped, kind
+        self.numbers = kind == "numbers"
+        self.names = [f"x{k}" for k in range(len(op.inputs))]
+        self.given = ", ".join(reversed(self.names) if swapped else self.names)
+        self.away = f"return otherwise({self.given}, params)"
+        self.lines: list[str] = []
+        self._head()
+        for k, x in enumerate(self.names):
+            self._operand(k, x)
+        self._result()
+        self._box()
+        if wanted:
+            self._node()
+        if op.view:
+            self._view()
+        self.put(1, f"return {VIEWED}" if op.view else "return box")
 
-    # The data of the operands, the face of the result, and who requires grad.
-    for k, x in enumerate(names):
-        put(
+    def put(self, depth: int, *text: str) -> None:
+        """Append lines."""
+        self.lines.extend("    " * depth + line for line in text)
+
+    def _head(self) -> None:
+        # Who has read a view already hands it over.
+        more = ", out=None" if self.op.view else ""
+        self.put(0, f"def {self.kind}_{self.op.name}({self.given}, params=NO_PARAMS{more}):")
+        self.put(1, f"if SPECIAL and STATE.special: {self.away}")
+
+    def _operand(self, k: int, x: str) -> None:
+        """Its data, whether it requires grad, and what it says of the face of the result."""
+        self.put(
             1,
             f"if type({x}) is Tensor or isinstance({x}, Value):",
             f"    if {x}._base is not None: {x}._refresh()",
         )
-        put(
-            2,
-            f"d{k} = {x}._data",
-            other.format(f"d{k}"),
-            f"t{k} = {x}._requires_grad",
-        )
-        put(2, "face = x0.face" if k == 0 else f"if face is not Tensor: face = {x}.face")
-        if count > 1:
-            put(
+        self.put(2, f"d{k} = {x}._data", self._no_array(f"d{k}"), f"t{k} = {x}._requires_grad")
+        self.put(2, "face = x0.face" if k == 0 else f"if face is not Tensor: face = {x}.face")
+        if len(self.names) > 1:
+            self.put(
                 1,
                 f"elif type({x}) is ndarray and {x}.dtype.char not in STRANGE "
                 f"or type({x}) in NUMBERS:",
             )
-            put(2, f"d{k} = {x}", f"t{k} = False", *(["face = None"] if k == 0 else []))
-            put(1, f"else: {away}")
-    # The result.
-    data = ", ".join(f"d{k}" for k in range(count))
-    if numbers:
-        each = range(count)
-        # Where nothing stands beside it, NumPy has its own scalar rather.
-        plain = "float64" if count == 1 else "float"
-        values = ", ".join(f"{plain}(d{k}) if type(d{k}) is WeakFloat else d{k}" for k in each)
-        if op.weak:
-            alone = " and ".join(f"type(d{k}) in FLOATS" for k in each)
-            beside = " or ".join(f"type(d{k}) in ARRAYS" for k in each)
-            put(1, f"if {alone}: out = apply({data})", f"elif not ({beside}): {away}", "else:")
-        put(1 + op.weak, f"try: out = evaluate({values}, **params)", f"except REFUSED: {away}")
-    elif op.on_reals is not None and count == 1:
-        put(
-            1,
-            "if d0.dtype.kind == 'f': out = on_reals(d0, **params) if params else on_reals(d0)",
-            "else:",
-        )
-        put(2, "try: out = evaluate(d0, **params)", f"except REFUSED: {away}")
-    else:
-        before = "if out is None: " if op.view else ""
-        put(
-            1,
-            "try:",
-            f"    {before}out = evaluate({data}, **params) if params else evaluate({data})",
-            f"except REFUSED: {away}",
-        )
-    # Integers of NumPy's face need no box, but where they show memory that a node may have saved.
-    bare = away if op.view else "return out"
-    put(1, "if type(out) is not ndarray:")
-    put(2, f"if face is not Tensor and out.dtype.kind not in 'fc': {bare}")
-    if numbers or (op.weak and not isinstance(op.evaluate, np.ufunc)):
-        put(2, "if type(out) not in KINDS: out = asarray(out)")
-    else:
-        put(2, "out = asarray(out)")
-    put(1, f"elif face is not Tensor and out.dtype.kind not in 'fc': {bare}")
-    put(
-        1,
-        "box = new(face)",
-        "box._data = out",
-        *[f"box.{name} = {value!r}" for name, value in BOX.items()],
-    )
-    # Its place on the tape.
-    enabled = "enabled" if op.view else "(not OFF or records())"
-    if wanted:
+            self.put(2, f"d{k} = {x}", f"t{k} = False", *(["face = None"] if k == 0 else []))
+            self.put(1, f"else: {self.away}")
+
+    def _no_array(self, data: str) -> str:
+        """Where a box holds something else than an array."""
+        if self.numbers:
+            return f"if type({data}) is not ndarray and type({data}) is not WeakFloat: {self.away}"
+        if _takes_numbers(self.op):
+            go = f"return numbers_{self.op.name}({self.given}, params)"
+            return f"if type({data}) is not ndarray: {go}"
+        return f"if type({data}) is not ndarray: {self.away}"
+
+    def _result(self) -> None:
+        """`out`, an array or what NumPy gives for a number."""
+        op, each = self.op, range(len(self.names))
+        data = ", ".join(f"d{k}" for k in each)
+        if self.numbers:
+            # Where nothing stands beside it, NumPy has its own scalar rather.
+            plain = "float64" if len(each) == 1 else "float"
+            values = ", ".join(f"{plain}(d{k}) if type(d{k}) is WeakFloat else d{k}" for k in each)
+            if op.weak:
+                alone = " and ".join(f"type(d{k}) in FLOATS" for k in each)
+                beside = " or ".join(f"type(d{k}) in ARRAYS" for k in each)
+                self.put(1, f"if {alone}: out = apply({data})")
+                self.put(1, f"elif not ({beside}): {self.away}", "else:")
+            depth, attempt = 1 + op.weak, f"out = evaluate({values}, **params)"
+        elif op.on_reals is not None and len(each) == 1:
+            on_reals = "out = on_reals(d0, **params) if params else on_reals(d0)"
+            self.put(1, f"if d0.dtype.kind == 'f': {on_reals}", "else:")
+            depth, attempt = 2, "out = evaluate(d0, **params)"
+        else:
+            before = "if out is None: " if op.view else ""
+            attempt = f"out = evaluate({data}, **params) if params else evaluate({data})"
+            depth, attempt = 1, before + attempt
+        self.put(depth, "try:", f"    {attempt}", f"except REFUSED: {self.away}")
+
+    def _box(self) -> None:
+        """The result as a box. Integers of NumPy's face need none, but where they show memory that
+        a node may have saved."""
+        bare = self.away if self.op.view else "return out"
+        self.put(1, "if type(out) is not ndarray:")
+        self.put(2, f"if face is not Tensor and out.dtype.kind not in 'fc': {bare}")
+        may_be_weak = self.op.weak and not isinstance(self.op.evaluate, np.ufunc)
+        known = "if type(out) not in KINDS: " if self.numbers or may_be_weak else ""
+        self.put(2, f"{known}out = asarray(out)")
+        self.put(1, f"elif face is not Tensor and out.dtype.kind not in 'fc': {bare}")
+        self.put(1, "box = new(face)", "box._data = out")
+        self.put(1, *[f"box.{name} = {value!r}" for name, value in BOX.items()])
+
+    def _node(self) -> None:
+        """Its place on the tape."""
+        op, wanted = self.op, self.wanted
+        enabled = "(not OFF or records())"
+        if op.view:
+            self.put(1, "enabled = not OFF or records()")
+            enabled = "enabled"
         # Of numbers that a derivative reaches, promotion makes numbers that have one; other
         # operations may give integers.
         floats = "" if op.compute is not None else " and out.dtype.kind in 'fc'"
-        put(
-            1,
-            "enabled = not OFF or records()" if op.view else "",
-            f"if ({' or '.join(f't{k}' for k in wanted)}) and {enabled}{floats}:",
-        )
-        put(
-            2,
-            "node = new(Node)",
-            "node.op = op",
-            "node.params = params",
-            "node.dtype = out.dtype",
-            "node.shape = out.shape",
-        )
-        put(2, *[f"node.{name} = {value!r}" for name, value in NODE.items()])
+        self.put(1, f"if ({' or '.join(f't{k}' for k in wanted)}) and {enabled}{floats}:")
+        self.put(2, "node = new(Node)", "node.op = op", "node.params = params")
+        self.put(2, "node.dtype = out.dtype", "node.shape = out.shape")
+        self.put(2, *[f"node.{name} = {value!r}" for name, value in NODE.items()])
         for k in wanted:
-            put(2, f"if t{k}:")
-            put(3, *END.lines(f"e{k}", f"x{k}"))
-        for number, which in enumerate(_choices(wanted)):
-            depth = 2
-            if len(wanted) > 1:
-                word = "if" if number == 0 else "elif"
-                last = number == 2 ** len(wanted) - 2
-                put(2, "else:" if last else f"{word} {' and '.join(f't{k}' for k in which)}:")
-                depth = 3
-            bits = sum(1 << k for k in which)
-            plan = plan_for(op, bits)
-            assert plan is not None
-            saved = []
-            for k in plan.inputs:
-                x = names[k]
-                saved.append(f"s{k}")
-                if op.inputs[k] in op.types_only:
-                    known = f"{x}.array_type if d{k} is not {x} else type_of({x})"
-                    put(depth, f"s{k} = (None, {known}, 0)")
-                    continue
-                if k in which:
-                    put(depth, *SAVE.lines(f"s{k}", x, f"d{k}"))
-                    continue
-                private = f"type({x}) is ndarray and {x}.nbytes <= {SMALL}"
-                put(
-                    depth,
-                    f"if d{k} is {x}: s{k} = (None, {x}.copy(), 0) if {private} else lend({x})",
-                    "else:",
-                )
-                put(depth + 1, *SAVE.lines(f"s{k}", x, f"d{k}"))
-            result = "None" if "out" in op.types_only else "out"
-            saved.extend(f"(None, {result}, 0)" for _ in plan.outputs)
-            edges = "".join(f"e{k}, " if k in which else "None, " for k in range(count))
-            put(
-                depth,
-                f"node.edges = ({edges})",
-                f"node.plan = {kind}_{bits}",
-                f"node.saved = [{', '.join(saved)}]",
-            )
-            if plan.outputs:
-                put(
-                    depth,
-                    "if face is Tensor:",
-                    "    box._versions = counter = Versions((0, 0, 1))",
-                    "    node.counters = [counter]",
-                )
+            self.put(2, f"if t{k}:")
+            self.put(3, *END.lines(f"e{k}", f"x{k}"))
+        first, *others = _choices(wanted)
+        if not others:
+            self._saved(2, first)
+        else:
+            words = ["if", *["elif"] * len(others)]
+            for word, which in zip(words, (first, *others), strict=True):
+                needed = " and ".join(f"t{k}" for k in which)
+                self.put(2, "else:" if which is others[-1] else f"{word} {needed}:")
+                self._saved(3, which)
         # After its edges, which may have numbered leaves: consumers have higher numbers.
-        if swapped and op in REFLECTED:
-            put(
-                2, "if type(x0) is int or type(x0) is float:", f"    node.title = {REFLECTED[op]!r}"
-            )
-        put(2, "node._order = next_number()", "box._grad_fn = node", "box._requires_grad = True")
-    if op.view:
-        # As `_viewed` does it where NumPy has made a view of storage that may be written.
-        put(
+        if self.swapped and op in REFLECTED:
+            self.put(2, "if type(x0) is int or type(x0) is float:")
+            self.put(3, f"node.title = {REFLECTED[op]!r}")
+        self.put(2, "node._order = next_number()")
+        self.put(2, "box._grad_fn = node", "box._requires_grad = True")
+
+    def _saved(self, depth: int, which: Sequence[int]) -> None:
+        """What the node keeps where the gradients of these operands are wanted."""
+        bits = _bits(which)
+        plan = plan_for(self.op, bits)
+        assert plan is not None
+        for k in plan.inputs:
+            self._saved_operand(depth, k, k in which)
+        result = "None" if "out" in self.op.types_only else "out"
+        saved = [*[f"s{k}" for k in plan.inputs], *[f"(None, {result}, 0)" for _ in plan.outputs]]
+        edges = "".join(f"e{k}, " if k in which else "None, " for k in range(len(self.names)))
+        self.put(
+            depth,
+            f"node.edges = ({edges})",
+            f"node.plan = {self.kind}_{bits}",
+            f"node.saved = [{', '.join(saved)}]",
+        )
+        if plan.outputs:
+            self.put(depth, "if face is Tensor:")
+            self.put(depth + 1, "box._versions = counter = Versions((0, 0, 1))")
+            self.put(depth + 1, "node.counters = [counter]")
+
+    def _saved_operand(self, depth: int, k: int, boxed: bool) -> None:
+        x = self.names[k]
+        if self.op.inputs[k] in self.op.types_only:
+            known = f"{x}.array_type if d{k} is not {x} else type_of({x})"
+            self.put(depth, f"s{k} = (None, {known}, 0)")
+            return
+        if not boxed:
+            private = f"type({x}) is ndarray and {x}.nbytes <= {SMALL}"
+            taken = f"(None, {x}.copy(), 0) if {private} else lend({x})"
+            self.put(depth, f"if d{k} is {x}: s{k} = {taken}", "else:")
+            depth += 1
+        self.put(depth, *SAVE.lines(f"s{k}", x, f"d{k}"))
+
+    def _view(self) -> None:
+        """As `_viewed` does it where NumPy has made a view of storage that may be written."""
+        self.put(
             1,
             "owner = out.base",
             "if owner is not None and (owner is d0 or owner is d0.base) "
             "and type(x0._view) is tuple and enabled:",
         )
-        put(
+        self.put(
             2,
             "root = x0._base",
             "if root is None: root = x0",
             "if face is Tensor and not root._borrowed and type(root._data) is ndarray:",
         )
-        put(3, "counter = root._versions", "if counter is None: counter = root._version_counter")
-        put(
+        self.put(
             3,
-            "elif type(counter) is Uncounted: return x0._viewed(op, x0, params, box)",
+            "counter = root._versions",
+            "if counter is None: counter = root._version_counter",
+            f"elif type(counter) is Uncounted: return {VIEWED}",
             "box._base = root",
-        )
-        put(
-            3,
             "box._view = (*x0._view, (op, params))",
             "box._versions = counter",
             "box._seen = counter[1]",
             "return box",
         )
-    put(1, "return x0._viewed(op, x0, params, box)" if op.view else "return box")
-    return lines
