@@ -26,7 +26,8 @@ from ..tape.copies import unshared
 from ..tape.hooks import boxed
 from ..tape.modes import restoring
 from ..tensor import Array, Boxed, Tensor, primal
-from ..transforms.tracing import check_leaf, cut_history, history_of, plain, result_of
+from ..transforms.history import cut_history, history_of
+from ..transforms.tracing import check_leaf, plain, result_of
 from ..tree import flatten, map_leaves, unflatten
 from ..types import ArrayType
 

@@ -10,29 +10,28 @@ import numpy as np
 
 from ..checks import array
 from ..devices import Device, DeviceArray
-from ..dtypes import SHORT, SUPPORTED, is_differentiable, of_another_library
+from ..dtypes import SHORT, SUPPORTED, of_another_library
 from ..errors import DTypeError, TracegradError
 from ..faces.writing import CHANGING
 from ..ir.dispatch import STATE, bind, current
 from ..ir.graph import Graph, Var
-from ..ir.graph import Node as GraphNode
 from ..ir.operands import plain_array
 from ..ir.trace import Stager, Trace, user_line
 from ..ops.elementwise.elementary import identity_op
 from ..ops.random import draws
-from ..ops.totals.statistics import no_grad_op
 from ..sizes import Size, Sizes
 from ..tape.hooks import Registered, TensorHooks, boxed
 from ..tape.modes import restoring
-from ..tape.tape import End, Node, next_number
+from ..tape.tape import next_number
 from ..tensor import Array, Boxed, Tensor, ZeroDimensional, unbox
 from ..tree import flatten, unflatten
 from ..types import ArrayType
 from ..weak import KINDS, WEAK
 from .constants import fold_constants
+from .history import check_hooks, cut_history, history_of
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Traced:
     """What tracing a function gave: the graph (captures are its last inputs), and how to rebuild
     the result."""
@@ -119,83 +118,17 @@ def trace_function(
         trace.choose_device(device)
     if stager is not None:
         trace.stager, trace.most = stager, 0
-    standing = standing or [NOWHERE] * len(types)
-    born = next_number()
     outer = (
         [(t.watch, t.watch.mark()) for t in STATE.traces if t.watch is not None] if repeated else []
     )
     with trace:
-        variables = [trace.input(t, names[k] if names else "") for k, t in enumerate(types)]
-        boxes = [face(v, s.tracked) for face, v, s in zip(faces, variables, standing, strict=True)]
-        grads: dict[int, Var] = {}
-        for k, s in enumerate(standing):
-            if s.grad:
-                grads[k] = trace.input(
-                    ArrayType(types[k].dtype, types[k].shape),
-                    f"{names[k]}_grad" if names and names[k] else "",
-                )
-                boxes[k]._grad = faces[k](grads[k])
-            if s.hooks:
-                boxes[k]._hooks = TensorHooks.of(s.hooks)
-        before = [b._grad for b in boxes]
-        trace.live.update(v for v, s in zip(variables, standing, strict=True) if s.tracked)
-        args, kwargs = unflatten(spec, boxes)
+        given = TracedArguments(trace, types, faces, names, standing)
+        args, kwargs = unflatten(spec, given.boxes)
         try:
             if watch is not None:
                 watch.open(trace, args, kwargs)
             result = function(*args, **kwargs, **(static or {}))
-            leaves, out_spec = flatten(result)
-            for leaf in leaves:
-                check_leaf(leaf, "the traced function returned")
-            written = tuple(
-                k for k, (b, v) in enumerate(zip(boxes, variables, strict=True)) if b._data is not v
-            )
-            for b in boxes:
-                if b._base is not None:
-                    b._refresh()
-            done = [
-                *_to_arguments(boxes, before, variables, grads, standing, trace.answered),
-                *_to_others(trace, boxes),
-            ]
-            if done and not changing:
-                raise TracegradError(
-                    f"{user_line()}: {trace.name} changes a Tensor that it was not given "
-                    f"({done[0][0].what}), which vmap, loops and custom derivatives cannot carry "
-                    "out. Return the new value instead."
-                )
-            for other, mark in outer:
-                other.check(mark, f"inside {trace.name!r}, {repeated}")
-            drawn = draws(trace)
-            changed = [v for _, v in done if v is not None]
-            kept = watch.close(trace) if watch is not None else []
-            results = [
-                refreshed(x) if isinstance(x, Boxed) else x
-                for x in [*leaves, *[boxes[k] for k in written], *changed, *kept]
-            ]
-            check_hooks(
-                [b for b, s in zip(boxes, standing, strict=True) if hooks_of_leaf(b) != s.hooks],
-                results,
-                trace,
-                born,
-            )
-            reads = any(id(b) in trace.asked for b in boxes)
-            if grads and not reads:
-                trace.inputs = trace.inputs[: len(boxes)]
-                grads = {}
-            history = (
-                *[history_of(x, trace) for x in leaves],
-                *[
-                    "" if boxes[k]._grad_fn is None else history_of(boxes[k], trace)
-                    for k in written
-                ],
-                *[
-                    "" if c.what == "data" and _stays(c.target, trace) else history_of(v, trace)
-                    for c, v in done
-                    if v is not None
-                ],
-                *[history_of(x, trace) for x in kept],
-            )
-            graph, captures = trace.finish([*results, *[counter for _, counter in drawn]])
+            traced = _finished(trace, given, result, watch, outer, changing)
         except BaseException:
             draws(trace)  # generators forget it
             raise
@@ -205,31 +138,79 @@ def trace_function(
                 trace.watch = None
             for box, was in trace.touched.values():
                 box._restore(was)
-    asked = tuple(trace.asked.values())
-    boxed = tuple(isinstance(x, Tensor) for x in leaves)
+    tracked = any(s.tracked for s in given.standing)
     # What only the trace itself held is now held by the captures alone.
-    del boxes, args, kwargs, result, leaves, results, before, changed, kept
+    del given, args, kwargs, result
     trace.captures.clear()
     trace.contents.clear()
-    if trace.live and (
-        any(s.tracked for s in standing)
-        or any(isinstance(x, Boxed) and x._on_tape() for x in captures)
-    ):
-        graph = cut_history(graph, trace.live, history)
-    graph, kept = fold_constants(graph, captures)
+    captures = traced.captures
+    if trace.live and (tracked or any(isinstance(x, Boxed) and x._on_tape() for x in captures)):
+        traced.graph = cut_history(traced.graph, trace.live, traced.history)
+    traced.graph, traced.captures = fold_constants(traced.graph, captures)
+    traced.folded = len(traced.captures) < len(captures)
+    return traced
+
+
+def _finished(
+    trace: Trace,
+    given: TracedArguments,
+    result: Any,
+    watch: Any,
+    outer: Sequence[tuple[Any, Any]],
+    changing: bool,
+) -> Traced:
+    """What the function did, when it has returned `result`: the outputs of the graph are its
+    leaves, then what it wrote to, changed and drew."""
+    leaves, out_spec = flatten(result)
+    for leaf in leaves:
+        check_leaf(leaf, "the traced function returned")
+    written = given.written()
+    for b in given.boxes:
+        refreshed(b)
+    done = [*given.changes(trace.answered), *_to_others(trace, given.boxes)]
+    if done and not changing:
+        raise TracegradError(
+            f"{user_line()}: {trace.name} changes a Tensor that it was not given "
+            f"({done[0][0].what}), which vmap, loops and custom derivatives cannot carry "
+            "out. Return the new value instead."
+        )
+    for other, mark in outer:
+        other.check(mark, f"inside {trace.name!r}, {trace.repeated}")
+    drawn = draws(trace)
+    rewritten = [given.boxes[k] for k in written]
+    changed = [(c, v) for c, v in done if v is not None]
+    kept = watch.close(trace) if watch is not None else []
+    results = [
+        refreshed(x) if isinstance(x, Boxed) else x
+        for x in [*leaves, *rewritten, *[v for _, v in changed], *kept]
+    ]
+    check_hooks(given.with_new_hooks(), results, trace, given.born)
+    reads_grads = any(id(b) in trace.asked for b in given.boxes)
+    if not reads_grads:
+        given.leave_out_grads(trace)
+    history = (
+        *[history_of(x, trace) for x in leaves],
+        *["" if b._grad_fn is None else history_of(b, trace) for b in rewritten],
+        *[
+            "" if c.what == "data" and _stays(c.target, trace) else history_of(v, trace)
+            for c, v in changed
+        ],
+        *[history_of(x, trace) for x in kept],
+    )
+    graph, captures = trace.finish([*results, *[counter for _, counter in drawn]])
     return Traced(
         graph,
-        kept,
+        captures,
         out_spec,
-        boxed,
+        tuple(isinstance(x, Tensor) for x in leaves),
         written,
         tuple(g for g, _ in drawn),
-        len(kept) < len(captures),
-        tuple(grads),
+        False,
+        tuple(given.grads),
         tuple(c for c, _ in done),
         history,
-        asked,
-        reads,
+        tuple(trace.asked.values()),
+        reads_grads,
         trace.device,
         trace.swept,
         tuple(trace.deciding),
@@ -274,23 +255,70 @@ def hooks_of_leaf(x: Boxed) -> Registered:
     return x._hooks.parts() if x._hooks is not None else ()
 
 
-def _to_arguments(
-    boxes: Sequence[Boxed],
-    before: Sequence[Any],
-    variables: Sequence[Var],
-    grads: dict[int, Var],
-    standing: Sequence[Standing],
-    answered: set[int],
-) -> Iterator[tuple[Change, Any]]:
-    """What the function did to its arguments besides writing to them, each with the new value (None
-    where there is none)."""
-    for k, (box, old, v, s) in enumerate(zip(boxes, before, variables, standing, strict=True)):
-        if box._grad is not old or (box._grad is None and id(box) in answered):
-            yield Change(k, "grad", box._grad is not None), box._grad
-        elif k in grads and old._data is not grads[k]:
-            yield Change(k, "grad data", True), old
-        if box._requires_grad != s.tracked and box._grad_fn is None and box._data is v:
-            yield Change(k, "flag", box._requires_grad), None
+class TracedArguments:
+    """The arguments of a traced function: boxes of variables, which stand on the tape where the
+    arguments stand."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        types: Sequence[ArrayType],
+        faces: Sequence[type[Boxed]],
+        names: Sequence[str],
+        standing: Sequence[Standing],
+    ) -> None:
+        self.born = next_number()
+        """What the function makes has higher numbers."""
+        self.standing = standing or [NOWHERE] * len(types)
+        self.variables = [trace.input(t, names[k] if names else "") for k, t in enumerate(types)]
+        self.boxes = [
+            face(v, s.tracked)
+            for face, v, s in zip(faces, self.variables, self.standing, strict=True)
+        ]
+        self.grads: dict[int, Var] = {}
+        """By the numbers of the arguments the variables of what they bring as `.grad`."""
+        for k, s in enumerate(self.standing):
+            if s.grad:
+                self.grads[k] = trace.input(
+                    ArrayType(types[k].dtype, types[k].shape),
+                    f"{names[k]}_grad" if names and names[k] else "",
+                )
+                self.boxes[k]._grad = faces[k](self.grads[k])
+            if s.hooks:
+                self.boxes[k]._hooks = TensorHooks.of(s.hooks)
+        self.before = [b._grad for b in self.boxes]
+        trace.live.update(
+            v for v, s in zip(self.variables, self.standing, strict=True) if s.tracked
+        )
+
+    def written(self) -> tuple[int, ...]:
+        """Which of them the function wrote to."""
+        pairs = zip(self.boxes, self.variables, strict=True)
+        return tuple(k for k, (b, v) in enumerate(pairs) if b._data is not v)
+
+    def changes(self, answered: set[int]) -> Iterator[tuple[Change, Any]]:
+        """What the function did to them besides writing, each with the new value (None where there
+        is none)."""
+        for k, (box, old, v, s) in enumerate(
+            zip(self.boxes, self.before, self.variables, self.standing, strict=True)
+        ):
+            if box._grad is not old or (box._grad is None and id(box) in answered):
+                yield Change(k, "grad", box._grad is not None), box._grad
+            elif k in self.grads and old._data is not self.grads[k]:
+                yield Change(k, "grad data", True), old
+            if box._requires_grad != s.tracked and box._grad_fn is None and box._data is v:
+                yield Change(k, "flag", box._requires_grad), None
+
+    def with_new_hooks(self) -> list[Boxed]:
+        """Those on which the function registered hooks."""
+        pairs = zip(self.boxes, self.standing, strict=True)
+        return [b for b, s in pairs if hooks_of_leaf(b) != s.hooks]
+
+    def leave_out_grads(self, trace: Trace) -> None:
+        """Their `.grad` are no inputs, as nobody has looked at them."""
+        if self.grads:
+            trace.inputs = trace.inputs[: len(self.boxes)]
+            self.grads = {}
 
 
 def _to_others(trace: Trace, boxes: Sequence[Boxed]) -> Iterator[tuple[Change, Any]]:
@@ -315,79 +343,6 @@ def _to_others(trace: Trace, boxes: Sequence[Boxed]) -> Iterator[tuple[Change, A
 def _stays(box: Any, trace: Trace) -> bool:
     """Whether a box that was written to stands where it stood on the tape."""
     return box._grad_fn is trace.touched[id(box)][1][0][CHANGING.index("_grad_fn")]
-
-
-def check_hooks(boxes: Sequence[Boxed], results: Sequence[Any], trace: Trace, born: int) -> None:
-    """An error where a hook that the function registered waits for a gradient that is computed
-    outside, from the graph."""
-    nodes: list[Any] = [
-        x._grad_fn for x in results if history_of(x, trace) == "live" and x._grad_fn is not None
-    ]
-    waiting = bool(nodes) and any(b._hooks is not None and b._hooks.node.waits() for b in boxes)
-    seen: set[int] = set()
-    while nodes and not waiting:
-        node = nodes.pop()
-        if node._order in seen or node._order < born or not isinstance(node, Node):
-            continue
-        seen.add(node._order)
-        waiting = node.hooks is not None and node.hooks.waits()
-        nodes.extend(e[0] for e in node.edges if e is not None)
-    if waiting:
-        raise TracegradError(
-            f"{trace.name} registers a hook on a value whose gradient is computed outside of it, "
-            "when the compiled function is differentiated. Call backward inside the function, "
-            "register the hook on its result outside, or write the change of the gradient as "
-            "an autograd.Function."
-        )
-
-
-def history_of(x: Any, trace: Trace) -> str:
-    """Whether reverse mode goes through a result, and whether a sweep inside the trace freed what
-    it would need."""
-    if not isinstance(x, Boxed) or not x._requires_grad:
-        return ""
-    # What was there before the trace, and is returned as it is, stands where it stood.
-    if isinstance(x._data, Var) and x._data.trace is trace and x._data not in trace.live:
-        return ""
-    seen: set[int] = set()
-    stack: list[End] = [x._grad_fn] if x._grad_fn is not None else []
-    while stack:
-        node = stack.pop()
-        if node._order in seen or not isinstance(node, Node):
-            continue
-        seen.add(node._order)
-        if node.saved is None:
-            return "spent"
-        stack.extend(e[0] for e in node.edges if e is not None)
-    return "live"
-
-
-def cut_history(graph: Graph, live: set[Var], history: Sequence[str]) -> Graph:
-    """The graph with `no_grad` where reverse mode ends: at live operands of operations, and at
-    results, that were off the tape."""
-    nodes: list[GraphNode] = []
-    cuts: dict[Var, Var] = {}
-
-    def cut(v: Any) -> Any:
-        if not isinstance(v, Var) or v not in live or not is_differentiable(v.type.dtype):
-            return v
-        if v not in cuts:
-            cuts[v] = Var(v.type)
-            nodes.append(GraphNode(no_grad_op, (v,), {}, (cuts[v],)))
-        return cuts[v]
-
-    for node in graph.nodes:
-        if (
-            node.op.vjp is not None
-            and not any(v in live for v in node.outputs)
-            and any(v in live for v in node.inputs if isinstance(v, Var))
-        ):
-            node = node.replace(inputs=tuple([cut(a) for a in node.inputs]))
-        nodes.append(node)
-    outputs = [
-        a if k >= len(history) or history[k] else cut(a) for k, a in enumerate(graph.outputs)
-    ]
-    return graph.replace(nodes=tuple(nodes), outputs=tuple(outputs)) if cuts else graph
 
 
 def refreshed(x: Boxed) -> Boxed:
