@@ -290,6 +290,10 @@ interpolate.PchipInterpolator(q.cumsum(), x, axis=1)(u[0] * 2 + 1)
 interpolate.PchipInterpolator(g, np.exp(g / 5))(s + 1, 1)
 interpolate.PchipInterpolator(g, d[0, 0] * g * g)(x * 9)
 interpolate.PchipInterpolator(q[:2].cumsum(), w[:2])(u + q[0])
+interpolate.make_interp_spline(g, np.sin(g) * s)(x * 9)
+interpolate.make_interp_spline(q.cumsum(), x, 2, axis=1)(u[0] * 2, 1)
+interpolate.make_interp_spline(g, np.sin(g), 4, bc_type=([(1, s)], [(1, t), (2, s)]))(u * 4 + 2)
+interpolate.make_interp_spline(g, np.concatenate([e[:5], e[:1]]), 4, bc_type="periodic")(x * 9)
 ndimage.affine_transform(M, A[:2, :2], order=1)
 ndimage.affine_transform(M, np.array([[0.8, 0.13], [-0.1, 0.9]]), (s, t))
 ndimage.affine_transform(M, np.array([0.8, 1.1]), s, order=2, mode="nearest")
@@ -349,6 +353,9 @@ signal.sosfilt(np.array([[1.0, 0.4, 0.2, 1, 0.3, 0.1], [1, 0.2, 0.1, 1, -0.3, 0.
 signal.sosfilt(np.concatenate([x[:2, :3], np.ones((2, 1)), r[:2, :2]], 1), M)
 signal.sosfilt_zi(np.concatenate([x[:2, :3], np.ones((2, 1)), r[:2, :2]], 1))
 signal.sosfilt(np.concatenate([x[:2, :3], np.ones((2, 1)), r[:2, :2]], 1), e, zi=x[:2, :2])[1]
+signal.upfirdn(w, M, 3, 2)|signal.upfirdn(v, c, 2, 3, 0, "line")|signal.upfirdn(z, e, 3)
+signal.upfirdn(e, x, 2, 5, mode="antireflect")|signal.resample_poly(M, 3, 2)
+signal.resample_poly(M, 2, 3, 1, w, "mean")|signal.resample_poly(c, 1, 2, 1, padtype="smooth")
 signal.welch(M, nperseg=4)|signal.welch(M, 2.0, "hamming", 5, 2, 8, "linear", axis=0)
 signal.welch(c, nperseg=3, detrend=False, scaling="spectrum")
 signal.welch(M, nperseg=3, average="median")
@@ -379,6 +386,8 @@ signal.chirp(x, s, t, 0.4, "logarithmic")|signal.chirp(x, t, 5.0, s, "hyperbolic
 """
 
 SUMMARIES = """
+gaussian_kde(x)(y)|gaussian_kde(e, s, p[:, 0].sum() * q[0] + np.arange(7))(u[0])
+gaussian_kde(x, "silverman", q).logpdf(c.real * 3)|gaussian_kde(e).integrate_box_1d(-s, t)
 zscore(x)|zscore(x, None, 1)|zscore(x, 1)|gmean(p)|gmean(p, 1, weights=q)|gmean(p, None)|hmean(p)
 hmean(p, 1, weights=q, keepdims=True)|skew(x)|skew(x, 1, False)|skew(x, None)|kurtosis(x)
 kurtosis(x, 1, False, False)|kurtosis(e, bias=False)|moment(x, 3)|moment(x, 2, 1, center=0.3)|sem(x)
@@ -404,6 +413,8 @@ stdtrit(3.0, u)|wofz(x)|wofz(c)|xlog1py(x, p)|xlogy(x, p)|y0(p)|y1(p)|yn(2, p)|y
 zeta(p + 1.5)|zeta(p + 1.5, q)|ellipkinc(x, u)|ellipkinc(x * 6, r)|ellipeinc(x * 6, r)
 ellipkinc(d * 3, -p * 40)|ellipk(-p)|ellipe(-p * 9)|ellipkm1(u)|ellipkm1(u * 1e-9)|elliprc(p, u)
 elliprc(p, -u)|elliprd(p, q, u)|elliprd(p, q, p + 1e-9)|elliprf(p, q, u)|elliprg(p, q, u)
+ber(x)|ber(x * 9)|bei(x)|bei(x * 9)|berp(x)|berp(x * 9)|beip(x)|beip(x * 9)|ker(p)|ker(p * 5)
+kei(p)|kei(p * 5)|kerp(p)|kerp(p * 5)|keip(p)|keip(p * 5)|kelvin(p)|airye(p)|airye(p * 9)
 agm(p, q)|airy(x)|airy(x * 4)|sici(x)|sici(p * 9)|shichi(x)|fresnel(x)|ellipj(x, u)
 ellipj(x * 7, u)|expn(2, p)|expn(1, p)|expn(0, p)|expn(np.array([1, 2, 3, 7]), p)|sindg(x * 90)
 cosdg(x * 90)|tandg(x * 40)|cotdg(p * 40)|radian(x, y, w)|powm1(p, x)|voigt_profile(x, p, q)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from .checks import OFTEN, publish
 from .ops.numerics.b_splines import BSpline
+from .ops.numerics.interpolating_splines import make_interp_spline
 from .ops.numerics.interpolation import (
     Akima1DInterpolator,
     CubicHermiteSpline,
@@ -15,7 +16,7 @@ from .ops.numerics.regular_grids import RegularGridInterpolator, interpn
 
 __all__ = [
     "Akima1DInterpolator", "BSpline", "CubicHermiteSpline", "CubicSpline", "PchipInterpolator",
-    "RegularGridInterpolator", "interpn",
+    "RegularGridInterpolator", "interpn", "make_interp_spline",
 ]  # fmt: skip
 
 publish(globals(), __all__, OFTEN)

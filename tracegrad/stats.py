@@ -16,6 +16,7 @@ from .ops.stats import (
     rarer_continuous,
     summaries,
 )
+from .ops.stats.kernel_density import gaussian_kde as gaussian_kde
 from .ops.stats.summaries import *  # noqa: F403
 
 _ALL = {
@@ -35,6 +36,6 @@ if TYPE_CHECKING:
     def __getattr__(name: str) -> Any: ...
 
 
-__all__ = sorted([*_ALL, *summaries.__all__])
+__all__ = sorted([*_ALL, *summaries.__all__, "gaussian_kde"])
 
-publish(globals(), summaries.__all__, OFTEN)
+publish(globals(), [*summaries.__all__, "gaussian_kde"], OFTEN)

@@ -23,6 +23,10 @@ RESULTS: dict[str, tuple[str, int, int, int]] = {
     "airy_aip": ("airy", 1, 4, 1),
     "airy_bi": ("airy", 1, 4, 2),
     "airy_bip": ("airy", 1, 4, 3),
+    "airye_ai": ("airye", 1, 4, 0),
+    "airye_aip": ("airye", 1, 4, 1),
+    "airye_bi": ("airye", 1, 4, 2),
+    "airye_bip": ("airye", 1, 4, 3),
     "elliptic_amplitude": ("ellipj", 2, 4, 3),
 }
 """By name: SciPy's function, how many operands and results it has, and which result it is."""

@@ -11,8 +11,9 @@ import scipy
 from .value import Scalar
 
 ARITY = {
-    1: "cosdg cotdg dawsn ellipe ellipk ellipkm1 erfcinv erfcx erfi exp1 expi i0 i0e i1 i1e j0 j1 "
-       "k0 k0e k1 k1e log_ndtr ndtri_exp rgamma sindg spence tandg wrightomega y0 y1",
+    1: "bei beip ber berp cosdg cotdg dawsn ellipe ellipk ellipkm1 erfcinv erfcx erfi exp1 expi i0 "
+       "i0e i1 i1e j0 j1 k0 k0e k1 k1e kei keip ker kerp log_ndtr ndtri_exp rgamma sindg "
+       "spence tandg wrightomega y0 y1",
     2: "binom ellipeinc ellipkinc elliprc gammainc gammaincc gammainccinv gammaincinv iv ive "
        "jv kv kve modstruve owens_t poch stdtr stdtrit struve yv",
     3: "betainc betaincc betaincinv elliprd elliprf elliprg",

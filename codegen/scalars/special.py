@@ -22,8 +22,8 @@ def _trigamma(x: Any) -> Any:
 
 
 SEVERAL = (
-    "airy_ai airy_aip airy_bi airy_bip cosh_integral cosine_integral elliptic_amplitude "
-    "fresnel_cosine fresnel_sine sine_integral sinh_integral"
+    "airy_ai airy_aip airy_bi airy_bip airye_ai airye_aip airye_bi airye_bip cosh_integral "
+    "cosine_integral elliptic_amplitude fresnel_cosine fresnel_sine sine_integral sinh_integral"
 )
 SCALARS = (
     Scalar(

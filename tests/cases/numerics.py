@@ -98,6 +98,35 @@ FILTERS = (
 )  # fmt: skip
 
 
+def rates(library: Any, h: Any, x: Any) -> tuple[Any, ...]:
+    """All modes and levels, with a filter that is longer than the signal."""
+    modes = ("constant", "wrap", "edge", "smooth", "symmetric", "reflect", "antisymmetric",
+             "antireflect", "line")  # fmt: skip
+    levels = () if x.dtype.kind == "c" else ("median", "minimum", "maximum")
+    return (
+        library.upfirdn(h[:2], x), library.upfirdn(h, x, 3, 2, 0, "constant", 0.3),
+        *[library.upfirdn(h, x, 4, 6, mode=m) for m in modes],
+        *[library.resample_poly(x, 2, 3, 1, h, m) for m in (*modes, "mean", *levels)],
+        library.resample_poly(x, 5, 3), library.resample_poly(x, 3, 3, 1),
+        library.resample_poly(x, 1, 4, -1, "hann"),
+    )  # fmt: skip
+
+
+RATES = (
+    Case("rates", lambda h, x: rates(signal, h, x), normal((13,), (2, 4)),
+         lambda h, x: rates(ss, h, x), order=0, jit=False,
+         special=((np.ones(7), np.ones((2, 3), complex)), (np.arange(5), np.eye(3, dtype=int)),
+                  (np.ones(5, np.float32), np.eye(3, dtype=np.float32)))),
+    Case("upfirdn", lambda h, x: (signal.upfirdn(h, x, 3, 2, 0),
+                                  signal.resample_poly(x, 2, 3, 1, h, "mean")),
+         normal((5,), (4, 3)),
+         lambda h, x: (ss.upfirdn(h, x, 3, 2, 0), ss.resample_poly(x, 2, 3, 1, h, "mean")),
+         errors=(((np.ones((2, 2)), np.ones((2, 2))), ShapeError, "h has the shape .2, 2."),
+                 ((np.ones(2), np.ones((2, 0))), ShapeError, "x has no samples"),
+                 ((np.ones(0), np.ones((2, 2))), ShapeError, "at least one element"))),
+)  # fmt: skip
+
+
 def spline(kind: str, **options: Any) -> tuple[Any, Any]:
     """Ours and SciPy's, of places, samples and points."""
     return tuple(
@@ -133,6 +162,25 @@ def b_splines(library: Any, c: Any, p: Any) -> Any:
     return [*found, library.BSpline(t, c, 3, False).integrate(p[1], 3.0)]
 
 
+BOTH = np.array([0.1, -0.4])
+KNOTS = np.array([-2.0, -1.5, -0.6, 0.1, 1.9, 3.7, 9.0, 9.5, 9.7, 9.9])
+
+
+def through(library: Any, x: Any, y: Any, p: Any) -> tuple[Any, ...]:
+    """Through samples in all degrees, with all that may hold at the ends."""
+    whole = np.concatenate([y[:-1], y[:1]])
+    made = [
+        *[(y, {"k": k}) for k in range(6)], *[(y, {"bc_type": end}) for end in
+                                              ("clamped", "natural", ("clamped", "natural"))],
+        *[(whole, {"k": k, "bc_type": "periodic"}) for k in (1, 2, 3, 4, 7)],
+        (y, {"k": 5, "bc_type": ([(1, BOTH), (2, 2 * BOTH)], [(1, BOTH), (2, BOTH)])}),
+        (y, {"t": KNOTS}), (y.T, {"k": 2, "axis": 1}),
+        (y, {"bc_type": (None, [(2, BOTH)]), "t": np.sort([*KNOTS, 2.8])}),
+    ]  # fmt: skip
+    splines = [library.make_interp_spline(x, v, **more) for v, more in made]
+    return tuple(part for s in splines for part in (s.t, s(p), s(p, 1)))
+
+
 def monotone(rng: np.random.Generator) -> tuple[Any, ...]:
     return (
         np.array([0.0, 1.1, 1.9, 3.2, 4.0]),
@@ -152,6 +200,21 @@ INTERPOLATED = (
          lambda rng: (rng.normal(size=(6, 2)), np.array([-0.3, 0.5, 1.7, 1.9])),
          lambda c, p: b_splines(sp, c, p), order=1, jit=False,
          errors=(((np.ones((2, 2)), 0.5), ValueError, "do not make a spline"),)),
+    Case("make_interp_spline in all ways", lambda x, y, p: through(interpolate, x, y, p),
+         around(6, 2), lambda x, y, p: through(sp, x, y, p), order=0, jit=False, vmap=False),
+    Case("make_interp_spline", lambda x, y, p: (
+             interpolate.make_interp_spline(x, y)(p),
+             interpolate.make_interp_spline(x, y, 2, bc_type=([(1, 0.3)], None))(p, 1)),
+         around(5), lambda x, y, p: (
+             sp.make_interp_spline(x, y)(p),
+             sp.make_interp_spline(x, y, 2, bc_type=([(1, 0.3)], None))(p, 1)), tolerance=1e-5,
+         errors=(((np.ones(3), np.ones(4), 1.0), ShapeError, "as many samples"),
+                 ((np.array([1.0, 0.0]), np.ones(2), 1.0), ValueError, "ascend"),
+                 ((np.arange(3.0), np.ones(3), 1.0), ValueError, "takes at least 4"))),
+    Case("make_interp_spline periodic", lambda x, y, p: interpolate.make_interp_spline(
+             x, np.concatenate([y[:-1], y[:1]]), bc_type="periodic")(p), around(5),
+         lambda x, y, p: sp.make_interp_spline(
+             x, np.concatenate([y[:-1], y[:1]]), bc_type="periodic")(p), order=1),
     Case("CubicSpline of vectors", spline("CubicSpline")[0], around(4, 2), spline("CubicSpline")[1],
          order=1, special=((np.arange(4), np.arange(4), 1.5),),
          errors=(((np.ones(3), np.ones(4), 1.0), ShapeError, "as many samples"),
@@ -326,4 +389,5 @@ AROUND = (
              sn.rotate(x, 31.0, axes=(2, 0), mode="mirror"), *sn.center_of_mass(x)),
          order=1, jit=False),
 )  # fmt: skip
-CASES = (*FILTERS[:1], *off_device(*INTEGRALS, *FILTERS[1:], *INTERPOLATED, *SMOOTHED, *AROUND))
+CASES = (*FILTERS[:1], *off_device(*INTEGRALS, *FILTERS[1:], *INTERPOLATED, *RATES,
+                                  *SMOOTHED, *AROUND))  # fmt: skip

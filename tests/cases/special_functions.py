@@ -56,6 +56,12 @@ def in_degrees(library: Any, x: Any) -> tuple[Any, ...]:
     return library.sindg(x), library.cosdg(x), library.tandg(x), library.cotdg(x)
 
 
+def of_kelvin(library: Any, x: Any) -> tuple[Any, ...]:
+    single = [getattr(library, n)(x) for n in ("ber", "bei", "berp", "beip")]
+    return (*single, *[getattr(library, n)(x) for n in ("ker", "kei", "kerp", "keip")],
+            *library.kelvin(x))  # fmt: skip
+
+
 NAN = (np.array([np.nan, 0.5]),)
 LAST1, LAST2, LAST3 = (1,), (2,), (3,)
 NO_COMPLEX_ORDER = ((np.array(1), np.array(2j)), tg.DTypeError, "complex")
@@ -77,9 +83,16 @@ ONE = (
     row("wrightomega", (-5, 5), special=(NAN,)), row("ndtri_exp", (-9, -0.1)),
     *[several(*names) for names in (
         ("airy", "airy_ai", "airy_aip", "airy_bi", "airy_bip"),
+        ("airye", "airye_ai", "airye_aip", "airye_bi", "airye_bip"),
         ("sici", "sine_integral", "cosine_integral"),
         ("shichi", "sinh_integral", "cosh_integral"),
         ("fresnel", "fresnel_sine", "fresnel_cosine"))],
+    Case("special kelvin", lambda x: of_kelvin(tg.special, x), lambda rng: (
+             np.concatenate([rng.uniform(0.1, 0.9, 2), rng.uniform(1.1, 12, 4)]),),
+         lambda x: of_kelvin(sp, x),
+         ("ber", "bei", "berp", "beip", "ker", "kei", "kerp", "keip"),
+         special=((np.array([-2.0, -0.5, 0.0, 40.0, np.nan]),), (F32,), (np.zeros((0, 2)),)),
+         errors=(NO_COMPLEX,)),
     Case("special degrees", lambda x: in_degrees(tg.special, x),
          lambda rng: (rng.uniform(-170, 170, size=(2, 3)),), lambda x: in_degrees(sp, x),
          ("sindg", "cosdg", "tandg", "cotdg"), special=((np.array([30.0, 90, -180, 45]),),)),

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 import scipy.special
+import scipy.stats
 
-from tests.cases import Case
+import tracegrad as tg
+from tests.cases import Case, off_device
 from tests.cases.reductions import (
     CUBE,
     HOLES,
@@ -29,6 +31,34 @@ def std(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return np.std(x, axis=axis, keepdims=keepdims, ddof=1)
 
 
+def density(library: Any, x: Any, at: Any, weights: Any, width: Any) -> tuple[Any, ...]:
+    kinds = [library.gaussian_kde(x, b, weights) for b in (None, "silverman", lambda _: width)]
+    return (
+        kinds[0](at), kinds[1].pdf(at), kinds[2].logpdf(at), kinds[0].factor, kinds[0].neff,
+        kinds[2].covariance, kinds[2].inv_cov,
+    )  # fmt: skip
+
+
+def box(library: Any, x: Any, low: Any, high: Any) -> tuple[Any, ...]:
+    made = library.gaussian_kde(x)
+    return made.integrate_box_1d(low, high), made.evaluate(low), made.logpdf(x * 40)
+
+
+DENSITIES = (
+    Case("gaussian_kde", lambda *given: density(tg.stats, *given),
+         lambda rng: (rng.normal(size=(2, 5)), rng.normal(size=(2, 3)), rng.uniform(0.5, 2, size=5),
+                      np.array(0.7)),
+         lambda *given: density(scipy.stats, *given), order=2, tolerance=1e-5,
+         special=((3 * np.eye(6, 8) + np.sin(np.arange(48.0) ** 2).reshape(6, 8),
+                   np.sin(np.arange(12.0)).reshape(6, 2), np.arange(1, 9), np.array(0.4)),),
+         errors=(((np.ones((3, 2)), np.ones((3, 1)), np.ones(2), 1.0), ValueError, "3 or more"),
+                 ((np.eye(2), np.ones((2, 1)), np.ones(3), 1.0), ShapeError, "one for each of 2"),
+                 ((np.ones((2, 3)), np.ones((2, 1)), np.ones(3), 1.0), np.linalg.LinAlgError,
+                  "not positive definite"))),
+    Case("gaussian_kde of numbers", lambda *given: box(tg.stats, *given),
+         lambda rng: (rng.normal(size=5), np.array(-0.3), np.array(0.9)),
+         lambda *given: box(scipy.stats, *given), order=1),
+)  # fmt: skip
 CASES: tuple[Case, ...] = (
     *reduction("mean", ops.mean, np.mean, "mean", special=(*NARROW[:3], (HOLES,))),
     Case(
@@ -180,4 +210,5 @@ CASES: tuple[Case, ...] = (
         for m in ("linear", "lower", "higher", "nearest", "midpoint")
     ),
     Case("percentile", lambda x: ops.percentile(x, 40), cube, lambda x: np.percentile(x, 40)),
+    *off_device(*DENSITIES),
 )

@@ -50,7 +50,7 @@ ELSEWHERE = frozenset(
         *("eval_hermitenorm", "eval_laguerre", "eval_legendre", "expn"),
         *("eval_chebyc", "eval_chebys", "eval_jacobi", "eval_sh_chebyt", "eval_sh_chebyu"),
         *("eval_sh_legendre", "jve", "yve"),
-        *("airy", "ellipj", "fresnel", "shichi", "sici"),
+        *("airy", "airye", "ellipj", "fresnel", "kelvin", "shichi", "sici"),
         *(
             "agm",
             "bdtr",

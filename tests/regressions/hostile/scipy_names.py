@@ -80,6 +80,11 @@ EXAMPLES: dict[str, tuple[tuple[str, Maker], ...]] = {
         ("c", lambda: np.ones(3)),
         ("k", lambda: 2),
     ),
+    "tg.interpolate.make_interp_spline": (
+        ("x", lambda: np.arange(5.0)),
+        ("y", lambda: np.ones(5)),
+        ("k", lambda: 2),
+    ),
     "tg.interpolate.interpn": (
         ("points", lambda: [np.array([0.0, 1.0]), np.array([0.0, 2.0])]),
         ("values", square),

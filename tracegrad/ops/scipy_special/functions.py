@@ -42,6 +42,7 @@ from . import (
     spherical_harmonics,
     symmetric,
 )
+from . import kelvin as _kelvin
 from . import struve as _struve
 from . import zeta as _zeta
 from .bessel import *  # noqa: F403
@@ -52,6 +53,7 @@ from .elliptic import *  # noqa: F403
 from .exponential_sums import *  # noqa: F403
 from .hypergeometric import *  # noqa: F403
 from .incomplete import *  # noqa: F403
+from .kelvin import *  # noqa: F403
 from .lambert import *  # noqa: F403
 from .more_functions import *  # noqa: F403
 from .orthogonal import *  # noqa: F403
@@ -64,8 +66,8 @@ from .zeta import zeta as zeta
 
 _FAMILIES = (
     bessel, bessel_made, compositions, degrees_and_counts, elliptic, exponential_sums,
-    hypergeometric, incomplete, lambert, more_functions, orthogonal, series, several_results,
-    spherical_harmonics, _struve, symmetric, _zeta,
+    hypergeometric, incomplete, _kelvin, lambert, more_functions, orthogonal, series,
+    several_results, spherical_harmonics, _struve, symmetric, _zeta,
 )  # fmt: skip
 __all__ = [
     "beta", "betaln", "cbrt", "digamma", "entr", "erf", "erfc", "erfinv", "exp2", "expit", "expm1",

@@ -8,9 +8,9 @@ from typing import Any
 
 from ...ir.dispatch import bind
 from ...ir.op import Op, even, odd
-from ..elementwise.arithmetic import div, neg
+from ..elementwise.arithmetic import div, greater, neg, sub, where
 from ..elementwise.derived import add, mul
-from ..elementwise.elementary import square
+from ..elementwise.elementary import sqrt, square
 from ..elementwise.trigonometric import cos, cosh, sin, sinc
 from .elliptic import ellipkinc_by_m, root
 from .family import one_of
@@ -97,6 +97,49 @@ def airy(z: Any) -> tuple[Any, Any, Any, Any]:
     return tuple(bind(o, [z]) for o in (ai_op, aip_op, bi_op, bip_op))
 
 
+def _root_above(z: Any) -> Any:
+    """sqrt(z), and 0 below 0, where nothing is scaled."""
+    above = greater(z, 0)
+    return where(above, sqrt(where(above, z, 1.0)), 0.0)
+
+
+def _grown(z: Any, by: Any, of: Any) -> Any:
+    return sub(by, mul(_root_above(z), of))
+
+
+aie_op: Op = one_of(
+    "airye_ai",
+    "airye",
+    0,
+    ("z",),
+    (lambda z, out: add(bind(aipe_op, [z]), mul(sqrt(z), out)),),
+)
+aipe_op: Op = one_of(
+    "airye_aip",
+    "airye",
+    1,
+    ("z",),
+    (lambda z, out: add(mul(z, bind(aie_op, [z])), mul(sqrt(z), out)),),
+)
+bie_op: Op = one_of(
+    "airye_bi", "airye", 2, ("z",), (lambda z, out: _grown(z, bind(bipe_op, [z]), out),)
+)
+bipe_op: Op = one_of(
+    "airye_bip", "airye", 3, ("z",), (lambda z, out: _grown(z, mul(z, bind(bie_op, [z])), out),)
+)
+
+
+def airye(z: Any) -> tuple[Any, Any, Any, Any]:
+    """Airy's functions Ai and Ai' times `exp(2 / 3 * z**1.5)` (NaN below 0), Bi and Bi' times
+    `exp(-2 / 3 * z**1.5)` (unscaled below 0), of real numbers.
+
+    >>> import tracegrad as tg
+    >>> [round(float(v), 6) for v in tg.special.airye(1.0)]
+    [0.263514, -0.309997, 0.619912, 0.478634]
+    """
+    return tuple(bind(o, [z]) for o in (aie_op, aipe_op, bie_op, bipe_op))
+
+
 # --- Jacobi ---------------------------------------------------------------------------------------
 
 amplitude_op: Op = one_of(
@@ -125,6 +168,6 @@ def ellipj(u: Any, m: Any) -> tuple[Any, Any, Any, Any]:
 
 OPS = (
     sine_op, cosine_op, sinh_op, cosh_op, fresnel_sine_op, fresnel_cosine_op, ai_op, aip_op, bi_op,
-    bip_op, amplitude_op,
+    bip_op, aie_op, aipe_op, bie_op, bipe_op, amplitude_op,
 )  # fmt: skip
-__all__ = ["airy", "ellipj", "fresnel", "shichi", "sici"]
+__all__ = ["airy", "airye", "ellipj", "fresnel", "shichi", "sici"]
