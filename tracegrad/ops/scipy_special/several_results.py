@@ -135,7 +135,7 @@ def airye(z: Any) -> tuple[Any, Any, Any, Any]:
 
     >>> import tracegrad as tg
     >>> [round(float(v), 6) for v in tg.special.airye(1.0)]
-    [0.263514, -0.309997, 0.619912, 0.478634]
+    [0.263514, -0.309977, 0.619912, 0.478729]
     """
     return tuple(bind(o, [z]) for o in (aie_op, aipe_op, bie_op, bipe_op))
 

@@ -49,7 +49,7 @@ class gaussian_kde:
     >>> import tracegrad as tg
     >>> density = tg.stats.gaussian_kde([0.0, 1.0, 2.0])
     >>> round(float(density(1.0)[0]), 6)
-    0.367493
+    0.318156
     """
 
     def __init__(self, dataset: Any, bw_method: Any = None, weights: Any = None) -> None:
@@ -188,7 +188,7 @@ class gaussian_kde:
 
         >>> import tracegrad as tg
         >>> tg.stats.gaussian_kde([0.0, 1.0], 1.0).evaluate([0.5, 3.0]).round(6)
-        array([0.439391, 0.005314])
+        array([0.439391, 0.005202])
         """
         exponents, level = self._exponents(points)
         return mul(matmul(exp(exponents), self.weights), exp(mul(level, -1.0)))
