@@ -18,6 +18,7 @@ from ..elementwise.arithmetic import (
 from ..elementwise.comparison import minimum
 from ..elementwise.derived import add, mul
 from ..elementwise.elementary import absolute, exp, expm1, log, log1p, sqrt, square
+from ..elementwise.limits import largest, times
 from ..elementwise.logic import logical_or
 from ..elementwise.powers import power
 from ..elementwise.special import (
@@ -54,6 +55,7 @@ from .distribution import (
     INFINITY,
     Univariate,
     log1p_square,
+    log_of_rest,
     log_rest,
     of_tails,
     size_of,
@@ -147,6 +149,7 @@ beta = Univariate(
 
 
 def _student(z: Any, df: Any) -> Any:
+    df = largest(df)
     half = mul(add(df, 1.0), 0.5)
     scale = add(betaln(mul(df, 0.5), 0.5), mul(log(df), 0.5))
     return sub(neg(xlog1py(half, div(square(z), df))), scale)
@@ -240,7 +243,6 @@ weibull_min = Univariate(
     log_density=lambda z, c: sub(add(log(c), xlogy(sub(c, 1.0), z)), power(z, c)),
     support=POSITIVE,
     cdf=lambda z, c: neg(expm1(neg(power(z, c)))),
-    sf=lambda z, c: exp(neg(power(z, c))),
     logsf=lambda z, c: neg(power(z, c)),
     ppf=lambda q, c: power(neg(log1p(neg(q))), div(1.0, c)),
     isf=lambda q, c: power(neg(log(q)), div(1.0, c)),
@@ -262,6 +264,7 @@ gumbel_r = Univariate(
     cdf=lambda z: exp(neg(exp(neg(z)))),
     sf=lambda z: neg(expm1(neg(exp(neg(z))))),
     logcdf=lambda z: neg(exp(neg(z))),
+    logsf=lambda z: log_of_rest(neg(z)),
     ppf=lambda q: neg(log(neg(log(q)))),
     isf=lambda q: neg(log(neg(log1p(neg(q))))),
 )
@@ -270,6 +273,7 @@ gumbel_l = Univariate(
     log_density=lambda z: sub(z, exp(z)),
     cdf=lambda z: neg(expm1(neg(exp(z)))),
     sf=lambda z: exp(neg(exp(z))),
+    logcdf=log_of_rest,
     logsf=lambda z: neg(exp(z)),
     ppf=lambda q: log(neg(log1p(neg(q)))),
     isf=lambda q: log(neg(log(q))),
@@ -355,6 +359,7 @@ f = Univariate(
 
 
 def _inverse_gauss(z: Any, mu: Any) -> Any:
+    mu = largest(mu)
     off = div(sub(z, mu), mu)
     return sub(mul(log(z), -1.5), add(HALF_LOG_2PI, div(square(off), mul(z, 2.0))))
 
@@ -456,7 +461,7 @@ truncnorm = Univariate(
 skewnorm = Univariate(
     "skewnorm",
     "a",
-    log_density=lambda z, a: add(add(_normal(z), log_ndtr(mul(a, z))), math.log(2.0)),
+    log_density=lambda z, a: add(add(_normal(z), log_ndtr(times(a, z))), math.log(2.0)),
     support=FINITE,
     valid=lambda a: (),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ..elementwise.arithmetic import (
@@ -17,17 +18,19 @@ from ..elementwise.arithmetic import (
 )
 from ..elementwise.comparison import floor, maximum, minimum
 from ..elementwise.derived import add, mul
-from ..elementwise.elementary import absolute, exp, expm1, log, log1p, sqrt, square
+from ..elementwise.elementary import absolute, exp, expm1, log, log1p, sign, sqrt, square
+from ..elementwise.limits import times
 from ..elementwise.special import betaln, lgamma, xlog1py, xlogy
-from ..elementwise.trigonometric import tanh
+from ..elementwise.trigonometric import arcsinh, hypot, tanh
 from ..scipy_special.bessel import ive
 from ..scipy_special.incomplete import betainc, betaincc, gammainc, gammaincc
 from ..scipy_special.zeta import zeta
-from .distribution import INFINITY, Discrete
+from .distribution import INFINITY, Discrete, above_of
 
 
 def _log_choose(n: Any, k: Any) -> Any:
-    return sub(lgamma(add(n, 1.0)), add(lgamma(add(k, 1.0)), lgamma(add(sub(n, k), 1.0))))
+    # By no difference of logarithms of factorials, which have no digits left of large n.
+    return neg(add(log1p(n), betaln(add(sub(n, k), 1.0), add(k, 1.0))))
 
 
 def _share(p: Any) -> tuple[Any, ...]:
@@ -76,7 +79,7 @@ nbinom = Discrete(
     "nbinom",
     "n p",
     log_density=lambda k, n, p: add(
-        sub(lgamma(add(n, k)), add(lgamma(add(k, 1.0)), lgamma(n))),
+        neg(add(log(add(n, k)), betaln(n, add(k, 1.0)))),
         add(mul(n, log(p)), xlog1py(k, neg(p))),
     ),
     support=(0.0, INFINITY),
@@ -132,12 +135,12 @@ randint = Discrete(
     support=(lambda low, high: low, lambda low, high: sub(high, 1.0)),
     valid=lambda low, high: (greater(high, low), equal(low, floor(low)), equal(high, floor(high))),
     cdf=lambda k, low, high: div(add(sub(k, low), 1.0), sub(high, low)),
-    sf=lambda k, low, high: div(sub(sub(high, 1.0), k), sub(high, low)),
+    sf=lambda k, low, high: above_of(add(sub(k, low), 1.0), sub(sub(high, 1.0), k), sub(high, low)),
 )
 planck = Discrete(
     "planck",
     "lambda_",
-    log_density=lambda k, rate: sub(log(neg(expm1(neg(rate)))), mul(rate, k)),
+    log_density=lambda k, rate: sub(log(neg(expm1(neg(rate)))), times(rate, k)),
     support=(0.0, INFINITY),
     cdf=lambda k, rate: neg(expm1(neg(mul(rate, add(k, 1.0))))),
     logsf=lambda k, rate: neg(mul(rate, add(k, 1.0))),
@@ -145,21 +148,51 @@ planck = Discrete(
 dlaplace = Discrete(
     "dlaplace",
     "a",
-    log_density=lambda k, a: sub(log(tanh(mul(a, 0.5))), mul(a, absolute(k))),
+    log_density=lambda k, a: sub(log(tanh(mul(a, 0.5))), times(a, absolute(k))),
 )
-skellam = Discrete(
-    "skellam",
-    "mu1 mu2",
-    log_density=lambda k, a, b: add(
-        sub(mul(mul(k, 0.5), sub(log(a), log(b))), square(sub(sqrt(a), sqrt(b)))),
-        log(ive(absolute(k), mul(sqrt(mul(a, b)), 2.0))),
-    ),
-)
+
+
+def _skellam_far(k: Any, a: Any, b: Any, z: Any, radius: Any) -> Any:
+    """The mass by Debye's series of the Bessel function, in which what is nearly the same of k and
+    its mean is taken off before, not after."""
+    mean, total = sub(a, b), add(a, b)
+    off, both = sub(k, mean), add(k, mean)
+    alike = greater(mul(sign(k), sign(mean)), 0)
+    beside = where(alike, add(mul(div(k, radius), total), mean), 1.0)
+    one = div(mul(off, div(both, radius)), beside)
+    other = sub(mul(div(k, z), div(total, z)), mul(div(mean, z), div(radius, z)))
+    turned = arcsinh(where(alike, one, other))
+    t, s = div(1.0, radius), square(div(k, radius))
+    terms = (
+        (3 / 24, -5 / 24),
+        (81 / 1152, -462 / 1152, 385 / 1152),
+        (30375 / 414720, -369603 / 414720, 765765 / 414720, -425425 / 414720),
+    )
+    series: Any = 0.0
+    for coefficients in reversed(terms):
+        term: Any = 0.0
+        for c in reversed(coefficients):
+            term = add(mul(s, term), c)
+        series = mul(add(series, term), t)
+    height = sub(log1p(series), mul(log(mul(radius, 2 * math.pi)), 0.5))
+    return add(sub(mul(off, div(both, add(radius, total))), mul(k, turned)), height)
+
+
+def _skellam(k: Any, a: Any, b: Any) -> Any:
+    z = mul(mul(sqrt(a), sqrt(b)), 2.0)
+    radius = hypot(k, z)
+    far = greater(radius, 1000)
+    of_bessel = log(ive(where(far, 0.0, absolute(k)), where(far, 1.0, z)))
+    tilt = sub(mul(mul(k, 0.5), sub(log(a), log(b))), square(sub(sqrt(a), sqrt(b))))
+    return where(far, _skellam_far(k, a, b, z, where(far, radius, 1.0)), add(tilt, of_bessel))
+
+
+skellam = Discrete("skellam", "mu1 mu2", log_density=_skellam)
 
 zipf = Discrete(
     "zipf",
     "a",
-    log_density=lambda k, a: neg(add(mul(a, log(k)), log(zeta(a, 1.0)))),
+    log_density=lambda k, a: neg(add(times(a, log(k)), log(zeta(a, 1.0)))),
     support=(1.0, INFINITY),
     valid=lambda a: (greater(a, 1),),
 )
@@ -167,13 +200,13 @@ boltzmann = Discrete(
     "boltzmann",
     "lambda_ N",
     log_density=lambda k, rate, N: sub(
-        log(div(expm1(neg(rate)), expm1(neg(mul(rate, N))))), mul(rate, k)
+        log(div(expm1(neg(rate)), expm1(neg(mul(rate, N))))), times(rate, k)
     ),
     support=(0.0, lambda rate, N: sub(N, 1.0)),
     valid=lambda rate, N: (greater(rate, 0), greater(N, 0), equal(N, floor(N))),
     cdf=lambda k, rate, N: div(expm1(neg(mul(rate, add(k, 1.0)))), expm1(neg(mul(rate, N)))),
     sf=lambda k, rate, N: div(
-        mul(exp(neg(mul(rate, add(k, 1.0)))), expm1(mul(rate, sub(add(k, 1.0), N)))),
+        mul(exp(neg(mul(rate, add(k, 1.0)))), expm1(times(rate, sub(add(k, 1.0), N)))),
         expm1(neg(mul(rate, N))),
     ),
 )

@@ -63,6 +63,19 @@ def log_rest(x: Any) -> Any:
     return where(near, log(neg(expm1(where(near, x, -1.0)))), log1p(neg(exp(where(near, -1.0, x)))))
 
 
+def log_of_rest(log_y: Any) -> Any:
+    """log(1 - exp(-y)), where y itself has no value, too."""
+    small = less(log_y, -37)
+    return where(small, log_y, log_rest(neg(exp(where(small, 0.0, log_y)))))
+
+
+def above_of(below: Any, above: Any, whole: Any) -> Any:
+    """above / whole, where below is the rest, and also where the whole is infinite."""
+    share = div(below, whole)
+    low = less(share, 0.5)
+    return where(low, sub(1.0, share), div(where(low, 0.0, above), where(low, 1.0, whole)))
+
+
 def small_or_rest(small: Any, rest: Any) -> Any:
     """log(small), where small + rest = 1: to the last digits where it is near 0, too."""
     low = less(small, 0.5)

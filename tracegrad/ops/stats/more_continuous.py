@@ -9,6 +9,7 @@ from ..elementwise.arithmetic import div, equal, greater, greater_equal, less, n
 from ..elementwise.comparison import maximum, minimum
 from ..elementwise.derived import add, mul
 from ..elementwise.elementary import absolute, exp, expm1, log, log1p, sqrt, square
+from ..elementwise.limits import largest, times
 from ..elementwise.powers import power
 from ..elementwise.special import (
     betaln,
@@ -16,6 +17,7 @@ from ..elementwise.special import (
     erfc,
     erfinv,
     lgamma,
+    log_sigmoid,
     logit,
     ndtr,
     ndtri,
@@ -41,6 +43,8 @@ from .distribution import (
     INFINITY,
     OpenEnd,
     Univariate,
+    above_of,
+    log_of_rest,
     of_tails,
     size_of,
     small_or_rest,
@@ -159,7 +163,8 @@ gennorm = Univariate(
     "gennorm",
     "beta",
     log_density=lambda z, beta: sub(
-        sub(log(mul(beta, 0.5)), lgamma(div(1.0, beta))), power(size_of(z), beta)
+        sub(log(mul(largest(beta), 0.5)), lgamma(div(1.0, largest(beta)))),
+        power(size_of(z), largest(beta)),
     ),
 )
 betaprime = Univariate(
@@ -238,6 +243,7 @@ invweibull = Univariate(
     cdf=lambda z, c: exp(neg(power(z, neg(c)))),
     logcdf=lambda z, c: neg(power(z, neg(c))),
     sf=lambda z, c: neg(expm1(neg(power(z, neg(c))))),
+    logsf=lambda z, c: log_of_rest(neg(times(c, log(z)))),
     ppf=lambda q, c: power(neg(log(q)), div(-1.0, c)),
     isf=lambda q, c: power(neg(log1p(neg(q))), div(-1.0, c)),
 )
@@ -291,9 +297,9 @@ def _log_uniform(name: str) -> Univariate:
         support=(lambda a, b: a, lambda a, b: b),
         valid=lambda a, b: (greater(a, 0), greater(b, a)),
         cdf=lambda z, a, b: div(sub(log(z), log(a)), _span(a, b)),
-        sf=lambda z, a, b: div(sub(log(b), log(z)), _span(a, b)),
+        sf=lambda z, a, b: above_of(sub(log(z), log(a)), sub(log(b), log(z)), _span(a, b)),
         ppf=lambda q, a, b: exp(add(log(a), mul(q, _span(a, b)))),
-        isf=lambda q, a, b: exp(sub(log(b), mul(q, _span(a, b)))),
+        isf=lambda q, a, b: exp(add(mul(log(b), sub(1.0, q)), mul(log(a), q))),
     )
 
 
@@ -316,15 +322,25 @@ fisk = Univariate(
         add(log(c), mul(sub(c, 1.0), log(z))), mul(softplus(mul(c, log(z))), 2.0)
     ),
     support=ABOVE_ZERO,
-    cdf=lambda z, c: sigmoid(mul(c, log(z))),
-    sf=lambda z, c: sigmoid(neg(mul(c, log(z)))),
+    cdf=lambda z, c: sigmoid(times(c, log(z))),
+    sf=lambda z, c: sigmoid(neg(times(c, log(z)))),
+    logcdf=lambda z, c: log_sigmoid(times(c, log(z))),
+    logsf=lambda z, c: log_sigmoid(neg(times(c, log(z)))),
     ppf=lambda q, c: exp(div(logit(q), c)),
     isf=lambda q, c: exp(neg(div(logit(q), c))),
 )
 
 
 def _burr(z: Any, c: Any, d: Any) -> Any:
-    return mul(d, softplus(mul(c, log(z))))
+    return mul(d, softplus(times(c, log(z))))
+
+
+def _burr_below(z: Any, c: Any, d: Any) -> Any:
+    # log(log(1 + z^c)) is that of the power where this has no value.
+    power_of = times(c, log(z))
+    small = less(power_of, -37)
+    inner = where(small, power_of, log(softplus(where(small, 0.0, power_of))))
+    return log_of_rest(add(log(d), inner))
 
 
 burr12 = Univariate(
@@ -336,6 +352,7 @@ burr12 = Univariate(
     support=ABOVE_ZERO,
     cdf=lambda z, c, d: neg(expm1(neg(_burr(z, c, d)))),
     sf=lambda z, c, d: exp(neg(_burr(z, c, d))),
+    logcdf=_burr_below,
     logsf=lambda z, c, d: neg(_burr(z, c, d)),
     ppf=lambda q, c, d: power(expm1(div(neg(log1p(neg(q))), d)), div(1.0, c)),
     isf=lambda q, c, d: power(expm1(div(neg(log(q)), d)), div(1.0, c)),
@@ -353,7 +370,7 @@ def _bounded(z: Any, a: Any, b: Any) -> Any:
 
 
 def _scale_alone(a: Any, b: Any) -> tuple[Any, ...]:
-    return (greater(b, 0), less(absolute(a), INFINITY))
+    return (greater(b, 0), equal(a, a))
 
 
 johnsonsu = Univariate(

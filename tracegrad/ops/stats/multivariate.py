@@ -19,8 +19,9 @@ from ..elementwise.comparison import floor
 from ..elementwise.derived import add, mul
 from ..elementwise.elementary import exp, log, log1p, square
 from ..elementwise.floating import floating
+from ..elementwise.limits import largest
 from ..elementwise.logic import logical_and
-from ..elementwise.special import lgamma, xlogy
+from ..elementwise.special import betaln, lgamma, xlogy
 from ..matrices.factorizations import cholesky
 from ..matrices.linalg import triangular_solve
 from ..matrices.products import matrix_transpose
@@ -158,8 +159,9 @@ class MultivariateT(Multivariate):
         off, factor, n = _centred(self.name, x, loc, shape)
         df = _degrees(self.name, df)
         df = where(greater(df, 0), df, math.nan)
-        half = mul(add(df, n), 0.5)
-        front = sub(lgamma(half), lgamma(mul(df, 0.5)))
+        df = largest(floating(df, "df"))
+        half, rest = mul(add(df, n), 0.5), mul(add(mul(df, 0.0), n), 0.5)
+        front = sub(lgamma(rest), betaln(mul(df, 0.5), rest))
         front = sub(front, mul(add(mul(log(mul(df, math.pi)), n), _log_det(factor)), 0.5))
         return sub(front, mul(half, log1p(div(_distance(factor, off), df))))
 

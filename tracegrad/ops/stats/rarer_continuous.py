@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..elementwise.arithmetic import div, equal, greater, greater_equal, less, neg, sub, where
+from ..elementwise.arithmetic import div, greater, greater_equal, less, less_equal, neg, sub, where
 from ..elementwise.comparison import maximum
 from ..elementwise.derived import add, mul
 from ..elementwise.elementary import absolute, exp, expm1, log, log1p, sign, sqrt, square
-from ..elementwise.logic import logical_and
+from ..elementwise.limits import largest, times
+from ..elementwise.logic import logical_and, logical_or
 from ..elementwise.powers import power
 from ..elementwise.special import (
     erf,
@@ -35,6 +36,7 @@ from .distribution import (
     OpenEnd,
     Univariate,
     log1p_square,
+    log_of_rest,
     log_rest,
     of_tails,
 )
@@ -175,7 +177,7 @@ recipinvgauss = Univariate(
     "recipinvgauss",
     "mu",
     log_density=lambda z, mu: sub(
-        neg(div(square(sub(1.0, mul(mu, z))), mul(mul(z, square(mu)), 2.0))),
+        neg(div(square(sub(div(1.0, mu), z)), mul(z, 2.0))),
         add(mul(log(z), 0.5), HALF_LOG_2PI),
     ),
     support=ABOVE_ZERO,
@@ -202,6 +204,13 @@ def log_expm1(y: Any) -> Any:
     return add(y, log(neg(expm1(neg(y)))))
 
 
+def _log_above(d: Any, exponent: Any) -> Any:
+    """log(1 - (1 + exp(-exponent))^-d), where the exponential has no value, too."""
+    large = greater(exponent, 37)
+    inner = where(large, neg(exponent), log(softplus(neg(where(large, 0.0, exponent)))))
+    return log_of_rest(add(log(d), inner))
+
+
 burr = Univariate(
     "burr",
     "c d",
@@ -210,8 +219,9 @@ burr = Univariate(
         add(mul(add(c, 1.0), log(z)), mul(add(d, 1.0), softplus(neg(mul(c, log(z)))))),
     ),
     support=ABOVE_ZERO,
-    cdf=lambda z, c, d: exp(neg(mul(d, softplus(neg(mul(c, log(z))))))),
-    sf=lambda z, c, d: neg(expm1(neg(mul(d, softplus(neg(mul(c, log(z)))))))),
+    logcdf=lambda z, c, d: neg(mul(d, softplus(neg(times(c, log(z)))))),
+    sf=lambda z, c, d: neg(expm1(neg(mul(d, softplus(neg(times(c, log(z)))))))),
+    logsf=lambda z, c, d: _log_above(d, times(c, log(z))),
     ppf=lambda q, c, d: exp(neg(div(log_expm1(neg(div(log(q), d))), c))),
     isf=lambda q, c, d: exp(neg(div(log_expm1(neg(div(log1p(neg(q)), d))), c))),
 )
@@ -241,9 +251,10 @@ genlogistic = Univariate(
 
 
 def _half_general(z: Any, beta: Any, above: bool) -> Any:
-    """A side of halfgennorm's; at 0 by its slope, which powers and the incomplete gamma function
-    have only together."""
-    at = equal(z, 0)
+    """A side of halfgennorm's; by its slope at 0 where the power is none, as that and the
+    incomplete gamma function have it only together."""
+    beta = largest(beta)
+    at = less(power(z, beta), np.finfo(z.dtype).tiny)
     near = mul(z, exp(sub(log(beta), lgamma(div(1.0, beta)))))
     far = power(where(at, 1.0, z), beta)
     if above:
@@ -254,7 +265,9 @@ def _half_general(z: Any, beta: Any, above: bool) -> Any:
 halfgennorm = Univariate(
     "halfgennorm",
     "beta",
-    log_density=lambda z, beta: sub(sub(log(beta), power(z, beta)), lgamma(div(1.0, beta))),
+    log_density=lambda z, beta: sub(
+        sub(log(largest(beta)), power(z, largest(beta))), lgamma(div(1.0, largest(beta)))
+    ),
     support=POSITIVE,
     cdf=lambda z, beta: _half_general(z, beta, False),
     sf=lambda z, beta: _half_general(z, beta, True),
@@ -280,17 +293,31 @@ def _log_kappa(z: Any, a: Any) -> Any:
     return where(large, add(mul(a, log(far)), _kappa_excess(far, a)), near)
 
 
+def _kappa_density(z: Any, a: Any) -> Any:
+    finite = less(a, INFINITY)
+    a = where(finite, a, largest(a))
+    value = sub(log(a), mul(add(div(1.0, a), 1.0), _log_kappa(z, a)))
+    return where(logical_or(finite, less_equal(z, 1)), value, -INFINITY)
+
+
+def _kappa_below_is(q: Any, a: Any) -> Any:
+    return mul(q, exp(div(sub(log(a), log_rest(mul(a, log(q)))), a)))
+
+
+def _kappa_above_is(q: Any, a: Any) -> Any:
+    return exp(div(sub(log(a), log_expm1(neg(mul(a, log1p(neg(q)))))), a))
+
+
 kappa3 = Univariate(
     "kappa3",
     "a",
-    log_density=lambda z, a: sub(log(a), mul(add(div(1.0, a), 1.0), _log_kappa(z, a))),
+    log_density=_kappa_density,
     support=POSITIVE,
-    valid=lambda a: (greater(a, 0), less(a, INFINITY)),
-    cdf=lambda z, a: mul(z, exp(neg(div(_log_kappa(z, a), a)))),
-    sf=_kappa_above,
-    logcdf=lambda z, a: neg(div(_kappa_excess(z, a), a)),
-    ppf=lambda q, a: mul(q, exp(div(sub(log(a), log_rest(mul(a, log(q)))), a))),
-    isf=lambda q, a: exp(div(sub(log(a), log_expm1(neg(mul(a, log1p(neg(q)))))), a)),
+    cdf=lambda z, a: mul(z, exp(neg(div(_log_kappa(z, largest(a)), largest(a))))),
+    sf=lambda z, a: _kappa_above(z, largest(a)),
+    logcdf=lambda z, a: neg(div(_kappa_excess(z, largest(a)), largest(a))),
+    ppf=lambda q, a: _kappa_below_is(q, largest(a)),
+    isf=lambda q, a: _kappa_above_is(q, largest(a)),
 )
 loglaplace = Univariate(
     "loglaplace",
@@ -310,50 +337,75 @@ loglaplace = Univariate(
         power(mul(q, 2.0), div(-1.0, c)),
     ),
 )
+
+
+def _mielke_density(z: Any, k: Any, s: Any) -> Any:
+    return sub(
+        add(log(k), mul(sub(k, 1.0), log(z))),
+        mul(add(div(k, s), 1.0), softplus(times(s, log(z)))),
+    )
+
+
+def _mielke_below(z: Any, k: Any, s: Any) -> Any:
+    s = largest(s)
+    return neg(mul(div(k, s), softplus(neg(mul(s, log(z))))))
+
+
+def _mielke_log_above(z: Any, k: Any, s: Any) -> Any:
+    low = less(z, 1)
+    below = where(low, _mielke_below(where(low, z, 0.5), k, s), -1.0)
+    return where(low, log_rest(below), _log_above(div(k, s), times(s, log(where(low, 2.0, z)))))
+
+
+def _mielke_quantile(log_q: Any, k: Any, s: Any) -> Any:
+    s = largest(s)
+    return exp(neg(div(log_expm1(neg(mul(div(s, k), log_q))), s)))
+
+
 mielke = Univariate(
     "mielke",
     "k s",
-    log_density=lambda z, k, s: sub(
-        add(log(k), mul(sub(k, 1.0), log(z))),
-        mul(add(div(k, s), 1.0), softplus(mul(s, log(z)))),
-    ),
+    log_density=_mielke_density,
     support=ABOVE_ZERO,
-    logcdf=lambda z, k, s: neg(mul(div(k, s), softplus(neg(mul(s, log(z)))))),
-    sf=lambda z, k, s: neg(expm1(neg(mul(div(k, s), softplus(neg(mul(s, log(z)))))))),
-    ppf=lambda q, k, s: exp(neg(div(log_expm1(neg(mul(div(s, k), log(q)))), s))),
-    isf=lambda q, k, s: exp(neg(div(log_expm1(neg(mul(div(s, k), log1p(neg(q))))), s))),
+    logcdf=_mielke_below,
+    sf=lambda z, k, s: neg(expm1(_mielke_below(z, k, s))),
+    logsf=_mielke_log_above,
+    ppf=lambda q, k, s: _mielke_quantile(log(q), k, s),
+    isf=lambda q, k, s: _mielke_quantile(log1p(neg(q)), k, s),
 )
 truncpareto = Univariate(
     "truncpareto",
     "b c",
     log_density=lambda z, b, c: sub(
-        log(div(b, neg(expm1(neg(mul(b, log(c))))))), mul(add(b, 1.0), log(z))
+        log(div(b, neg(expm1(neg(times(log(c), b)))))), mul(add(b, 1.0), log(z))
     ),
     support=(1.0, lambda b, c: c),
     valid=lambda b, c: (greater(absolute(b), 0), greater(c, 1)),
-    cdf=lambda z, b, c: div(expm1(neg(mul(b, log(z)))), expm1(neg(mul(b, log(c))))),
+    cdf=lambda z, b, c: div(expm1(neg(mul(b, log(z)))), expm1(neg(times(log(c), b)))),
     sf=lambda z, b, c: div(
-        mul(exp(neg(mul(b, log(z)))), expm1(mul(b, sub(log(z), log(c))))),
-        expm1(neg(mul(b, log(c)))),
+        mul(exp(neg(mul(b, log(z)))), expm1(neg(times(sub(log(c), log(z)), b)))),
+        expm1(neg(times(log(c), b))),
     ),
-    ppf=lambda q, b, c: exp(neg(div(log1p(mul(q, expm1(neg(mul(b, log(c)))))), b))),
+    ppf=lambda q, b, c: exp(neg(div(log1p(mul(q, expm1(neg(times(log(c), b))))), b))),
 )
+
+
+def _gap(a: Any, b: Any, c: Any) -> Any:
+    """a^c - b^c for a <= b, where neither has a value, too."""
+    return mul(power(b, c), expm1(mul(c, sub(log(a), log(b)))))
+
+
 truncweibull_min = Univariate(
     "truncweibull_min",
     "c a b",
     log_density=lambda z, c, a, b: sub(
         add(log(c), xlogy(sub(c, 1.0), z)),
-        add(sub(power(z, c), power(a, c)), log(neg(expm1(sub(power(a, c), power(b, c)))))),
+        sub(log(neg(expm1(_gap(a, b, c)))), _gap(a, z, c)),
     ),
     support=(lambda c, a, b: a, lambda c, a, b: b),
     valid=lambda c, a, b: (greater_equal(a, 0), greater(b, a), greater(c, 0)),
-    cdf=lambda z, c, a, b: div(
-        expm1(sub(power(a, c), power(z, c))), expm1(sub(power(a, c), power(b, c)))
-    ),
-    sf=lambda z, c, a, b: div(
-        mul(exp(sub(power(a, c), power(z, c))), expm1(sub(power(z, c), power(b, c)))),
-        expm1(sub(power(a, c), power(b, c))),
-    ),
+    cdf=lambda z, c, a, b: div(expm1(_gap(a, z, c)), expm1(_gap(a, b, c))),
+    sf=lambda z, c, a, b: div(mul(exp(_gap(a, z, c)), expm1(_gap(z, b, c))), expm1(_gap(a, b, c))),
 )
 
 
