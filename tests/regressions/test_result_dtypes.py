@@ -144,6 +144,21 @@ WITH_NUMBERS: dict[str, Callable[[Any, Any], Any]] = {
 for _word, _function in WITH_NUMBERS.items():
     for _number in NUMBERS:
         CASES[f"{_word} {_number!r}"] = lambda x, f=_function, s=_number: f(x, s)
+CASES |= {
+    "** 3": lambda x: x**3,
+    "choose": lambda x: np.choose([1, 0, 1], [x, 1.5]),
+    "polyval of its numbers": lambda x: np.polyval(x[0], np.array([True, False])),
+    "clip between": lambda x: np.clip(x, 0, np.array(2, np.float32)),
+    "copyto": lambda x: _by(np.copyto, x, 2),
+    "putmask": lambda x: _by(np.putmask, x, x > 1, 2),
+    "place": lambda x: _by(np.place, x, x > 1, [2, 1]),
+}
+
+
+def _by(function: Callable[..., None], x: Any, *args: Any) -> Any:
+    y = np.copy(x)
+    function(y, *args)
+    return y
 
 
 def _written(x: Any, value: Any) -> Any:

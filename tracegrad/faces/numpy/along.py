@@ -99,7 +99,8 @@ def choose(a: Any, choices: Sequence[Any], out: Any = None, mode: str = "raise")
     index = array_of(a)
     if result_type(index).kind not in "biu":
         raise TypeError(f"a is {describe(a)}; it must be of integers")
-    given = [array_of(operand(c)) for c in choices]
+    found = [operand(c) for c in choices]
+    given = [array_of(c) for c in found]
     count = len(given)
     if not count:
         raise ValueError("choices is empty; there is nothing to choose from")
@@ -112,7 +113,7 @@ def choose(a: Any, choices: Sequence[Any], out: Any = None, mode: str = "raise")
         if mode == "wrap"
         else ops.clip(index, 0, count - 1)
     )
-    dtype = result_type(*given)
+    dtype = result_type(*found)
     shape = broadcast_shapes(shape_of(index), *map(shape_of, given))
     stacked = ops.stack([ops.broadcast_to(ops.convert(c, dtype), shape) for c in given])
     where = ops.expand_dims(ops.broadcast_to(index, shape), 0)

@@ -98,7 +98,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 def polyval(p: Any, x: Any) -> Any:
     # A number of Python's decides the dtype here, as an array does.
     x = np.asarray(x) if type(x) in (bool, int, float, complex) else x
-    result: Any = operand(x) * 0
+    result: Any = ops.zeros_like(operand(x))
     for coefficient in array_of(p):
         result = result * x + coefficient
     return result

@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import ops
 from ...checks import describe
+from ...dtypes import DType
 from ...errors import ShapeError
 from ...ops.define import ndim_of, shape_of
 from ...ops.places.keys import of_places
@@ -18,9 +19,18 @@ from ..operators import array_of, operand
 from .lookup import has_written, result_type, store, unsupported
 
 
+def _integers(values: Any, dtype: DType) -> Any:
+    """Python's integers in the dtype, which they have no dtype against; an OverflowError of one
+    that it does not hold."""
+    plain = values if type(values) in (list, tuple) else [values]
+    if dtype.kind in "biu" and plain and all(type(v) is int for v in plain):
+        return np.array(values, dtype)
+    return values
+
+
 def _fitting(function: Callable[..., Any], values: Any, array: Any) -> Any:
     """`values` as elements of the array; a TypeError where NumPy would not cast them."""
-    found = operand(values)
+    found = operand(_integers(values, array.dtype))
     if not np.can_cast(result_type(found), array.dtype, "same_kind"):
         raise TypeError(
             f"np.{function.__name__}: the values are {describe(values)}; "
@@ -36,7 +46,10 @@ def _repeated(values: Any, places: Any) -> Any:
 
 
 def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
-    source, chosen = operand(src), operand(where)
+    source = operand(
+        _integers(src, dst.dtype) if type(src) is int and dst.dtype.kind != "b" else src
+    )
+    chosen = operand(where)
     if not np.can_cast(result_type(source), dst.dtype, casting):
         raise TypeError(
             f"np.copyto: src is {describe(src)}; it cannot be cast to {dst.dtype} by the rule "

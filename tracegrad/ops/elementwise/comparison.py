@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...dtypes import kind_of, promote
 from ...ir.dispatch import bind
 from ...ir.op import odd
 from ..define import as_array
@@ -185,6 +186,10 @@ def clip(x: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: 
         high = None if type(high) is int and high >= limits.max else high
         if low is None and high is None:
             return mul(x, 1)
+    if low is not None and high is not None and dtype is not None:
+        # One dtype for all three: by two steps, numbers of Python would decide it half-way.
+        together = promote(*map(kind_of, (x, low, high)))
+        x = x if together == dtype else convert(x, together)
     if low is not None:
         x = bind(clip_min_op, [x, low])
     if high is not None:

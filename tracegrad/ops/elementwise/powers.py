@@ -150,7 +150,7 @@ def power(x: Any, y: Any) -> Any:
         x = convert(
             x,
             np.int8
-            if dtype.kind == "b" and type(y) is int
+            if dtype.kind == "b" and type(y) is int and y == 2  # as NumPy's square
             else promote(dtype, int if type(y) is int else float),
         )
     if y == 0.5:

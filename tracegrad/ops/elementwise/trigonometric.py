@@ -79,6 +79,20 @@ atan_op = pointwise(
     parity=odd,
     doc="Inverse tangent.",
 )
+
+
+def _real_number(x: Any) -> Any:
+    """Integers in float64: squares of narrow ones and minus of unsigned ones would wrap."""
+    dtype = getattr(x, "dtype", None)
+    return convert(x, np.float64) if dtype is not None and dtype.kind in "biu" else x
+
+
+def _turn(side: Any, x: Any, y: Any) -> Any:
+    """`side` over the square of the length of (x, y)."""
+    x, y = _real_number(x), _real_number(y)
+    return side / (x * x + y * y)
+
+
 atan2_op = pointwise(
     "atan2",
     ("y", "x"),
@@ -86,7 +100,10 @@ atan2_op = pointwise(
     code="atan2({y}, {x})",
     domain="singular",
     kinds=REAL,
-    partials=(lambda y, x: x / (x * x + y * y), lambda y, x: -y / (x * x + y * y)),
+    partials=(
+        lambda y, x: _turn(_real_number(x), x, y),
+        lambda y, x: _turn(-_real_number(y), x, y),
+    ),
     doc="Angle of the point (x, y).",
 )
 sinh_op = pointwise(
