@@ -19,6 +19,7 @@ import numpy as np
 
 from .._codegen import options
 from ..devices import IN_USE
+from ..faces.certainty import see_in_order
 from ..ir.dispatch import PROFILES, SPECIAL, STATE
 from ..ir.graph import Var
 from ..ir.recording import span
@@ -213,6 +214,8 @@ class Jitted(Shown, Travelling, Generic[P, R]):
             # Known only since it was traced.
             self._changes = True
             return self._call(args, kwargs)
+        if entry.traced.rests:
+            see_in_order(self.__name__, entry.traced.rests, leaves)
         captured = entry.captured()
         if captured is None:
             with alone():

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dtypes import INT64, is_differentiable
-from ..errors import TracegradError
+from ..errors import ConcretizationError, TracegradError
+from ..faces.certainty import gives_in_order, see_in_order
 from ..ir.assigned import parameters_of
 from ..ir.dispatch import STATE, bind
 from ..ir.evaluate import evaluate
@@ -20,14 +21,14 @@ from ..ir.graph import Graph
 from ..ir.op import Op
 from ..ir.trace import Trace, user_line
 from ..ops import broadcast_to, moveaxis
-from ..sizes import form
+from ..sizes import form, same_shape
 from ..tape.copies import copied
 from ..tape.engine import zeros
 from ..tape.mode import MODE
 from ..tape.modes import restoring
 from ..tensor import Array, Boxed, inside
 from ..transforms.derive import with_axis
-from ..transforms.tracing import Standing, check_leaf, face_of, leaf_type, trace_function
+from ..transforms.tracing import Standing, Traced, check_leaf, face_of, leaf_type, trace_function
 from ..transforms.weak import as_array, explicit, for_arrays, types_of
 from ..tree import flatten, input_names, map_leaves
 from ..types import ArrayType, Int
@@ -107,6 +108,8 @@ def region(
         standing=standing,
         repeated=_REPEATED,
     )
+    if traced.rests:
+        _see_layout(who, traced, leaves, types)
     if traced.generators:
         raise TracegradError(
             f"{user_line()}: {who} draws random numbers; draw them before, and pass them in"
@@ -122,6 +125,24 @@ def region(
         for_arrays(graph),
         writes,
     )
+
+
+def _see_layout(
+    who: str, traced: Traced, leaves: Sequence[Any], types: Sequence[ArrayType]
+) -> None:
+    """See that what a region takes to lie in C order does: what it is given, the rows of arrays,
+    and what it gives, which a loop's next step is given."""
+    rows = [
+        None if same_shape(leaf_type(x).shape, t.shape) else 0
+        for x, t in zip(leaves, types, strict=True)
+    ]
+    see_in_order(who, traced.rests, leaves, rows)
+    if not gives_in_order(traced.graph):
+        raise ConcretizationError(
+            f"{next(iter(traced.rests.values()))}: {who} writes into a reshape here, which is a "
+            "view of arrays in C order, and a copy of others; and what it gives need not lie so. "
+            "Reshape a copy, or give np.ascontiguousarray of the results."
+        )
 
 
 def in_range(body: Callable[[Any, Any], Any], lower: Any, upper: Any) -> Callable[[Any, Any], Any]:

@@ -12,6 +12,7 @@ import numpy as np
 from ..autograd.grad_mode import enable_grad
 from ..checks import argument_numbers
 from ..dtypes import is_differentiable
+from ..faces.certainty import see_in_order
 from ..holders import RuleHolder
 from ..ir.dispatch import STATE, bind
 from ..ir.evaluate import evaluate, evaluate_batched
@@ -105,6 +106,7 @@ class Custom(RuleHolder):
                 name=self.__name__,
                 sizes=STATE.traces[-1].sizes,
             )
+            see_in_order(self.__name__, traced.rests, leaves)
             graph, captures, call.out_spec = traced.graph, traced.captures, traced.out_spec
         if MODE.enabled and any(isinstance(x, Boxed) and x._requires_grad for x in leaves):
             self._before_reverse(call, leaves)

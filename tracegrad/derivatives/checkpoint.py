@@ -11,6 +11,7 @@ from ..compiled.computing import bound
 from ..compiled.entry import Entry
 from ..compiled.steps import PlainCall, Step, around
 from ..control.block import checkpoint_op
+from ..faces.certainty import see_in_order
 from ..ir.dispatch import STATE
 from ..staging.session import entered
 from ..tape.mode import MODE
@@ -99,6 +100,7 @@ def traced_again(
         changing=True,
         repeated=_REPEATED,
     )
+    see_in_order(traced.graph.name, traced.rests, boxes)
     entry = Entry.alone(traced)
     before, after = around(entry)
     done = PlainCall(entry, boxes, traced.captures, ())

@@ -14,6 +14,7 @@ from ..compiled.effects import write_back
 from ..compiled.jitted import Jitted
 from ..compiled.travelling import of_plain
 from ..errors import ShapeError, TracegradError
+from ..faces.certainty import see_in_order
 from ..ir.dispatch import STATE
 from ..ir.evaluate import evaluate_batched
 from ..ir.trace import user_line
@@ -118,6 +119,7 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
             ),
             function,
         )
+        see_in_order(_name(function), traced.rests, leaves, places)
         places += [None] * len(traced.captures)
         outs, out_places = evaluate_batched(
             explicit(traced.graph), [*leaves, *traced.captures], places, size

@@ -14,6 +14,7 @@ import numpy as np
 from ..ops.arrays.diagonals import diagonal_op
 from ..ops.arrays.shape import broadcast_to_op, reshape_op, transpose_op
 from ..ops.arrays.slices import select_op, slice_op
+from ..ops.places.gathering import Placed
 from ..sizes import less, numel, same
 from ..types import Int, Shape
 
@@ -83,6 +84,8 @@ def after(op: Any, params: dict[str, Any], memory: Memory) -> Memory | None:
         last = below if less(below, beside) else beside
         step = strides[dims[0]] + strides[dims[1]]
         return (*[shape[k] for k in rest], last), (*[strides[k] for k in rest], step)
+    if isinstance(op, Placed) and op.apart:
+        return shape, tuple(s * op.apart for s in strides)  # in its own elements
     return None
 
 

@@ -33,8 +33,9 @@ from ..tape.reshaped import note_shape
 from ..tape.saved import before_write
 from ..tape.versions import Following, Uncounted, Versions
 from ..types import show
+from .certainty import see_certain, see_choices, told_by_memory
 from .strides import copies, laid_as
-from .traced_memory import as_view, keep, memory_of, settle
+from .traced_memory import as_view, keep, lies_otherwise, memory_of, note_choice, settle
 from .twins import TWINS, spread
 from .views import insert, note_write, shown
 from .write_checks import MADE_IN, OF_FUNCTION, Untracked, WriteChecks, untracked
@@ -81,6 +82,7 @@ class Writes(WriteChecks):
         else:
             shared = False
             if op is reshape_op and copies(memory_of(root), (*shown._view, (op, params))):
+                note_choice(box, root)
                 return box
         steps = (*shown._view, (op, params))
         if op is diagonal_op:
@@ -113,6 +115,8 @@ class Writes(WriteChecks):
             self._base = base = base._base
         if base._versions[1] == self._seen:
             return
+        if STATE.traces and told_by_memory(self._view):
+            see_certain(base)
         self._touch()
         self._seen = base._versions[1]
         before = MODE.enabled
@@ -283,11 +287,16 @@ class Writes(WriteChecks):
                 new = self.face(STATE.traces[-1].lift(new.copy())) if STATE.traces else new.copy()
             lay = root._data
             if type(lay) is Var:
+                if told_by_memory(self._view):
+                    see_certain(root)
+                see_choices(root)
                 keep(root)
+                if self is root and lies_otherwise(root, new):
+                    new = ops.positive(new)
             root._take(new if self is root else self._through(root, new))
             root._data = laid_as(lay, root._data)
             if type(lay) is np.ndarray and not lay.flags.c_contiguous:
-                keep(root, (lay.shape, tuple(s // lay.itemsize for s in lay.strides)), True)
+                keep(root, (lay.shape, tuple(s // lay.itemsize for s in lay.strides)))
             settle(root)
             counter = root._version_counter
             counter.written()

@@ -10,7 +10,8 @@ import numpy as np
 
 from .. import ops
 from ..faces.lists import with_arrays
-from ..faces.numpy import results
+from ..faces.numpy import laying, results
+from ..faces.traced_memory import note_choice
 from ..ir.dispatch import STATE
 from ..ops.define import of_list
 from ..ops.elementwise.derived import convert_op, fitted
@@ -81,7 +82,7 @@ def _taken(values: Any, dtype: Any, copy: bool | None, order: str | None) -> Any
     """A traced array in this dtype and order: a copy, itself where `copy` is not asked for, or, for
     a copy that is forbidden, an error if it takes one."""
     target = values.dtype if dtype is None else np.dtype(dtype)
-    turned = order in ("C", "F") and values.ndim > 1 and not results.lies(values, order)
+    turned = order in ("C", "F") and values.ndim > 0 and not laying.lies(values, order)
     if copy is False and (target != values.dtype or turned):
         raise ValueError(
             f"Unable to avoid copy while creating an array of {target} of one of {values.dtype}"
@@ -91,7 +92,12 @@ def _taken(values: Any, dtype: Any, copy: bool | None, order: str | None) -> Any
     number = values.array_type.weak and target == values.dtype
     found = convert_op(values, dtype=target) if number else ops.convert(values, target)
     if turned or (copy and order in ("C", "F")):
-        return results.copied(found, order)
+        new = laying.copied(found, order)
+        if not copy:
+            note_choice(new, values)
+        return new
+    if order in ("C", "F") and values.ndim > 0:
+        note_choice(found, values)
     return results.own_memory(values, found) if copy else found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from ..checks import array
 from ..devices import Device, DeviceArray
 from ..dtypes import SHORT, SUPPORTED, of_another_library
 from ..errors import DTypeError, TracegradError
+from ..faces.certainty import rests_of
 from ..faces.writing import CHANGING
 from ..ir.dispatch import STATE, bind, current
 from ..ir.graph import Graph, Var
@@ -67,6 +68,8 @@ class Traced:
     """Whether a backward pass ran inside, which calls the hooks of what it reaches."""
     deciding: tuple[Any, ...] = ()
     """Captured arrays and boxes whose elements decided what was recorded."""
+    rests: dict[int, str] = field(default_factory=dict)
+    """The arguments that have to lie in C order, and where that decides what a write reaches."""
 
 
 class Change(NamedTuple):
@@ -214,6 +217,7 @@ def _finished(
         trace.device,
         trace.swept,
         tuple(trace.deciding),
+        rests_of(trace, variables),
     )
 
 

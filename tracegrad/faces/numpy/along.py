@@ -20,6 +20,7 @@ from ...ops.define import ndim_of, shape_of
 from ...ops.places.keys import concrete
 from ...types import broadcast_shapes, normalize_axis
 from ..operators import array_of, operand
+from .laying import lying
 from .lookup import plain, result_type, store_exactly, tracked, unsupported
 
 MOST_SLICES = 16
@@ -91,6 +92,7 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
     return x
 
 
+@lying("C")
 def choose(a: Any, choices: Sequence[Any], out: Any = None, mode: str = "raise") -> Any:
     if mode not in ("raise", "wrap", "clip"):
         raise ValueError(f'mode is {describe(mode)}; it must be "raise", "wrap" or "clip"')

@@ -17,7 +17,7 @@ from ...sizes import INTEGRAL, numel
 from ..dispatch import call_numpy
 from ..operators import Operators, operand
 from ..printing import array_repr
-from . import results
+from . import laying, results
 from .flat import Flat
 from .refusals import inside_library
 from .writes import put
@@ -130,7 +130,7 @@ class ArrayMethods(Value):
 
     def ravel(self: Any, order: str = "C") -> Any:
         """One axis, without a copy where possible."""
-        return results.in_order(self, -1, order)
+        return laying.in_one_row(self, results.in_order(self, -1, order))
 
     def flatten(self: Any, order: str = "C") -> Any:
         """A copy with one axis."""
@@ -229,7 +229,7 @@ class ArrayMethods(Value):
 
     def copy(self: Any, order: str = "C") -> Any:
         """An array of its own: writes to it do not reach this one."""
-        return results.copied(self, order)
+        return laying.copied(self, order)
 
     def clip(self: Any, min: Any = None, max: Any = None, out: Any = None) -> Any:
         """The elements limited to [min, max]."""

@@ -17,7 +17,8 @@ from ...ops.define import ndim_of, shape_of
 from ...sizes import larger_of, same
 from ...types import normalize_axis
 from ..operators import array_of, operand
-from . import results
+from . import laying
+from .laying import lying
 from .lookup import result_type, store_exactly, unsupported
 
 
@@ -60,7 +61,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
             )
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
         result = ops.where(condition, operand(choice), result)
-    return results.laid(result, "C", None)
+    return laying.laid(result, "C", None)
 
 
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
@@ -264,6 +265,7 @@ def block(arrays: Any) -> Any:
     return joined(arrays, ndim - levels)
 
 
+@lying("K")
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     f = array_of(f)
     axes = (

@@ -17,7 +17,7 @@ from ...ops.places.along import index_add
 from ...sizes import numel
 from ...types import normalize_axis
 from ..operators import array_of, operand
-from . import results
+from .laying import lying
 from .lookup import plain, result_type, tracked, unsupported
 
 
@@ -28,6 +28,7 @@ def _known(name: str, word: str, x: Any) -> Any:
     return np.asarray(plain(x))
 
 
+@lying("K")
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect") -> Any:
     """All of it in order, which is one of the partitions."""
     _within(a, kth, axis)
@@ -91,6 +92,7 @@ def dsplit(ary: Any, indices_or_sections: Any) -> Any:
     return ops.split(x, indices_or_sections, 2)
 
 
+@lying("A")
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     """What plain indices leave."""
     x = array_of(arr)
@@ -98,7 +100,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
         x, axis = ops.reshape(x, -1), 0
     axis = normalize_axis(axis, ndim_of(x))
     kept = np.delete(np.arange(int(shape_of(x)[axis])), _chosen("np.delete", obj))
-    return results.laid(ops.take(x, kept, axis), "A", x)
+    return ops.take(x, kept, axis)
 
 
 def _chosen(name: str, obj: Any) -> Any:
@@ -111,6 +113,7 @@ def _chosen(name: str, obj: Any) -> Any:
     return chosen if chosen.size else chosen.astype(np.int64)
 
 
+@lying("A")
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     """New values before plain indices. Done to the numbers of the elements, by NumPy, it says where
     each of them goes."""
@@ -128,7 +131,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
         numbers.reshape(sizes[0]), _chosen("np.insert", obj), more.reshape(sizes[1]), axis
     )
     both = [ops.reshape(x, -1), ops.reshape(ops.convert(new, result_type(x)), -1)]
-    return results.laid(ops.take(ops.concatenate(both), places), "A", x)
+    return ops.take(ops.concatenate(both), places)
 
 
 def histogram(

@@ -19,7 +19,7 @@ from ...ops.scipy_special import functions as special_functions
 from ...types import normalize_axis
 from ..operators import array_of, operand
 from ..tensor.casts import own
-from . import along, compositions, counting, polynomials, results, sets
+from . import along, compositions, counting, laying, polynomials, results, sets
 from .lookup import dtype_of, plain, result_type, store
 from .writes import WRITES
 
@@ -60,7 +60,7 @@ def _like(make: Callable[..., Any]) -> Callable[..., Any]:
         given = {k: v for k, v in given.items() if k not in ("order", "subok")}
         if not isinstance(a, Value):
             return make(a, **given)
-        return results.laid(own(type(a), make(a, **given), device=place_of(a)), order, a)
+        return laying.laid(own(type(a), make(a, **given), device=place_of(a)), order, a)
 
     return like
 
@@ -92,11 +92,12 @@ def _reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = Non
 
 
 def _ravel(a: Any, order: str = "C") -> Any:
-    return results.in_order(array_of(a), (-1,), order)
+    x = array_of(a)
+    return laying.in_one_row(x, results.in_order(x, (-1,), order))
 
 
 def _copy(a: Any, order: str = "K", subok: bool = False) -> Any:
-    return results.copied(a, order) if isinstance(a, Value) else ops.positive(a)
+    return laying.copied(a, order) if isinstance(a, Value) else ops.positive(a)
 
 
 def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
@@ -161,8 +162,7 @@ def _argwhere(a: Any) -> Any:
 def _chosen(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
     x, keep = array_of(a), np.flatnonzero(plain(condition))
     flat = axis is None
-    result = ops.take(ops.reshape(x, -1) if flat else x, keep, 0 if flat else axis)
-    result = results.laid(result, "C", x)
+    result = results.take(ops.reshape(x, -1) if flat else x, keep, 0 if flat else axis)
     return result if out is None else store(out, result)
 
 

@@ -22,11 +22,11 @@ from ...ir.dispatch import Value
 from ...ir.graph import Var
 from ...ir.trace import user_line
 from ...ops.arrays.padding import NOT_GIVEN
-from ...ops.arrays.shape import broadcast_to_op, reshape_op, transpose_op
+from ...ops.arrays.shape import broadcast_to_op, reshape_op
 from ...ops.places.gathering import Placed
 from ...types import broadcast_shapes
-from ..strides import contiguous, in_memory_order
-from ..traced_memory import lay, memory_of
+from ..strides import in_memory_order
+from .laying import columns_first, in_one_row, laid
 
 Function = Callable[..., Any]
 
@@ -80,7 +80,7 @@ def reshape(x: Any, shape: Any) -> Any:
 @functools.wraps(ops.ravel)
 def ravel(x: Any) -> Any:
     result = ops.ravel(x)
-    return own_view(x, result) if result is x else result
+    return in_one_row(x, own_view(x, result) if result is x else result)
 
 
 @functools.wraps(ops.squeeze)
@@ -128,7 +128,11 @@ def slice_array(x: Any, start: Any, size: Any, step: Any) -> Any:
 @functools.wraps(ops.getitem)
 def getitem(x: Any, key: Any) -> Any:
     result = ops.getitem(x, key)
-    return own_view(x, result) if result is x else result
+    if result is x:
+        return own_view(x, result)
+    # torch's new tensors lie in C order, NumPy's as is best for what reads them.
+    torchs = isinstance(result, Value) and result.boxes_everything and result._base is None
+    return laid(result, "C", x) if torchs else result
 
 
 @functools.wraps(ops.flip)
@@ -223,6 +227,16 @@ def pad(
     return laid(own_memory(x, result), "A", x)
 
 
+@functools.wraps(ops.take)
+def take(x: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
+    return laid(ops.take(x, indices, axis, mode), "C", x)
+
+
+@functools.wraps(ops.sort)
+def sort(x: Any, axis: Any = -1, descending: bool = False) -> Any:
+    return laid(ops.sort(x, axis, descending), "K", x)
+
+
 @functools.wraps(ops.clip)
 def clip(x: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
     return own_memory(x, ops.clip(x, a_min, a_max, min=min, max=max))
@@ -260,6 +274,7 @@ class Part(Placed):
     """The real or the imaginary part of a complex array, as what a view shows of it."""
 
     __slots__ = ("name", "of")
+    apart = 2
 
     def __init__(self, name: str) -> None:
         self.name, self.of = name, getattr(ops, name)
@@ -347,8 +362,8 @@ RESULTS: dict[str, Function] = {
     for f in (
         reshape, ravel, squeeze, expand_dims, transpose, permute, moveaxis, swapaxes, broadcast_to,
         expand, slice_array, getitem, flip, fliplr, flipud, rot90, split, array_split, hsplit,
-        vsplit, tile, repeat, roll, pad, clip, index_add_at, slice_put, index_update, conjugate,
-        einsum, meshgrid, nan_to_num, real, imag,
+        vsplit, tile, repeat, roll, take, sort, pad, clip, index_add_at, slice_put, index_update,
+        conjugate, einsum, meshgrid, nan_to_num, real, imag,
     )
 }  # fmt: skip
 """By name."""
@@ -382,9 +397,11 @@ __all__: Sequence[str] = [
     "rot90",
     "slice_array",
     "slice_put",
+    "sort",
     "split",
     "squeeze",
     "swapaxes",
+    "take",
     "tile",
     "transpose",
     "vsplit",
@@ -406,54 +423,9 @@ def in_order(x: Any, shape: Any, order: str | None) -> Any:
         if order == "K" and type(memory) is np.ndarray:
             turned = RESULTS["transpose"](x, tuple(in_memory_order(memory)))
             return RESULTS["reshape"](turned, shape)
-        order = "F" if _columns_first(memory) else "C"
+        order = "F" if columns_first(memory) else "C"
     if order != "F":
         return RESULTS["reshape"](x, shape)
     target = (shape,) if not isinstance(shape, (tuple, list)) else tuple(shape)
     turned = RESULTS["transpose"](x)
     return RESULTS["transpose"](RESULTS["reshape"](turned, target[::-1]))
-
-
-def _columns_first(memory: Any) -> bool:
-    """Whether an array lies in Fortran's order alone."""
-    flags = getattr(memory, "flags", None)
-    return flags is not None and flags.f_contiguous and not flags.c_contiguous
-
-
-def copied(x: Any, order: str | None) -> Any:
-    """A copy that lies in C order, columns first (F), in the one of these in which `x` does (A), or
-    as `x` does (K)."""
-    result = ops.positive(x)
-    return result if order == "K" else laid(result, order, x)
-
-
-def laid(result: Any, order: str | None, like: Any) -> Any:
-    """A new box, in C order, columns first (F), in the one of these in which another array lies
-    (A), or with its axes in the order of that one's (K)."""
-    box: Any = result
-    if not isinstance(result, Value) or box.ndim < 2 or type(box._data) not in (np.ndarray, Var):
-        return result
-    source = getattr(like, "_data", None)
-    if type(box._data) is Var:
-        if order in (None, "C", "F"):
-            lay(box, order)
-        return result
-    if order == "A":
-        order = "F" if _columns_first(source) else "C"
-    if order == "K" and type(source) is np.ndarray:
-        made = np.empty_like(source, box._data.dtype, shape=box._data.shape)
-        made[...] = box._data
-        box._data = made
-    elif order != "K":
-        box._data = np.asarray(box._data, order="F" if order == "F" else "C")
-    return result
-
-
-def lies(x: Any, order: str | None) -> bool:
-    """Whether a box lies in C order (C), or columns first (F)."""
-    data = x._data
-    if type(data) is Var:
-        turn = (transpose_op, {"axes": tuple(range(x.ndim))[::-1]})
-        return contiguous(memory_of(x._root), (*x._view, turn) if order == "F" else x._view)
-    flags = getattr(data, "flags", None)
-    return flags is None or bool(flags.f_contiguous if order == "F" else flags.c_contiguous)

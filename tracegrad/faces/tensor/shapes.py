@@ -21,6 +21,7 @@ from ...tape.mode import MODE
 from ...tape.tape import record
 from ...types import axes_of, normalize_axis, show
 from ..numpy import results
+from ..numpy.laying import in_one_row
 from ..write_checks import ONE_OF_MANY, untracked
 from .casts import sizes_of, titled
 from .numbers import numbers_too
@@ -143,7 +144,7 @@ class TensorShapes(Value):
 
     def ravel(self: Any) -> Any:
         """One dimension."""
-        return results.reshape(self, (-1,))
+        return in_one_row(self, results.reshape(self, (-1,)))
 
     def t(self: Any) -> Any:
         """The transpose of a matrix; a vector as it is."""

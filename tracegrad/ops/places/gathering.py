@@ -352,6 +352,8 @@ class Placed:
 
     __slots__ = ("indices", "op")
     name = "gather"
+    apart = 0
+    """Of what is a view by strides: how many of its own elements lie between those it shows."""
 
     def __init__(self, indices: Sequence[Any]) -> None:
         # A box may become another value later.
