@@ -24,7 +24,7 @@ from .strides import Memory, after, in_order
 VIEWS = {transpose_op, slice_op, select_op, broadcast_to_op, reshape_op, diagonal_op}
 
 
-class Kept(NamedTuple):
+class KeptMemory(NamedTuple):
     """How a base lies, whatever is written to it."""
 
     base: ref[Any]
@@ -45,7 +45,7 @@ class TracedMemory:
         self.strides: dict[Var, Shape] = {}
         self.turned: set[Var] = set()
         self.seen = self.seen_captures = 0
-        self.bases: dict[int, Kept] = {}
+        self.bases: dict[int, KeptMemory] = {}
         """By identity."""
         self.told: dict[Var, tuple[Var, ...]] = {}
         """Of variables of which it was said how they lie: those on whose memory that rests."""
@@ -58,14 +58,14 @@ class TracedMemory:
     def follow(self, trace: Trace) -> None:
         """Look at the nodes that were recorded since. Sizes are asked about only where axes have
         been turned."""
-        if self.seen_captures < len(trace.captures):
-            self.captured(list(trace.captures.values())[self.seen_captures :])
+        before, self.seen_captures = self.seen_captures, len(trace.captures)
+        if before < self.seen_captures:
+            self.captured(list(trace.captures.values())[before:])
         self.look(trace.nodes)
 
     def captured(self, captures: Iterable[tuple[Var, Any]]) -> None:
         """Values from outside lie as they do there."""
         for var, (x, data) in captures:
-            self.seen_captures += 1
             if len(var.type.shape) < 2:
                 continue
             if type(data) is np.ndarray and not data.flags.c_contiguous:
@@ -73,10 +73,8 @@ class TracedMemory:
             elif type(data) is Var and data.trace is not None and data.trace.lying is not None:
                 lying = of_trace(data.trace)
                 lying.follow(data.trace)
-                shape, strides = lying.memory(data)
-                box: Any = x
-                if isinstance(x, Value) and id(box._root) in lying.bases and not box._view:
-                    shape, strides = memory_of(box._root)
+                found = kept_of(lying, x) if isinstance(x, Value) else None
+                shape, strides = lying.memory(data) if found is None else found.memory
                 if strides != in_order(shape):
                     self.lies(var, strides)
 
@@ -198,7 +196,7 @@ def memory_of(base: Any) -> Memory:
     return lying.memory(data)
 
 
-def kept_of(lying: TracedMemory, base: Any) -> Kept | None:
+def kept_of(lying: TracedMemory, base: Any) -> KeptMemory | None:
     """How a box lies that was kept."""
     found = lying.bases.get(id(base))
     return found if found is not None and found.base() is base else None
@@ -218,10 +216,10 @@ def keep(base: Any, memory: Memory | None = None) -> None:
         return
     known = of_trace(trace)
     if memory is not None:
-        known.bases[id(base)] = Kept(ref(base), memory, True, ())
+        known.bases[id(base)] = KeptMemory(ref(base), memory, True, ())
     elif kept_of(known, base) is None:
         memory, turned = memory_of(base), base._data in known.turned
-        known.bases[id(base)] = Kept(ref(base), memory, turned, (base._data,))
+        known.bases[id(base)] = KeptMemory(ref(base), memory, turned, (base._data,))
 
 
 def lies_otherwise(base: Any, new: Any) -> bool:
@@ -301,7 +299,7 @@ def lay(box: Any, order: str | None, like: Any) -> None:
     else:
         known.strides.pop(data, None)
         known.turned.discard(data)
-    known.bases[id(box)] = Kept(ref(box), known.memory(data), turned, (data,))
+    known.bases[id(box)] = KeptMemory(ref(box), known.memory(data), turned, (data,))
 
 
 def lies_in_order(memory: Memory) -> bool:
