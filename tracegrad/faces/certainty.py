@@ -14,7 +14,7 @@ from .._codegen import lowering
 from ..errors import ConcretizationError
 from ..ir.dispatch import Value
 from ..ir.graph import Graph, Node, Var
-from ..ir.trace import user_line
+from ..ir.trace import Trace, user_line
 from ..ops.arrays.shape import reshape_op
 from ..ops.places.indexing import slice_put_op
 from .strides import contiguous
@@ -48,16 +48,21 @@ def see_certain(base: Any) -> None:
     data = base._data
     if type(data) is not Var or data.trace is None:
         return
-    trace = data.trace
+    _see(data.trace, sources_of(of_trace(data.trace), base))
+
+
+def _see(trace: Trace, wanted: Sequence[Var]) -> None:
+    """See that it is known how these variables of an open trace lie."""
     known = of_trace(trace)
     known.follow(trace)
-    captures = {var: x for var, (x, _) in trace.captures.values()}
+    captures = {var: data for var, (_, data) in trace.captures.values()}
     inputs = set(trace.inputs)
-    for var in origins(known, trace.nodes, sources_of(known, base)):
+    for var in origins(known, trace.nodes, wanted):
+        data = captures.get(var)
         if var in inputs:
             known.rests.setdefault(var, user_line())
-        elif isinstance(captures.get(var), Value):
-            see_certain(captures[var]._root)
+        elif type(data) is Var and data.trace is not None:
+            _see(data.trace, [data])  # in a trace around this one
 
 
 def see_choices(root: Any) -> None:

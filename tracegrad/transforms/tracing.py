@@ -217,7 +217,7 @@ def _finished(
         trace.device,
         trace.swept,
         tuple(trace.deciding),
-        rests_of(trace, variables),
+        rests_of(trace, given.variables),
     )
 
 
