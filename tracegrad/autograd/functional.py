@@ -131,6 +131,18 @@ class _Shape:
         self.shape, self.dtype = (*out.shape, *x.shape), x.dtype
 
 
+def _check_dependent(pulled: Sequence[Any]) -> None:
+    """A RuntimeError where a gradient depends on nothing."""
+    for k, g in enumerate(pulled):
+        if g is None:
+            raise RuntimeError(INDEPENDENT.format(k=k))
+        if not g.requires_grad:
+            raise RuntimeError(
+                f"The gradient with respect to input {k} is independent of the inputs of the "
+                "user-provided function. This is not allowed in strict mode."
+            )
+
+
 def _row_by_row(o: Any, leaves: Sequence[Any], create_graph: bool) -> list[Any]:
     """One sweep for each element of an output."""
     parts = []
@@ -343,14 +355,8 @@ def jvp(
     with enable_grad():
         us = [fresh_leaf(zeros(o.shape, o.dtype, o)) for o in outs]
         pulled = pull(outs, leaves, us, True)
-        for k, g in enumerate(pulled):
-            if strict and g is None:
-                raise RuntimeError(INDEPENDENT.format(k=k))
-            if strict and not g.requires_grad:
-                raise RuntimeError(
-                    f"The gradient with respect to input {k} is independent of the inputs of the "
-                    "user-provided function. This is not allowed in strict mode."
-                )
+        if strict:
+            _check_dependent(pulled)
         missing = (
             "The gradient with respect to the input is independent of entry {k} in the "
             "grad_outputs when using the double backward trick to compute forward mode gradients. "

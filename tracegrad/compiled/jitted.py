@@ -316,11 +316,17 @@ class Jitted(Shown, Travelling, Generic[P, R]):
                 others = [tuple([s + 1 for s in t.shape]) for t in asked.types]
                 types, sizes = generalize(asked.types, others)
                 return self._trace(asked, types, sizes), found.leaves
-            for known in (self._signatures.entries.get(asked), self._fixed.get(asked)):
-                if known is not None and known.holds() and not known.graph.sizes.hints:
-                    return known, found.leaves
-            made = self._fixed[asked] = self._trace(asked, asked.types, None)
-            return made, found.leaves
+            entry = self._known_for(asked)
+            if entry is None:
+                entry = self._fixed[asked] = self._trace(asked, asked.types, None)
+            return entry, found.leaves
+
+    def _known_for(self, asked: Signature) -> Entry | None:
+        """The entry that there is for just these sizes."""
+        for known in (self._signatures.entries.get(asked), self._fixed.get(asked)):
+            if known is not None and known.holds() and not known.graph.sizes.hints:
+                return known
+        return None
 
     def _asked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Signature, Found]:
         """The signature of a call, and the call without its entry."""

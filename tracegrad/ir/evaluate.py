@@ -89,11 +89,11 @@ def evaluate_batched(
                 )
             else:
                 outs, out_axes = node.op.batch(operands, places, seen(size), **params)
-            values.update(zip(node.outputs, outs, strict=True))
-            where.update(zip(node.outputs, out_axes, strict=True))
             if trace:
                 for v, out in zip(node.outputs, outs, strict=True):
                     trace.call(out, v.name)
+            values.update(zip(node.outputs, outs, strict=True))
+            where.update(zip(node.outputs, out_axes, strict=True))
     except REFUSED as error:
         found = placed(error, node.where, node.op.name) if node else error
         if found is error:

@@ -144,12 +144,15 @@ class Optimizer(OptimizerHolder):
             with enable_grad():
                 loss = closure()
         with no_grad():
-            for group in self.param_groups:
-                assert isinstance(group, Group)
-                for p in group["params"]:
-                    if p.grad is not None:
-                        self._move(p, group)
+            self._move_all()
         return loss
+
+    def _move_all(self) -> None:
+        for group in self.param_groups:
+            assert isinstance(group, Group)
+            for p in group["params"]:
+                if p.grad is not None:
+                    self._move(p, group)
 
     def _move(self, p: Any, group: Group) -> None:
         if p not in self.state or not self.state[p]:

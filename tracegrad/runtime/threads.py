@@ -287,9 +287,12 @@ class Workers:
     ) -> bool:
         """Run all phases of a kernel over array objects; False where the helpers are taken, and
         nothing was done."""
-        if not self._taken.acquire(blocking=False):
-            return False
+        taken: list[bool] = []
         try:
+            # In one step, of which an interrupt finds nothing done or all.
+            taken.extend(map(self._taken.acquire, (False,)))
+            if not any(taken):
+                return False
             if len(self._helpers) < table.threads - 1:
                 self._start(table.threads - 1)
             for helper in self._helpers[: table.threads - 1]:
@@ -300,7 +303,8 @@ class Workers:
                 self._control, table.address, table.rows, run, kernel, ctypes.addressof(objects), at
             )
         finally:
-            self._taken.release()
+            if any(taken):
+                self._taken.release()
         return True
 
 

@@ -343,17 +343,7 @@ class ShardedFunction:
                 # All are told: whoever is lost meanwhile has one in its place that knows nothing.
                 told = [t._replace(setup=self.setup) for t in tasks]
                 answers = list(self.engine.run(told, self.limit, running))
-            found = []
-            for answer in sorted(answers, key=lambda a: not isinstance(a, Failed)):
-                if isinstance(answer, Failed):
-                    raise self._error(answer)
-            for answer in answers:
-                if not isinstance(answer, Done):
-                    raise WorkerLostError(
-                        f"{self.who}: a worker of {self.engine.name} lost what it knew of "
-                        f"{self.name} twice; it ends and starts again and again"
-                    )
-                found.append(answer)
+            found = self._done(answers)
             self.known = set(range(len(tasks)))
         timings = tuple(a.timing for a in found)
         seen = Evaluation(
@@ -368,6 +358,20 @@ class ShardedFunction:
             sum(bytes_of(b.leaves) for a in found for b in a.blocks),
         )
         LOG.append(seen)
+        return found
+
+    def _done(self, answers: Sequence[Any]) -> list[Done]:
+        """The answers, if they all are results; else the error of one that is not, of a shard that
+        failed if there is any."""
+        failed = [a for a in answers if isinstance(a, Failed)]
+        if failed:
+            raise self._error(failed[0])
+        found = [a for a in answers if isinstance(a, Done)]
+        if len(found) < len(answers):
+            raise WorkerLostError(
+                f"{self.who}: a worker of {self.engine.name} lost what it knew of "
+                f"{self.name} twice; it ends and starts again and again"
+            )
         return found
 
     def _error(self, found: Failed) -> Exception:

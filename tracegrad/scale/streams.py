@@ -128,9 +128,9 @@ class StreamedFunction(ShardedFunction):
                     total.add(PartialSum(0, number, leaves))
                     number += 1
                     running.one()
-                    seconds.append(time.perf_counter() - start)
                     if end is not None and time.monotonic() > end:
                         raise TimeoutError(f"the limit of {self.limit} s is over")
+                    seconds.append(time.perf_counter() - start)
             except TracegradError:
                 raise
             except Exception as error:

@@ -197,9 +197,8 @@ class Knowledge:
             found = self.code(given.form, given.kinds)
             found.learn(given)
             with self.lock:
-                for raw in [r for r, code in self.read.items() if code is found]:
-                    del self.read[raw]
-                self.read[history] = found
+                others = {r: code for r, code in self.read.items() if code is not found}
+                self.read = {**others, history: found}
         return found
 
     def _made(self, form: Form) -> Jitted[..., Any]:

@@ -72,10 +72,10 @@ def clip_grad_value_(
     parameters: Iterable[Any] | Any, clip_value: float, foreach: bool | None = None
 ) -> None:
     """Limit each element of the gradients in place to [-clip_value, clip_value]."""
+    gradients = [p.grad for p in _listed(parameters) if p.grad is not None]
     with no_grad():
-        for p in _listed(parameters):
-            if p.grad is not None:
-                p.grad.clamp_(-float(clip_value), float(clip_value))
+        for g in gradients:
+            g.clamp_(-float(clip_value), float(clip_value))
 
 
 def parameters_to_vector(parameters: Iterable[Any]) -> Any:

@@ -96,19 +96,25 @@ def timed(tasks: Sequence[ShardTask], limit: float | None) -> Sequence[ShardTask
 
 def finished(futures: Sequence[Future[Any]], limit: float | None, name: str) -> list[Any]:
     """The results of all; an error where they are not there in time."""
-    end = None if limit is None else time.monotonic() + limit
     left = set(futures)
     try:
-        while left:
-            rest = None if end is None else max(0.0, end - time.monotonic())
-            done, left = wait(left, rest, FIRST_COMPLETED)
-            if left and not done:
-                raise EvaluationTimeoutError(late(name, limit, len(left), len(futures)))
+        _await(left, limit, name)
     except BaseException:
         for future in left:
             future.cancel()
         raise
     return [future.result() for future in futures]
+
+
+def _await(left: set[Future[Any]], limit: float | None, name: str) -> None:
+    """Wait for them; those that are done leave the set."""
+    count, end = len(left), None if limit is None else time.monotonic() + limit
+    while left:
+        rest = None if end is None else max(0.0, end - time.monotonic())
+        done, _ = wait(left, rest, FIRST_COMPLETED)
+        if not done:
+            raise EvaluationTimeoutError(late(name, limit, len(left), count))
+        left -= done
 
 
 def late(name: str, limit: float | None, left: int, count: int) -> str:

@@ -135,17 +135,20 @@ class DataLoader:
 
     def _ahead(self, order: Iterable[Any]) -> Iterator[Any]:
         """Batches that threads make while those before them are used."""
-        waiting: deque[Future[Any]] = deque()
         pool = ThreadPoolExecutor(self.num_workers, "DataLoader")
         try:
-            for index in order:
-                waiting.append(pool.submit(self._fetch, index))
-                if len(waiting) > self.num_workers * self.prefetch_factor:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
+            yield from self._fetched(order, pool)
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+    def _fetched(self, order: Iterable[Any], pool: ThreadPoolExecutor) -> Iterator[Any]:
+        waiting: deque[Future[Any]] = deque()
+        for index in order:
+            waiting.append(pool.submit(self._fetch, index))
+            if len(waiting) > self.num_workers * self.prefetch_factor:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
 
     def __len__(self) -> int:
         if isinstance(self.dataset, IterableDataset):
