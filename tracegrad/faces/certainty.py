@@ -55,13 +55,12 @@ def _see(trace: Trace, wanted: Sequence[Var]) -> None:
     """See that it is known how these variables of an open trace lie."""
     known = of_trace(trace)
     known.follow(trace)
-    captures = {var: data for var, (_, data) in trace.captures.values()}
-    inputs = set(trace.inputs)
-    for var in origins(known, trace.nodes, wanted):
-        data = captures.get(var)
-        if var in inputs:
-            known.rests.setdefault(var, user_line())
-        elif type(data) is Var and data.trace is not None:
+    outside = origins(known, wanted)
+    for var in trace.inputs if outside else ():
+        if var in outside:
+            known.rests[var] = user_line()
+    for var, (_, data) in trace.captures.values() if outside else ():
+        if var in outside and type(data) is Var and data.trace is not None:
             _see(data.trace, [data])  # in a trace around this one
 
 
@@ -76,20 +75,23 @@ def see_choices(root: Any) -> None:
             see_certain(other)
 
 
-def origins(known: TracedMemory, nodes: Sequence[Node], wanted: Sequence[Var]) -> set[Var]:
-    """The variables from outside on whose memory rests how these lie."""
-    makers = {var: node for node in nodes for var in node.outputs}
-    todo, seen = list(wanted), set()
+def origins(known: TracedMemory, wanted: Sequence[Var]) -> set[Var]:
+    """The variables from outside on whose memory rests how these lie, but for those of which that
+    was asked before."""
+    todo, seen, outside = list(wanted), set[Var](), set[Var]()
     while todo:
         var = todo.pop()
-        if var in seen:
+        if var in seen or var in known.certain:
             continue
         seen.add(var)
         if var in known.told:
             todo += known.told[var]
-        elif var in makers:
-            todo += _sources(makers[var], known)
-    return seen - known.told.keys() - makers.keys()
+        elif var in known.makers:
+            todo += _sources(known.makers[var], known)
+        else:
+            outside.add(var)
+    known.certain |= seen
+    return outside
 
 
 def _sources(node: Node, known: TracedMemory) -> list[Var]:
@@ -134,7 +136,7 @@ def gives_in_order(graph: Graph) -> bool:
     known.look(graph.nodes)
     outputs = [x for x in graph.outputs if isinstance(x, Var) and len(x.type.shape) > 1]
     try:
-        origins(known, graph.nodes, outputs)
+        origins(known, outputs)
     except ConcretizationError:
         return False
     return all(map(lies_in_order, map(known.memory, outputs)))

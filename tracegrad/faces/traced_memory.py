@@ -21,6 +21,7 @@ from ..sizes import less, same
 from ..types import Int, Shape
 from .strides import Memory, after, in_order
 
+TURNING = {transpose_op, diagonal_op}
 VIEWS = {transpose_op, slice_op, select_op, broadcast_to_op, reshape_op, diagonal_op}
 
 
@@ -45,6 +46,10 @@ class TracedMemory:
         self.strides: dict[Var, Shape] = {}
         self.turned: set[Var] = set()
         self.seen = self.seen_captures = 0
+        self.makers: dict[Var, Node] = {}
+        """The nodes seen, by what they give."""
+        self.certain: set[Var] = set()
+        """Of what is known how it lies (certainty.py)."""
         self.bases: dict[int, KeptMemory] = {}
         """By identity."""
         self.told: dict[Var, tuple[Var, ...]] = {}
@@ -88,8 +93,12 @@ class TracedMemory:
         while self.seen < len(nodes):
             node = nodes[self.seen]
             self.seen += 1
+            for var in node.outputs:
+                self.makers[var] = node
             if node.op in VIEWS:
-                self.view(node)
+                source = node.inputs[0]
+                if node.op in TURNING or (self.turned and source in self.turned):
+                    self.turned.update(node.outputs)
             elif isinstance(node.op.lowering, lowering.Gather):
                 self.gathered(node)
             elif self.turned and isinstance(node.op.lowering, lowering.Pointwise):
@@ -118,24 +127,22 @@ class TracedMemory:
             self.lies(var, compact(var.type.shape, order))
 
     def memory(self, x: Var) -> Memory:
-        """Of a variable."""
-        shape = x.type.shape
-        return shape, self.strides.get(x) or in_order(shape)
-
-    def view(self, node: Node) -> None:
-        """Of what a view shows; where it has to copy that is in C order."""
-        source, (var,) = node.inputs[0], node.outputs
-        if not isinstance(source, Var) or (node.op is reshape_op and source not in self.strides):
-            return
-        if var in self.strides:
-            return
-        shown = after(node.op, node.params, self.memory(source))
-        if shown is None:
-            return
-        self.strides[var] = shown[1]
-        turns = node.op is transpose_op or (node.op is diagonal_op and len(shown[0]) > 1)
-        if turns or source in self.turned:
-            self.turned.add(var)
+        """Of a variable; of what a view shows where it had to copy that is in C order."""
+        views: list[Node] = []
+        var = x
+        while var not in self.strides:
+            node = self.makers.get(var)
+            if node is None or node.op not in VIEWS or not isinstance(node.inputs[0], Var):
+                break
+            views.append(node)
+            var = node.inputs[0]
+        memory = var.type.shape, self.strides.get(var) or in_order(var.type.shape)
+        for node in reversed(views):
+            (var,) = node.outputs
+            shape = var.type.shape
+            memory = after(node.op, node.params, memory) or (shape, in_order(shape))
+            self.strides[var] = memory[1]
+        return memory
 
     def pointwise(self, var: Var, arrays: Sequence[Var]) -> None:
         """Of what takes the order of its operands."""
@@ -294,10 +301,8 @@ def lay(box: Any, order: str | None, like: Any) -> None:
     known.follow(data.trace)
     turned = axes != sorted(axes)
     known.told[data] = sources
-    if turned:
-        known.lies(data, compact(shape, axes))
-    else:
-        known.strides.pop(data, None)
+    known.lies(data, compact(shape, axes))
+    if not turned:
         known.turned.discard(data)
     known.bases[id(box)] = KeptMemory(ref(box), known.memory(data), turned, (data,))
 
