@@ -78,6 +78,11 @@ def in_c_order(a: Any, dtype: Any = None, **options: Any) -> Any:
     return found if found.ndim else ops.reshape(found, (1,))
 
 
+def columns_first(a: Any, dtype: Any = None, **options: Any) -> Any:
+    """`np.asfortranarray(a, dtype)`."""
+    return asarray(a, dtype, "F")
+
+
 def _taken(values: Any, dtype: Any, copy: bool | None, order: str | None) -> Any:
     """A traced array in this dtype and order: a copy, itself where `copy` is not asked for, or, for
     a copy that is forbidden, an error if it takes one."""
@@ -106,6 +111,7 @@ OF_VALUES: dict[Any, Callable[..., Any]] = {
     np.asarray: asarray,
     np.asanyarray: asarray,
     np.ascontiguousarray: in_c_order,
+    np.asfortranarray: columns_first,
 }
 """NumPy's functions that make arrays of values."""
 

@@ -225,6 +225,8 @@ class ArrayMethods(Value):
             what = "Casting complex values to real discards the imaginary part"
             warnings.warn(what, np.exceptions.ComplexWarning, stacklevel=2)
         converted = ops.convert(self, target)
+        if order != "K" and (copy or converted is not self):
+            return laying.copied(converted, order)
         return results.own_memory(self, converted) if copy else converted
 
     def copy(self: Any, order: str = "C") -> Any:
