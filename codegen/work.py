@@ -66,6 +66,11 @@ def shares(program: kernel.Program) -> tuple[Share, ...]:
     return tuple(found)
 
 
+def of_body(body: Iterable[kernel.Statement]) -> Int:
+    """That of one pass of a loop, with loops inside over ranges that are numbers."""
+    return _body(body, {}, set())
+
+
 def _has_threads(body: tuple[kernel.Statement, ...]) -> bool:
     found: list[str] = []
     kernel.walk(

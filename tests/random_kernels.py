@@ -334,6 +334,35 @@ class Making:
         names = frozenset(n for n in self.buffers if n.startswith(own) and not self.buffers[n].of)
         return [kernel.Loop(i, 0, LANES, tuple(body), True, names)]
 
+    def turns(self) -> list[list[kernel.Statement]]:
+        """A temporary made block by block, perhaps something else, and a loop in order that adds
+        what it holds to a result."""
+        rows = [
+            b
+            for b in self.buffers.values()
+            if b.role == "temp" and not b.of and b.shape[0] == LANES and b.name[0] != "u"
+        ]
+        outs = [b for b in self.buffers.values() if b.role == "out"]
+        if not rows:
+            return []
+        b, out = self.random.choice(rows), self.random.choice(outs)
+        block, i, k = self.fresh("block"), self.fresh("i"), self.fresh("i")
+        lo = integers.symbol(block) * 5
+        made = [
+            kernel.Store(b.name, at, self.load({i: LANES}))
+            for at in np.ndindex(*map(int, b.shape[1:]))
+            for at in [(integers.symbol(i), *at)]
+        ]
+        row = kernel.Loop(i, lo, integers.minimum(LANES, lo + 5), tuple(made))
+        there = (integers.symbol(k), *[self.place(s, {}) for s in b.shape[1:]])
+        place = tuple([self.place(s, {k: LANES}) for s in out.shape])
+        added = kernel.Store(out.name, place, kernel.Load(b.name, there, F64), "add")
+        between = [self.written(self.target(), {})] if self.random.random() < 0.5 else []
+        later = [kernel.Loop(k, 0, LANES, (added,), True)]
+        if self.random.random() < 0.3:
+            later.insert(self.random.randrange(2), self.written(self.target(), {}))
+        return [[kernel.Loop(block, 0, 3, (row,), True)], between, later]
+
     # --- the whole --------------------------------------------------------------------------
     # ----------------------------
 
@@ -380,6 +409,8 @@ class Making:
             n = self.random.randrange(1, len(body) + 1)
             phases.append(kernel.Phase("serial", tuple(body[:n])))
             body = body[n:]
+        if self.random.random() < 0.4:
+            phases += [kernel.Phase("serial", tuple(part)) for part in self.turns() if part]
         order = {"in": 0, "out": 1, "temp": 2}
         buffers = tuple(sorted(self.buffers.values(), key=lambda b: order[b.role]))
         return kernel.Program("f", "", (), buffers, tuple(phases), made_by="nobody")

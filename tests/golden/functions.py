@@ -301,6 +301,10 @@ def looked_up(x: Any, y: Any) -> Any:
     return np.sum(np.sin(tg.vmap(item)(x * 0.7)))
 
 
+def bent(x: Any, corners: Any, w: Any) -> Any:
+    return np.sum(np.sqrt(1 + np.sum(w * x[corners], axis=1) ** 2))
+
+
 WHEN = np.array([0, 2, 2, 5])
 GOLDEN: dict[str, Golden] = {
     "logistic_value_and_grad": Golden(
@@ -322,6 +326,9 @@ GOLDEN: dict[str, Golden] = {
     "rosenbrock_hessian": Golden(tg.hessian(rosenbrock), (zeros(7),)),
     "rosenbrock_in_blocks": Golden(tg.value_and_grad(rosenbrock), (zeros(20_000),)),
     "rows_in_turn": Golden(tg.value_and_grad(variation), (zeros(70, 130),)),
+    "loops_in_turn": Golden(
+        tg.value_and_grad(bent), (zeros(50), zeros(9000, 3, dtype=np.int64), zeros(9000, 3))
+    ),
     "lennard_jones_value_and_grad": Golden(tg.value_and_grad(lennard_jones), (zeros(6, 3),)),
     "pieces": Golden(pieces, (zeros(6), zeros(3, 4))),
     "pieces_adjoint": Golden(

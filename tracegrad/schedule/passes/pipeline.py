@@ -14,6 +14,7 @@ from .fixed_places import keep_fixed_places
 from .fuse_copies import fuse_copies
 from .hoist import hoist
 from .join_loops import join_loops
+from .loops_in_turn import loops_in_turn
 from .memory import mentioned, plan, prune, resolve_views
 from .registers import promote
 from .sound_indices import sound_indices
@@ -86,6 +87,10 @@ PIPELINE: tuple[tuple[str, Callable[[Draft], list[kernel.Phase]]], ...] = (
         lambda d: choose_stores(d.phases, d.buffers),
     ),  # when loops are what they will be
     (
+        "loops in turn",
+        lambda d: loops_in_turn(d.phases, d.buffers),
+    ),  # when it is known what loops compute, and before they stand twice
+    (
         "sound indices",
         lambda d: sound_indices(d.phases, d.buffers, d.fresh),
     ),  # when no pass reads bodies of loops any more
@@ -100,6 +105,7 @@ HOST_ONLY = frozenset(
         "fixed places",
         "distribute",
         "choose stores",
+        "loops in turn",
         "sound indices",
         "hoist",
         "tile",

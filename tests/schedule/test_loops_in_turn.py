@@ -1,0 +1,80 @@
+"""What is added at places follows the blocks of the loop that computes it, where both fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracegrad as tg
+from tracegrad._codegen import kernel
+
+N, M = 300, 9_001
+RANDOM = np.random.default_rng(0)
+X, S = RANDOM.standard_normal(N), RANDOM.standard_normal(M)
+CORNERS = RANDOM.integers(-N, N, (M, 3))
+W = RANDOM.standard_normal((M, 3))
+
+
+def surface(x: Any, corners: Any, w: Any) -> Any:
+    return np.sum(np.sqrt(1 + np.sum(w * x[corners], axis=1) ** 2))
+
+
+def weighed(x: Any, corners: Any, w: Any) -> Any:
+    slopes = np.sum(w * x[corners], axis=1)
+    return np.sum(slopes * slopes * S)
+
+
+def dear(x: Any, corners: Any, w: Any) -> Any:
+    """The loop that threads share takes longer than the one in order."""
+    s = np.sum(w * x[corners], axis=1)
+    return np.sum(np.exp(np.sin(s)) * np.log1p(np.exp(s)) * np.arctan(s))
+
+
+def sharing(x: Any, corners: Any, w: Any) -> Any:
+    """All rows are needed before the first place is written to."""
+    slopes = np.sum(w * x[corners], axis=1)
+    return np.sum(slopes * slopes) ** 2
+
+
+CASES: dict[str, tuple[Callable[..., Any], bool]] = {
+    "surface": (surface, True),
+    "weighed": (weighed, True),
+    "dear": (dear, False),
+    "a total between": (sharing, False),
+}
+
+
+def takes_turns(program: kernel.Program) -> bool:
+    """Whether one loop over blocks has loops over rows, of which one adds at places."""
+    return any(
+        isinstance(s, kernel.Loop) and sum(isinstance(t, kernel.Loop) for t in s.body) > 1
+        for phase in program.phases
+        if phase.kind == "serial"
+        for s in phase.body
+    )
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_in_turn(name: str) -> None:
+    function, expected = CASES[name]
+    g = tg.jit(tg.value_and_grad(function))
+    assert takes_turns(g.programs(X, CORNERS, W)[-1].program) == expected
+    value, slopes = g(X, CORNERS, W)
+    wanted, wanted_slopes = tg.value_and_grad(function)(X, CORNERS, W)
+    np.testing.assert_allclose(value, wanted, rtol=1e-13)
+    np.testing.assert_allclose(slopes, wanted_slopes, rtol=1e-11, atol=1e-11)
+    one = tg.get_num_threads()
+    try:
+        tg.set_num_threads(2)
+        again = g(X, CORNERS, W)
+    finally:
+        tg.set_num_threads(one)
+    np.testing.assert_array_equal(again[0], value)
+    np.testing.assert_array_equal(again[1], slopes)
+    corners = CORNERS.copy()
+    corners[M - 1, 2] = N
+    with pytest.raises(IndexError, match=f"index {N} is out of bounds"):
+        g(X, corners, W)
