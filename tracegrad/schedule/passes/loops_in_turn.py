@@ -56,18 +56,18 @@ def _with_a_later_loop(
     if phases[k].local or len(body) != 1 or not isinstance(body[0], kernel.Loop):
         return None
     owner = owners.Owners(buffers)
-    touched: _Touched | None = None
+    touched: _Meeting | None = None
     for n in range(k + 1, len(phases)):
         if phases[n].kind != "serial" or phases[n].local:
             continue
         for m, s in enumerate(phases[n].body):
             if not isinstance(s, kernel.Loop) or not _is_plain(s):
                 continue
-            blocks = _Blocks.of(body[0], s)
+            blocks = _InBlocks.of(body[0], s)
             if blocks is None:
                 continue
-            touched = touched or _Touched(body, owner)
-            later = _Touched([s], owner)
+            touched = touched or _Meeting(body, owner)
+            later = _Meeting([s], owner)
             if not (touched.written & later.read) or not _pays(blocks, s):
                 continue
             handed = touched.meets(later)
@@ -88,7 +88,7 @@ def _is_plain(loop: kernel.Loop) -> bool:
     return loop.own is None and all(isinstance(s, INSIDE) for s in traversal.within(loop.body))
 
 
-def _pays(blocks: _Blocks, loop: kernel.Loop) -> bool:
+def _pays(blocks: _InBlocks, loop: kernel.Loop) -> bool:
     """Whether the loop that threads share is not the longer one."""
     shared = sum(work.of_body(rows.body) for rows in blocks.rows)
     mine = work.of_body(loop.body)
@@ -96,7 +96,7 @@ def _pays(blocks: _Blocks, loop: kernel.Loop) -> bool:
 
 
 @dataclass(frozen=True)
-class _Blocks:
+class _InBlocks:
     """A loop over blocks of rows, the loops over rows in it, and one over all rows behind it."""
 
     outer: kernel.Loop
@@ -106,7 +106,7 @@ class _Blocks:
     """How many rows a block has."""
 
     @staticmethod
-    def of(outer: kernel.Loop, later: kernel.Loop) -> _Blocks | None:
+    def of(outer: kernel.Loop, later: kernel.Loop) -> _InBlocks | None:
         """None where the second loop goes over something else."""
         block = integers.symbol(outer.index)
         for s in outer.body:
@@ -123,7 +123,7 @@ class _Blocks:
                 [t for t in outer.body if isinstance(t, kernel.Loop) and (t.lo, t.hi) == ends]
             )
             if rows:
-                return _Blocks(outer, rows, later, count)
+                return _InBlocks(outer, rows, later, count)
         return None
 
     @property
@@ -160,7 +160,7 @@ class _Blocks:
         return moved
 
 
-class _Touched:
+class _Meeting:
     """The memory that statements read and write, by its owners."""
 
     def __init__(self, body: Iterable[kernel.Statement], owner: owners.Owners) -> None:
@@ -180,7 +180,7 @@ class _Touched:
                     written.add(name)
         self.read, self.written = owner.all(read), owner.all(written)
 
-    def meets(self, other: _Touched) -> set[str]:
+    def meets(self, other: _Meeting) -> set[str]:
         """The memory of both that one of them changes."""
         return (
             (self.written & other.read)
@@ -193,8 +193,8 @@ def _order(
     phases: list[kernel.Phase],
     k: int,
     place: tuple[int, int],
-    first: _Touched,
-    later: _Touched,
+    first: _Meeting,
+    later: _Meeting,
     owner: owners.Owners,
 ) -> tuple[list[kernel.Phase], list[kernel.Phase]] | None:
     """What lies between phase k and a statement of a later one, before and behind both, and the
@@ -219,7 +219,7 @@ def _order(
     after = [(n, replace(phases[n], body=phases[n].body[m + 1 :]))]
     waited = [later]
     for j, part in reversed(parts):
-        touched = _Touched((*part.local, *part.body), owner)
+        touched = _Meeting((*part.local, *part.body), owner)
         if any(touched.meets(t) for t in waited):
             if touched.meets(first):
                 return None
