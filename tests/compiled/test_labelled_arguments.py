@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -135,3 +137,38 @@ def test_what_is_no_array_of_numbers() -> None:
 
 def test_neither_library_is_loaded_for_it() -> None:
     assert with_values((VALUES, [1.0]), {"k": 2}) is None
+
+
+def _of_a_stub(tmp_path: Path) -> Callable[[Any], Any]:
+    """What stands for a function of pandas where that is missing: code in a module of its name."""
+    (tmp_path / "series.py").write_text(STUB)
+    scope: dict[str, Any] = {"__name__": "pandas.core.series"}
+    exec(compile(STUB, str(tmp_path / "series.py"), "exec"), scope)
+    return lambda x: scope["total"](x)
+
+
+def _of_pandas(_: Path) -> Callable[[Any], Any]:
+    pd = pytest.importorskip("pandas")
+    return lambda x: pd.Series(x).sum()
+
+
+STUB = """
+import numpy as np
+
+
+def total(x):
+    return np.asarray(x, float).sum()
+"""
+
+
+@pytest.mark.parametrize("made", [_of_a_stub, _of_pandas])
+@pytest.mark.parametrize("way", [tg.grad, tg.jit, tg.hessian])
+def test_pandas_inside_of_a_function(
+    made: Callable[[Path], Callable[[Any], Any]], way: Any, tmp_path: Path
+) -> None:
+    inside = made(tmp_path)
+    with pytest.raises(tg.ConcretizationError) as caught:
+        way(lambda x: np.sum(x * inside(x)))(np.ones(3))
+    message = str(caught.value)
+    for words in (Path(__file__).name, "pandas.core.", "values = frame.to_numpy()"):
+        assert words in message
