@@ -68,7 +68,7 @@ def convolved(dtype: str, parts: Passes) -> Convolved:
     """`m` is the length, `size` that of the convolution, n1 * n2; the other arguments are those of
     the passes without a convolution."""
     t = np.dtype(dtype).type
-    line, _, enter, leave, fill_roots, fill_turns, lanes = parts
+    line, _, enter, leave, fill_roots, fill_turns, _, lanes = parts
 
     @compiled
     def fill(  # type: ignore[no-untyped-def]

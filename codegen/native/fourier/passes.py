@@ -13,7 +13,7 @@ from ..by_address import REGISTER, either, get, make_scratch, put, shifted, word
 from ..support import index
 from .roots import root_imag, root_real
 from .stages import RADICES, make_stage, of_prime
-from .tiles import from_lanes, rotate, to_lanes, turn
+from .tiles import from_lanes, join_two, part_two, rotate, to_lanes, turn
 
 __all__ = ["Passes", "passes", "plane_of", "stages"]
 
@@ -38,6 +38,7 @@ class Passes(NamedTuple):
     leave: Callable[..., None]
     fill_roots: Callable[..., None]
     fill_turns: Callable[..., None]
+    fill_halves: Callable[..., None]
     lanes: int
 
 
@@ -252,19 +253,60 @@ def passes(dtype: str) -> Passes:
                         put(out, there + apart_out, get(done, plane + i * side + lane))
 
     @compiled
+    def fill_halves(roots: Any, coarse: Any, shift: Any, m: Any, backwards: Any) -> None:
+        """The roots by which the halves of 2 m real elements are joined, or parted."""
+        scale = t(1) if backwards else t(0.5)
+        sign = t(-1) if backwards else t(0.5)
+        for k in range(index(0), m // index(2) + index(1)):
+            put(roots, index(2) * k, scale * t(root_real(coarse, shift, k)))
+            put(roots, index(2) * k + index(1), sign * t(root_imag(coarse, shift, k)))
+
+    @compiled
+    def join(x: Any, roots: Any, m: Any, plane: Any) -> None:
+        """In all lanes the spectrum of 2 m real elements out of that of m complex ones."""
+        side = index(lanes)
+        for lane in range(index(0), side):
+            a, b = get(x, lane), get(x, plane + lane)
+            put(x, lane, a + b)
+            put(x, plane + lane, zero)
+            put(x, m * side + lane, a - b)
+            put(x, plane + m * side + lane, zero)
+        for k in range(index(1), m // index(2) + index(1)):
+            join_two(x, roots, k * side, (m - k) * side, plane, index(2) * k)
+
+    @compiled
+    def part(x: Any, roots: Any, m: Any, plane: Any) -> None:
+        """In all lanes the spectrum of m complex elements, parts exchanged, out of that of 2 m
+        real ones."""
+        side = index(lanes)
+        for lane in range(index(0), side):
+            a, c = get(x, lane), get(x, m * side + lane)
+            put(x, lane, a - c)
+            put(x, plane + lane, a + c)
+        for k in range(index(1), m // index(2) + index(1)):
+            part_two(x, roots, k * side, (m - k) * side, plane, index(2) * k)
+
+    @compiled
     def lines(  # type: ignore[no-untyped-def]
         x, bases, step, apart, real, out, bases_out, step_out, apart_out, real_out, keep,
-        used, along, n, roots, first, second,
+        used, along, n, roots, first, second, joined, parted, halves,
     ):  # fmt: skip
+        """Several lines; those that are `joined` or `parted` are of twice as many real elements,
+        whose spectra have n + 1."""
         side = index(lanes)
         plane = plane_of(n, side)
         enter(  # type: ignore[no-untyped-call]
-            x, bases, step, apart, real, bases_out, used, along, n, plane, first
-        )
+            x, bases, step, apart, real, bases_out, used, along,
+            n + index(1) if parted else n, plane, first,
+        )  # fmt: skip
+        if parted:
+            part(first, halves, n, plane)
         moved = stages(first, second, roots, n, side, plane)
         done = either(moved == index(1), second, first)
+        if joined:
+            join(done, halves, n, plane)
         leave(  # type: ignore[no-untyped-call]
             done, out, bases_out, step_out, apart_out, real_out, keep, used, along, plane
         )
 
-    return Passes(line, lines, enter, leave, fill_roots, fill_turns, lanes)
+    return Passes(line, lines, enter, leave, fill_roots, fill_turns, fill_halves, lanes)

@@ -13,7 +13,7 @@ from numba.core.typing import signature
 from ..bridge import primitive
 from ..by_address import REGISTER
 
-__all__ = ["by_root", "from_lanes", "rotate", "to_lanes", "turn"]
+__all__ = ["by_root", "from_lanes", "join_two", "part_two", "rotate", "to_lanes", "turn"]
 
 FUSED = ("contract",)
 
@@ -170,6 +170,45 @@ def _by_root(t: _Tile, args: Any) -> None:
     t.store(imag, x, to_imag)
 
 
+def _four(t: _Tile, args: Any) -> tuple[Any, ...]:
+    """The two complex vectors of a pair, and the root."""
+    x, roots, low, high, plane, at = args
+    a, c = t.load(x, low), t.load(x, high)
+    b, d = (t.load(x, t.builder.add(k, plane)) for k in (low, high))
+    return a, b, c, d, t.spread(roots, at, t.vector), t.spread(roots, t.after(at, 1), t.vector)
+
+
+def _store_two(t: _Tile, args: Any, values: list[Any]) -> None:
+    x, _, low, high, plane, _ = args
+    places = (low, t.builder.add(low, plane), high, t.builder.add(high, plane))
+    for value, place in zip(values, places, strict=True):
+        t.store(value, x, place)
+
+
+def _join_two(t: _Tile, args: Any) -> None:
+    b = t.builder
+    re, im, re_high, im_high, u, v = _four(t, args)
+    half = ir.Constant(t.vector, [0.5] * t.lanes)
+    even_re = b.fmul(b.fadd(re, re_high), half)
+    even_im = b.fmul(b.fsub(im, im_high), half)
+    turned_re, turned_im = t.times(b.fadd(im, im_high), b.fsub(re_high, re), u, v)
+    _store_two(t, args, [
+        b.fadd(even_re, turned_re), b.fadd(even_im, turned_im),
+        b.fsub(even_re, turned_re), b.fsub(turned_im, even_im),
+    ])  # fmt: skip
+
+
+def _part_two(t: _Tile, args: Any) -> None:
+    b = t.builder
+    re, im, re_high, im_high, u, v = _four(t, args)
+    total, gap = b.fadd(re, re_high), b.fsub(im, im_high)
+    turned_re, turned_im = t.times(b.fsub(re, re_high), b.fadd(im, im_high), u, v)
+    _store_two(t, args, [
+        b.fadd(turned_re, gap), b.fsub(total, turned_im),
+        b.fsub(turned_re, gap), b.fadd(total, turned_im),
+    ])  # fmt: skip
+
+
 to_lanes = _tiles(7, _to_lanes)
 """`to_lanes(x, bases, lanes, more, at, even, odd)`: elements from `more` on of the lines that begin
 at `bases`, those at even places to `at + even` and on, those at odd ones to `at + odd` and on."""
@@ -183,3 +222,9 @@ x[at + plane] times a vector of roots and one root, both given in doubles."""
 by_root = _tiles(7, _by_root)
 """`by_root(x, roots, at, plane, at_root, to, to_imag)`: the complex vector at x[at] and
 x[at + plane] times the number at roots[at_root], to x[to] and x[to_imag]."""
+join_two = _tiles(6, _join_two)
+"""`join_two(x, roots, low, high, plane, at_root)`: of the spectrum of pairs of real elements, as
+complex ones, the vectors at x[low] and x[high] become those of the elements, in place; the root at
+roots[at_root] is halved."""
+part_two = _tiles(6, _part_two)
+"""The same backwards, with real and imaginary parts exchanged and the conjugate of the root."""

@@ -85,7 +85,7 @@ def room(kind: Any, n: Any, count: Any, side: Any) -> Any:
     fits = smooth(m, count)
     if fits:
         space = room_of_line(m, side)
-        in_lanes = index(2) * m + index(4) * plane_of(m, side)
+        in_lanes = index(3) * m + index(2) + index(4) * plane_of(m, side)
         size = m
     else:
         size = length_of_convolution(m)
@@ -120,7 +120,7 @@ def entry(dtype: str) -> Callable[..., None]:
     """The Python function that is compiled for parts of `dtype`. Results are not scaled."""
     t = np.dtype(dtype).type
     parts = passes(dtype)
-    line, lines, _, _, fill_roots, fill_turns, lanes = parts
+    line, lines, _, _, fill_roots, fill_turns, fill_halves, lanes = parts
     planned, one_convolved, several_convolved = convolved(dtype, parts)
     half = t(0.5)
     places = make_scratch(2 * lanes)
@@ -210,10 +210,17 @@ def entry(dtype: str) -> Callable[..., None]:
         size = m if fits else length_of_convolution(m)
         several = count > two and size <= longest_in_lanes(fits, inner == unit)
         many = side if several else unit
-        z, ahead = work, work
-        if kind == index(TO_REAL):
+        z, ahead, halves = work, work, work
+        # Lines in lanes are joined and parted there.
+        joined = packed and several and fits and kind == index(TO_COMPLEX)
+        parted = packed and several and fits and kind == index(TO_REAL)
+        if joined:
+            keep = there
+        if kind == index(TO_REAL) and not parted:
             ahead = shifted(work, two * m * (side if m <= index(CONVOLVED) else unit))
             step_in, apart_in = two, unit
+        elif parted:
+            step_in, apart_in = two * inner, unit
         bases = places(of_n)
         bases_out = shifted(bases, side)
         if fits or packed:
@@ -238,6 +245,9 @@ def entry(dtype: str) -> Callable[..., None]:
             fill_roots(ahead, tables, shift, m, ratio)
             first = shifted(ahead, two * m)
             second = shifted(first, two * plane_of(m, side))
+            if packed:
+                halves = shifted(second, two * plane_of(m, side))
+                fill_halves(halves, tables, shift, m, parted)
         else:
             fill_roots(roots1, tables, shift, n1, ratio * n2)
             fill_roots(roots2, tables, shift, n2, ratio * n1)
@@ -248,7 +258,7 @@ def entry(dtype: str) -> Callable[..., None]:
                 at = start + k
                 row, column = at // inner, at % inner
                 base = (row * here * inner + column) * wide_in
-                if kind == index(TO_REAL):
+                if kind == index(TO_REAL) and not parted:
                     if packed:
                         part(x, base, two * inner, m, z, k * two * m, tables, shift)
                     else:
@@ -258,11 +268,12 @@ def entry(dtype: str) -> Callable[..., None]:
                     put(bases, k, base + shift_in)
                 put(bases_out, k, (row * there * inner + column) * wide_out + shift_out)
             at, at_out = word(bases), word(bases_out)
-            x_now = either(kind == index(TO_REAL), z, x)
+            x_now = either(kind == index(TO_REAL) and not parted, z, x)
             if several and fits:
                 lines(
                     x_now, bases, step_in, apart_in, real, out, bases_out, step_out, apart_out,
-                    real_out, keep, used, inner == unit, m, ahead, first, second,
+                    real_out, keep, used, inner == unit, m, ahead, first, second, joined, parted,
+                    halves,
                 )  # fmt: skip
             elif several:
                 several_convolved(
@@ -280,7 +291,7 @@ def entry(dtype: str) -> Callable[..., None]:
                     x_now, at, step_in, apart_in, real, out, at_out, step_out, apart_out, real_out,
                     keep, m, size, n1, n2, plan, signal, first, second, between,
                 )  # fmt: skip
-            if packed and kind == index(TO_COMPLEX):
+            if packed and kind == index(TO_COMPLEX) and not joined:
                 for k in range(o, used):
                     join(out, word(shifted(bases_out, k)), step_out, m, tables, shift)
 
