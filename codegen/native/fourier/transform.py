@@ -71,11 +71,25 @@ def longest_in_lanes(fits: Any, along: Any) -> Any:
 
 
 @compiled
+def in_front_of_vectors(m: Any, side: Any) -> Any:
+    """The elements that m complex ones take, such that vectors behind them are aligned."""
+    return (index(2) * m + side - index(1)) // side * side
+
+
+@compiled
+def spectra_of(m: Any, side: Any) -> Any:
+    """The elements that spectra of real lines take: of as many lines as may be transformed at
+    once."""
+    return in_front_of_vectors(m * side if m <= index(CONVOLVED) else m, side)
+
+
+@compiled
 def room_of_line(n: Any, side: Any) -> Any:
     """The elements that one line takes: roots, two buffers, what is between the two halves."""
     n2 = shorter_side(n)
     n1 = n // n2
-    return index(2) * (n1 + n2 + index(2) * side * n1 + (n1 + side) * n2)
+    space = in_front_of_vectors(n1 + n2, side)
+    return space + index(2) * (index(2) * side * n1 + (n1 + side) * n2)
 
 
 @compiled
@@ -85,15 +99,14 @@ def room(kind: Any, n: Any, count: Any, side: Any) -> Any:
     fits = smooth(m, count)
     if fits:
         space = room_of_line(m, side)
-        in_lanes = index(3) * m + index(2) + index(4) * plane_of(m, side)
+        in_lanes = in_front_of_vectors(m, side) + index(4) * plane_of(m, side) + m + index(2)
         size = m
     else:
         size = length_of_convolution(m)
         space = room_of_line(size, side) + index(2) * size
         in_lanes = index(4) * plane_of(size, side)
     space = max(space, in_lanes if size <= longest_in_lanes(fits, False) else index(0))
-    lines = side if m <= index(CONVOLVED) else index(1)
-    return space + (index(2) * m * lines if kind == index(TO_REAL) else index(0))
+    return space + (spectra_of(m, side) if kind == index(TO_REAL) else index(0))
 
 
 @compiled
@@ -217,7 +230,7 @@ def entry(dtype: str) -> Callable[..., None]:
         if joined:
             keep = there
         if kind == index(TO_REAL) and not parted:
-            ahead = shifted(work, two * m * (side if m <= index(CONVOLVED) else unit))
+            ahead = shifted(work, spectra_of(m, side))
             step_in, apart_in = two, unit
         elif parted:
             step_in, apart_in = two * inner, unit
@@ -231,7 +244,7 @@ def entry(dtype: str) -> Callable[..., None]:
         signal, plan = ahead, turns
         roots1 = ahead
         roots2 = shifted(roots1, two * n1)
-        first = shifted(roots2, two * n2) if fits else shifted(signal, two * size)
+        first = shifted(ahead, in_front_of_vectors(n1 + n2, side) if fits else two * size)
         second = shifted(first, two * n1 * side)
         between = shifted(second, two * n1 * side)
         if not fits:
@@ -243,7 +256,7 @@ def entry(dtype: str) -> Callable[..., None]:
                 second = shifted(first, two * plane_of(size, side))
         elif several:
             fill_roots(ahead, tables, shift, m, ratio)
-            first = shifted(ahead, two * m)
+            first = shifted(ahead, in_front_of_vectors(m, side))
             second = shifted(first, two * plane_of(m, side))
             if packed:
                 halves = shifted(second, two * plane_of(m, side))
