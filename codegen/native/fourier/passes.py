@@ -13,7 +13,16 @@ from ..by_address import REGISTER, either, get, make_scratch, put, shifted, word
 from ..support import index
 from .roots import root_imag, root_real
 from .stages import RADICES, make_stage, of_prime
-from .tiles import from_lanes, join_two, part_two, rotate, to_lanes, turn
+from .tiles import (
+    from_lanes,
+    from_neighbours,
+    join_two,
+    part_two,
+    rotate,
+    to_lanes,
+    to_neighbours,
+    turn,
+)
 
 __all__ = ["Passes", "passes", "plane_of", "stages"]
 
@@ -188,6 +197,13 @@ def passes(dtype: str) -> Passes:
                             get(done, plane2 + j * side + lane))  # fmt: skip
 
     @compiled
+    def beside(bases: Any, apart: Any) -> Any:
+        """Whether the complex elements of all lanes lie beside each other in memory."""
+        first, last = word(bases), word(shifted(bases, index(lanes - 1)))
+        pairs = apart == index(1) or apart == index(0) - index(1)
+        return pairs and last == first + index(2 * lanes - 2)
+
+    @compiled
     def enter(  # type: ignore[no-untyped-def]
         x, bases, step, apart, real, bases_out, used, along, n, plane, first
     ):
@@ -213,6 +229,11 @@ def passes(dtype: str) -> Passes:
                         put(first, plane + i * side + lane, zero)
                     else:
                         put(first, plane + i * side + lane, get(x, here + i * step + apart))
+        elif not real and beside(bases, apart):
+            here = word(bases) - pair
+            for i in range(o, n):
+                at = i * side
+                to_neighbours(x, first, here + i * step, at + even, at + odd)
         else:
             for i in range(o, n):
                 for lane in range(o, side):
@@ -244,6 +265,11 @@ def passes(dtype: str) -> Passes:
                     if not real_out:
                         put(out, there + i * step_out + apart_out,
                             get(done, plane + i * side + lane))  # fmt: skip
+        elif not real_out and beside(bases_out, apart_out):
+            there = word(bases_out) - pair
+            for i in range(o, keep):
+                at = i * side
+                from_neighbours(out, done, there + i * step_out, at + even, at + odd)
         else:
             for i in range(o, keep):
                 for lane in range(o, used):

@@ -13,7 +13,10 @@ from numba.core.typing import signature
 from ..bridge import primitive
 from ..by_address import REGISTER
 
-__all__ = ["by_root", "from_lanes", "join_two", "part_two", "rotate", "to_lanes", "turn"]
+__all__ = [
+    "by_root", "from_lanes", "from_neighbours", "join_two", "part_two", "rotate", "to_lanes",
+    "to_neighbours", "turn",
+]  # fmt: skip
 
 FUSED = ("contract",)
 
@@ -133,6 +136,27 @@ def _from_lanes(t: _Tile, args: Any) -> None:
         t.store(value, x, o)
 
 
+def _picked(t: _Tile, first: Any, second: Any, places: list[int]) -> Any:
+    """The elements at these places of two vectors in a row."""
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), t.lanes), places)
+    return t.builder.shuffle_vector(first, second, mask)
+
+
+def _to_neighbours(t: _Tile, args: Any) -> None:
+    x, lanes, here, even, odd = args
+    first, second = t.load(x, here), t.load(x, t.after(here, t.lanes))
+    for k, at in enumerate((even, odd)):
+        t.store(_picked(t, first, second, list(range(k, 2 * t.lanes, 2))), lanes, at)
+
+
+def _from_neighbours(t: _Tile, args: Any) -> None:
+    x, lanes, here, even, odd = args
+    first, second = t.load(lanes, even), t.load(lanes, odd)
+    pairs = [k // 2 + k % 2 * t.lanes for k in range(2 * t.lanes)]
+    t.store(_picked(t, first, second, pairs[: t.lanes]), x, here)
+    t.store(_picked(t, first, second, pairs[t.lanes :]), x, t.after(here, t.lanes))
+
+
 def _turn(t: _Tile, args: Any) -> None:
     x, y, at, to = args
     rows = t.turned([t.load(x, t.after(at, k * t.lanes)) for k in range(t.lanes)])
@@ -213,6 +237,11 @@ to_lanes = _tiles(7, _to_lanes)
 """`to_lanes(x, bases, lanes, more, at, even, odd)`: elements from `more` on of the lines that begin
 at `bases`, those at even places to `at + even` and on, those at odd ones to `at + odd` and on."""
 from_lanes = _tiles(7, _from_lanes)
+"""The same backwards."""
+to_neighbours = _tiles(5, _to_neighbours)
+"""`to_neighbours(x, lanes, here, even, odd)`: elements of lines that lie beside each other, two
+vectors from x[here] on: those at even places to lanes[even], those at odd ones to lanes[odd]."""
+from_neighbours = _tiles(5, _from_neighbours)
 """The same backwards."""
 turn = _tiles(4, _turn)
 """`turn(x, y, at, to)`: the square of vectors from x[at] on, as columns from y[to] on."""
