@@ -197,11 +197,12 @@ def passes(dtype: str) -> Passes:
                             get(done, plane2 + j * side + lane))  # fmt: skip
 
     @compiled
-    def beside(bases: Any, apart: Any) -> Any:
-        """Whether the complex elements of all lanes lie beside each other in memory."""
+    def beside(bases: Any, apart: Any, used: Any) -> Any:
+        """Whether the complex elements of all lanes lie beside each other in memory; bases of lines
+        of their own ascend by two or more."""
         first, last = word(bases), word(shifted(bases, index(lanes - 1)))
         pairs = apart == index(1) or apart == index(0) - index(1)
-        return pairs and last == first + index(2 * lanes - 2)
+        return used == index(lanes) and pairs and last == first + index(2 * lanes - 2)
 
     @compiled
     def enter(  # type: ignore[no-untyped-def]
@@ -229,7 +230,7 @@ def passes(dtype: str) -> Passes:
                         put(first, plane + i * side + lane, zero)
                     else:
                         put(first, plane + i * side + lane, get(x, here + i * step + apart))
-        elif not real and beside(bases, apart):
+        elif not real and beside(bases, apart, used):
             here = word(bases) - pair
             for i in range(o, n):
                 at = i * side
@@ -265,7 +266,7 @@ def passes(dtype: str) -> Passes:
                     if not real_out:
                         put(out, there + i * step_out + apart_out,
                             get(done, plane + i * side + lane))  # fmt: skip
-        elif not real_out and beside(bases_out, apart_out):
+        elif not real_out and beside(bases_out, apart_out, used):
             there = word(bases_out) - pair
             for i in range(o, keep):
                 at = i * side
