@@ -17,12 +17,11 @@ from ..ir.graph import Graph, Node, Var
 from ..ir.trace import Trace, user_line
 from ..ops.arrays.shape import reshape_op
 from ..ops.places.indexing import slice_put_op
-from .strides import contiguous
+from .strides import contiguous, without_gaps
 from .traced_memory import (
     VIEWS,
     TracedMemory,
     kept,
-    lies_in_order,
     memory_of,
     of_trace,
     sources_of,
@@ -139,7 +138,7 @@ def gives_in_order(graph: Graph) -> bool:
         origins(known, outputs)
     except ConcretizationError:
         return False
-    return all(map(lies_in_order, map(known.memory, outputs)))
+    return all(map(without_gaps, map(known.memory, outputs)))
 
 
 def rests_of(trace: Any, variables: Sequence[Var]) -> dict[int, str]:

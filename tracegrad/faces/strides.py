@@ -26,22 +26,19 @@ def copies(memory: Memory, view: Sequence[tuple[Any, dict[str, Any]]]) -> bool:
     """Whether NumPy has to copy for the last step of a view, a reshape, of a base that lies so.
     Symbolic sizes are taken to be those of most calls: what is asked about them is noted as any
     question of the traced function."""
-    for op, params in view[:-1]:
-        shown = after(op, params, memory)
-        if shown is None:
-            return False
-        memory = shown
-    return reshaped(memory, view[-1][1]["shape"]) is None
+    source = through(view[:-1], memory)
+    return source is not None and reshaped(source, view[-1][1]["shape"]) is None
 
 
 def contiguous(memory: Memory, view: Sequence[tuple[Any, dict[str, Any]]]) -> bool:
     """Whether a view of a base that lies so lies in C order; so do those whose places are not known
     by strides."""
-    for op, params in view:
-        shown = after(op, params, memory)
-        if shown is None:
-            return True
-        memory = shown
+    shown = through(view, memory)
+    return shown is None or without_gaps(shown)
+
+
+def without_gaps(memory: Memory) -> bool:
+    """Whether it is C order, without gaps."""
     if any(same(n, 0) for n in memory[0]):
         return True
     wanted: Int = 1
@@ -57,6 +54,14 @@ def contiguous(memory: Memory, view: Sequence[tuple[Any, dict[str, Any]]]) -> bo
 def in_order(shape: Sequence[Int]) -> Shape:
     """The strides of an array in C order."""
     return tuple(numel(shape[k + 1 :]) for k in range(len(shape)))
+
+
+def through(view: Sequence[tuple[Any, dict[str, Any]]], memory: Memory) -> Memory | None:
+    """What the steps of a view show; None where the places are not known by strides."""
+    shown: Memory | None = memory
+    for op, params in view:
+        shown = None if shown is None else after(op, params, shown)
+    return shown
 
 
 def after(op: Any, params: dict[str, Any], memory: Memory) -> Memory | None:

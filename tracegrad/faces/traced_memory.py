@@ -19,7 +19,7 @@ from ..ops.arrays.shape import broadcast_to_op, reshape_op, transpose_op
 from ..ops.arrays.slices import select_op, slice_op
 from ..sizes import less, same
 from ..types import Int, Shape
-from .strides import Memory, after, in_order
+from .strides import Memory, after, in_order, through, without_gaps
 
 TURNING = {transpose_op, diagonal_op}
 VIEWS = {transpose_op, slice_op, select_op, broadcast_to_op, reshape_op, diagonal_op}
@@ -264,12 +264,9 @@ def as_view(data: Any, base: Any, view: Sequence[tuple[Any, dict[str, Any]]]) ->
     """What a trace makes of several operations is a view: it lies as this view of a base."""
     if type(data) is not Var or data.trace is None:
         return
-    memory = memory_of(base)
-    for op, params in view:
-        shown = after(op, params, memory)
-        if shown is None:
-            return
-        memory = shown
+    memory = through(view, memory_of(base))
+    if memory is None:
+        return
     lying = of_trace(data.trace)
     lying.strides[data] = memory[1]
     lying.told[data] = sources_of(lying, base)
@@ -289,12 +286,11 @@ def lay(box: Any, order: str | None, like: Any) -> None:
         axes.reverse()
     elif order in ("A", "K") and isinstance(like, Value) and len(like.shape) == len(shape):
         box_of: Any = like
-        memory = memory_of(box_of._root)
-        for op, params in box_of._view:
-            memory = after(op, params, memory) or (box_of.shape, in_order(box_of.shape))
+        own = box_of.shape, in_order(box_of.shape)
+        memory = through(box_of._view, memory_of(box_of._root)) or own
         if order == "K":
             axes = kept([memory])
-        elif not lies_in_order(memory) and lies_in_order((memory[0][::-1], memory[1][::-1])):
+        elif not without_gaps(memory) and without_gaps((memory[0][::-1], memory[1][::-1])):
             axes.reverse()
         if type(box_of._data) is Var and box_of._data.trace is data.trace:
             sources = (box_of._data,)
@@ -305,13 +301,6 @@ def lay(box: Any, order: str | None, like: Any) -> None:
     if not turned:
         known.turned.discard(data)
     known.bases[id(box)] = KeptMemory(ref(box), known.memory(data), turned, (data,))
-
-
-def lies_in_order(memory: Memory) -> bool:
-    """Whether it is C order, without gaps."""
-    shape, strides = memory
-    wanted = zip(shape, strides, in_order(shape), strict=True)
-    return all(same(n, 1) or same(a, b) for n, a, b in wanted)
 
 
 def note_choice(result: Any, base: Any) -> None:
