@@ -63,8 +63,11 @@ def _see(trace: Trace, wanted: Sequence[Var]) -> None:
             _see(data.trace, [data])  # in a trace around this one
 
 
-def see_choices(root: Any) -> None:
-    """The same for what is written to, where there is something that may share its memory."""
+def see_write(root: Any, view: Sequence[tuple[Any, Any]]) -> None:
+    """The same for a base that is written to through a view, where that or something else shares
+    its memory as it lies."""
+    if told_by_memory(view):
+        see_certain(root)
     data = root._data
     if type(data) is not Var or data.trace is None or data.trace.lying is None:
         return

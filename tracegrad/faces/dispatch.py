@@ -23,6 +23,7 @@ from ..ir.graph import Var
 from ..ir.operands import PLAIN
 from ..ir.trace import is_left_over, left_over, user_line
 from ..tape.mode import MODE
+from .handed_out import handed_out
 from .lists import with_arrays
 from .numpy.lookup import boxes_in, counterpart_of, shown, store_exactly, unsupported
 from .numpy.numpy_functions import FUNCTIONS
@@ -302,4 +303,5 @@ class NumpyDispatch(Value):
         if STATE.traces:
             self._decides()
         shared = self.numpy() if self.boxes_everything and not copy else self._data
-        return np.array(shared, dtype=dtype, copy=copy)
+        plain: np.ndarray[Any, Any] = np.array(shared, dtype=dtype, copy=copy)
+        return handed_out(self, plain) if plain is shared and not self.boxes_everything else plain

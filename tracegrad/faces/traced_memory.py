@@ -249,15 +249,14 @@ def settle(base: Any) -> None:
         return
     known = of_trace(data.trace)
     found = kept_of(known, base)
-    if found is None:
+    if found is None or data in found.sources:
         return
     known.follow(data.trace)
     made = data.trace.nodes and data in data.trace.nodes[-1].outputs
     if made:
-        known.told[data] = tuple([v for v in found.sources if v is not data])
-        if found.turned or data in known.turned:
-            known.strides[data] = found.memory[1]
-            (known.turned.add if found.turned else known.turned.discard)(data)
+        known.told[data] = found.sources
+        known.strides[data] = found.memory[1]
+        (known.turned.add if found.turned else known.turned.discard)(data)
 
 
 def as_view(data: Any, base: Any, view: Sequence[tuple[Any, dict[str, Any]]]) -> None:

@@ -33,7 +33,8 @@ from ..tape.reshaped import note_shape
 from ..tape.saved import before_write
 from ..tape.versions import Following, Uncounted, Versions
 from ..types import show
-from .certainty import see_certain, see_choices, told_by_memory
+from .certainty import see_certain, see_write, told_by_memory
+from .handed_out import see_unseen
 from .strides import copies, laid_as
 from .traced_memory import as_view, keep, lies_otherwise, memory_of, note_choice, settle
 from .twins import TWINS, spread
@@ -250,9 +251,11 @@ class Writes(WriteChecks):
         self._root._version_counter.written()
 
     def _write(self: Any, new: Any, kept: bool = True) -> None:
-        """Replace the value in place, through to the base where this is a view. `new` has this
-        value's shape and dtype. A view that is not `kept` needs no history any more."""
+        """Replace the value in place, through to the base of a view, by one of this shape and
+        dtype. A view that is not `kept` needs no history any more."""
         self._refresh()
+        if isinstance(new, Value):
+            new._refresh()  # a view of what was written since
         root = self._root
         root._touch()
         counter = root._version_counter
@@ -282,14 +285,13 @@ class Writes(WriteChecks):
                 root._adopt(whole)
                 counter[1] += 1
         else:
+            see_unseen(root)
             # What was written may be the user's own array, which holds something else tomorrow.
             if type(new) is np.ndarray:
                 new = self.face(STATE.traces[-1].lift(new.copy())) if STATE.traces else new.copy()
             lay = root._data
             if type(lay) is Var:
-                if told_by_memory(self._view):
-                    see_certain(root)
-                see_choices(root)
+                see_write(root, self._view)
                 keep(root)
                 if self is root and lies_otherwise(root, new):
                     new = ops.positive(new)
@@ -460,7 +462,8 @@ class Writes(WriteChecks):
             # What does not depend on the old value, or not smoothly, keeps its place on the tape,
             # with a gradient of 0.
             new = ops.where(False, before, new)
-        self._write(new)
+        if new is not self:
+            self._write(new)
         return self
 
     def _fitted(self: Any, new: Any) -> Any:

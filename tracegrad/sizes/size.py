@@ -52,7 +52,7 @@ def _by_program() -> bool:
     """Whether the program compares two sizes, and not the library, to which sizes that may be equal
     are different ones."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals["__name__"] == __name__:
+    while frame.f_back is not None and frame.f_globals.get("__name__") == __name__:
         frame = frame.f_back
     who = str(frame.f_globals.get("__name__", "")).split(".")
     return who[0] != __name__.split(".")[0] or who[1:2] == ["staging"]

@@ -13,6 +13,7 @@ from ... import ops
 from ...ir.dispatch import Value
 from ...ir.graph import Var
 from ...ops.arrays.shape import transpose_op
+from ...ops.places.gathering import Placed
 from ..strides import contiguous
 from ..traced_memory import lay, memory_of, note_choice
 
@@ -79,6 +80,10 @@ def lies(x: Any, order: str | None) -> bool:
     if type(data) is Var:
         turn = (transpose_op, {"axes": tuple(range(x.ndim))[::-1]})
         return contiguous(memory_of(x._root), (*x._view, turn) if order == "F" else x._view)
+    if any(isinstance(op, Placed) for op, _ in x._view) and type(x._root._data) is np.ndarray:
+        base = x._root._data  # a part of numbers, which is kept in memory of its own
+        steps = tuple(s // base.itemsize for s in base.strides)
+        return contiguous((base.shape, steps), x._view)
     flags = getattr(data, "flags", None)
     return flags is None or bool(flags.f_contiguous if order == "F" else flags.c_contiguous)
 
