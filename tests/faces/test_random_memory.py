@@ -148,8 +148,7 @@ def test_an_ndarray_of_what_is_written_later_is_refused() -> None:
 
     x = np.array([1.0, 2.0])
     assert tg.value_and_grad(f)(x, np.array)[0] == 1.0
-    assert tg.value_and_grad(f)(x, np.asarray)[0] == f(x, np.asarray) == 2.0
     for derive in (tg.grad, lambda f: lambda x: tg.jvp(f, (x,), (x,))):
         with pytest.raises(tg.ConcretizationError, match=r"test_random_memory.py:\d+.*np\.array"):
-            derive(lambda x: f(x, np.require))(x)
+            derive(lambda x: f(x, lambda y: np.require(y)[:1]))(x)
         derive(gone)(x)

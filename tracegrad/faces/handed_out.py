@@ -18,9 +18,17 @@ HANDED: dict[int, tuple[ref[Any], list[ref[Any]], str]] = {}
 always empty."""
 
 
+class MemoryOwner:
+    """The owner of an ndarray's memory, so that what is made of that holds that, and not what it
+    was made of."""
+
+    def __init__(self, memory: np.ndarray[Any, Any]) -> None:
+        self.memory, self.__array_interface__ = memory, memory.__array_interface__
+
+
 def handed_out(box: Any, memory: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """An ndarray on the memory of a box, which is remembered as long as there is one."""
-    root, shown = box._root, memory.view()
+    root, shown = box._root, np.asarray(MemoryOwner(memory))
     known = HANDED.get(id(root))
     arrays = [r for r in known[1] if r() is not None] if known and known[0]() is root else []
     HANDED[id(root)] = ref(root, partial(_forget, id(root))), [*arrays, ref(shown)], user_line()
