@@ -157,3 +157,19 @@ def test_the_function_of_the_same_name_is_told(name: str) -> None:
     """Through decorators and backends of SciPy's, too."""
     with pytest.raises(ConcretizationError, match=rf"scipy\.{name}\b.*Write tg\.{name} in"):
         tg.vjp(COUNTERPARTS[name], V)
+
+
+def test_what_is_told_for_schurs_form() -> None:
+    rng = np.random.default_rng(0)
+    a, weights, d = rng.normal(size=(3, 4, 4))
+
+    def loss(a: Any) -> Any:
+        q = np.linalg.qr(np.linalg.eig(a)[1])[0]
+        form = q.conj().T @ a @ q
+        assert np.abs(np.tril(tg.stop_gradient(form), -1)).max() < 1e-14
+        return np.sum(np.abs(form) ** 2 * weights)
+
+    with pytest.raises(ConcretizationError, match="triangular in its place"):
+        tg.grad(lambda a: np.sum(scipy.linalg.schur(a)[0]))(a)
+    slope = (loss(a + 1e-6 * d) - loss(a - 1e-6 * d)) / 2e-6
+    np.testing.assert_allclose(np.sum(tg.grad(loss)(a) * d), slope, rtol=1e-6)

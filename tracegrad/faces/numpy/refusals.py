@@ -41,6 +41,9 @@ INSTEAD: dict[str, str] = {
     "scipy.linalg.null_space": "vh[rank:].T of np.linalg.svd",
     "scipy.linalg.orth": "u[:, :rank] of np.linalg.svd",
     "scipy.linalg.qr": 'tg.linalg.qr(a), which is SciPy\'s mode="economic"',
+    "scipy.linalg.schur": (
+        "q = np.linalg.qr(np.linalg.eig(a)[1])[0], and q.conj().T @ a @ q, which is triangular"
+    ),
     "scipy.linalg.solve": "np.linalg.solve",
     "scipy.linalg.svd": "np.linalg.svd",
     "scipy.fft.hfft2": "tg.fft.hfft after tg.fft.fft along the other axis",
