@@ -17,7 +17,7 @@ from ..ir.graph import Graph
 from ..ops.places.spans import ComputedLength
 from ..sizes import SYMBOLIC, form
 from ..tensor import Boxed
-from .branches import choose, flag_of
+from .both_branches import choose, flag_of
 from .carried import ChangedShape
 from .failing import is_failing
 from .growing import Roomless
