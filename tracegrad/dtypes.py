@@ -75,7 +75,10 @@ def kind_of(value: Any) -> Any:
     if dtype is not None:
         return value.python if isinstance(value, WEAK) else dtype
     kind = type(value)
-    return np.asarray(value).dtype if kind is list or kind is tuple else kind
+    if kind is list or kind is tuple:
+        return np.asarray(value).dtype
+    # A size of a traced array is an integer.
+    return int if kind not in _KIND and hasattr(kind, "__index__") else kind
 
 
 @lru_cache(maxsize=256)
