@@ -4,7 +4,7 @@ calls."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from contextlib import ExitStack
 from types import FunctionType
 from typing import Any
@@ -13,9 +13,10 @@ from llvmlite import ir
 from numba.core import types
 
 from ..disk.sources import tree_of
+from .alike import ARENA, PHASE, alike, is_phase, number_of
 from .arithmetic import arithmetic_of, contract, denormals_are_zeros
 from .calls import Calls
-from .operands import NUMBERS, SCALARS, NumbaValue, Operand, Static, UntranslatableError
+from .operands import NUMBERS, SCALARS, NumbaValue, Operand, Room, Static, UntranslatableError
 from .translate import FunctionTranslation
 
 LINES = 1500
@@ -48,14 +49,25 @@ class Unit:
         arithmetic = arithmetic_of(tree)
         packer = self.context.get_arg_packer(argument_types)
 
-        def body_of(llvm: Any, raw: Sequence[Any], tree: Any) -> None:
+        def body_of(
+            llvm: Any, raw: Sequence[Any], tree: Any, more: Sequence[Any] = (), own: Any = ()
+        ) -> None:
             def begin() -> Any:
                 llvm.blocks.clear()
                 return llvm
 
             def arguments(builder: Any) -> list[Operand]:
                 given = zip(argument_types, packer.from_arguments(builder, raw), strict=True)
-                return [self.calls.values.lent(builder, NumbaValue(k, v)) for k, v in given]
+                found: list[Operand] = [
+                    self.calls.values.lent(builder, NumbaValue(k, v)) for k, v in given
+                ]
+                if more:
+                    number, *offsets = more
+                    arena = found[names.index("arena")]
+                    found.append(NumbaValue(types.int64, number))
+                    for offset, room in zip(offsets, own, strict=True):
+                        found.append(self.calls.values.behind(builder, arena, offset, room))
+                return found
 
             made = FunctionTranslation(self, function, tree, True)
             made.result = types.none
@@ -69,30 +81,53 @@ class Unit:
             if arithmetic.contract:
                 contract(llvm)
 
+        def part_of(tree: Any, more: int = 0) -> Any:
+            kinds = [*[a.type for a in raw], *[ir.IntType(64)] * more]
+            name = self.module.get_unique_name("part")
+            part = ir.Function(self.module, ir.FunctionType(ir.VoidType(), kinds), name)
+            part.linkage = "internal"
+            part.attributes.add("noinline")
+            for mine, outer in zip(part.args, raw, strict=False):
+                for attribute in outer.attributes:
+                    mine.add_attribute(attribute)
+            self.parts.add(name)
+            self.context.plain.add(name)
+            # What is given in place of temporaries lies apart from each other and all else.
+            own = [Room(None, None) for _ in range(more - 1)]
+            for room in own:
+                self.calls.values.moves(room)
+            body_of(part, part.args[: len(raw)], tree, part.args[len(raw) :], own)
+            return part
+
         raw = self.context.call_conv.get_arguments(llvm)
-        pieces = _pieces(tree)
+        names = [a.arg for a in tree.args.args]
+        start, phases = _phases(tree)
+        before = [] if isinstance(tree, ast.Lambda) else tree.body[:start]
+        same = alike(function, before, phases)
+        pieces = _pieces(tree, {n for found in same for n in found.given})
         if len(pieces) == 1 and not arithmetic.flush_denormals:
             body_of(llvm, raw, tree)
             return
         llvm.blocks.clear()
         builder = ir.IRBuilder(llvm.append_basic_block("entry"))
+        shared = {}
+        for found in same:
+            arguments = [*tree.args.args, ast.arg(PHASE)]
+            arguments += [ast.arg(f"{ARENA}{k}") for k in range(len(found.views))]
+            needed = [s for s in _needed(before, [found.statement]) if s not in found.instead]
+            body = [*needed, *found.views, found.statement]
+            part = part_of(_with_body(tree, body, arguments), 1 + len(found.views))
+            shared.update(dict.fromkeys(found.given, (part, found)))
         with ExitStack() as mode:
             if arithmetic.flush_denormals:
                 mode.enter_context(denormals_are_zeros(self.module, builder))
             for piece in pieces:
-                name = self.module.get_unique_name("part")
-                part = ir.Function(
-                    self.module, ir.FunctionType(ir.VoidType(), [a.type for a in raw]), name
-                )
-                part.linkage = "internal"
-                part.attributes.add("noinline")
-                for mine, outer in zip(part.args, raw, strict=True):
-                    for attribute in outer.attributes:
-                        mine.add_attribute(attribute)
-                self.parts.add(name)
-                self.context.plain.add(name)
-                body_of(part, part.args, piece)
-                builder.call(part, raw)
+                if isinstance(piece, int):
+                    part, found = shared[piece]
+                    numbers = piece, *found.given[piece]
+                    builder.call(part, [*raw, *[ir.Constant(ir.IntType(64), n) for n in numbers]])
+                else:
+                    builder.call(part_of(piece), raw)
         self.leave(builder, types.none, None)
 
     def settle(self, llvm: Any, kind: Any) -> None:
@@ -181,29 +216,50 @@ class Unit:
         return llvm, made.result
 
 
-def _pieces(tree: ast.FunctionDef | ast.Lambda) -> list[ast.FunctionDef | ast.Lambda]:
+def _phases(tree: ast.FunctionDef | ast.Lambda) -> tuple[int, Sequence[ast.stmt]]:
+    """Where a kernel's phases begin, and these; none where something else stands between them."""
+    body = [] if isinstance(tree, ast.Lambda) else tree.body
+    start = next((k for k, s in enumerate(body) if is_phase(s)), len(body))
+    return (start, body[start:]) if all(map(is_phase, body[start:])) else (len(body), [])
+
+
+def _pieces(
+    tree: ast.FunctionDef | ast.Lambda, shared: Container[int]
+) -> list[ast.FunctionDef | ast.Lambda | int]:
     """A long kernel's phases in groups, each behind what stands before the first: no local lives
-    across phases.
+    across phases. Of phases that are made for several at once the number.
 
     The time that LLVM takes over a function grows faster than its length.
     """
-    body = [] if isinstance(tree, ast.Lambda) else tree.body
-    start = next((k for k, s in enumerate(body) if _is_phase(s)), len(body))
-    if (
-        isinstance(tree, ast.Lambda)
-        or not all(map(_is_phase, body[start:]))
-        or _lines(body[start:]) <= LINES
+    start, phases = _phases(tree)
+    numbers = [number_of(s) for s in phases]
+    if isinstance(tree, ast.Lambda) or not (
+        _lines(phases) > LINES or any(n in shared for n in numbers)
     ):
         return [tree]
-    groups: list[list[ast.stmt]] = [[]]
-    for phase in body[start:]:
-        if groups[-1] and _lines([*groups[-1], phase]) > LINES:
-            groups.append([])
-        groups[-1].append(phase)
+    groups: list[list[ast.stmt] | int] = [[]]
+    for n, phase in zip(numbers, phases, strict=True):
+        last = groups[-1]
+        if n in shared:
+            groups.append(n)
+        elif isinstance(last, int) or (last and _lines([*last, phase]) > LINES):
+            groups.append([phase])
+        else:
+            last.append(phase)
+    before = tree.body[:start]
     return [
-        ast.FunctionDef(tree.name, tree.args, [*_needed(body[:start], group), *group], [], None)
-        for group in groups
+        g if isinstance(g, int) else _with_body(tree, [*_needed(before, g), *g], tree.args.args)
+        for g in groups
+        if g != []
     ]
+
+
+def _with_body(
+    tree: ast.FunctionDef | ast.Lambda, body: Sequence[ast.stmt], given: Sequence[ast.arg]
+) -> ast.FunctionDef:
+    arguments = ast.arguments([], list(given), None, [], [], None, [])
+    name = "" if isinstance(tree, ast.Lambda) else tree.name
+    return ast.FunctionDef(name, arguments, list(body), [], None)
 
 
 def _needed(before: Sequence[ast.stmt], group: Sequence[ast.stmt]) -> list[ast.stmt]:
@@ -223,18 +279,6 @@ def _needed(before: Sequence[ast.stmt], group: Sequence[ast.stmt]) -> list[ast.s
 
 def _names(statements: Sequence[ast.stmt]) -> set[str]:
     return {n.id for s in statements for n in ast.walk(s) if isinstance(n, ast.Name)}
-
-
-def _is_phase(s: ast.stmt) -> bool:
-    """`if phase < 0 or phase == 3:`, as the printer writes it."""
-    match s:
-        case ast.If(
-            ast.BoolOp(ast.Or(), [ast.Compare(ast.Name("phase")), ast.Compare(ast.Name("phase"))]),
-            _,
-            [],
-        ):
-            return True
-    return False
 
 
 def _lines(statements: Sequence[ast.stmt]) -> int:

@@ -195,6 +195,11 @@ class Values:
         found = self.taken(builder, x)
         return replace(found, memory=LENT) if isinstance(found, ArrayFields) else found
 
+    def behind(self, builder: Any, arena: Operand, offset: Any, memory: Room) -> Operand:
+        """An array of bytes from there on, which is known to lie apart from all others."""
+        assert isinstance(arena, ArrayFields)
+        return replace(arena, data=builder.gep(arena.data, [offset]), memory=memory)
+
     def assembled(
         self,
         builder: Any,
