@@ -94,9 +94,8 @@ class Unit:
             self.context.plain.add(name)
             # What is given in place of temporaries lies apart from each other and all else.
             own = [Room(None, None) for _ in range(more - 1)]
-            for room in own:
-                self.calls.values.moves(room)
-            body_of(part, part.args[: len(raw)], tree, part.args[len(raw) :], own)
+            with self.calls.values.moving(own):
+                body_of(part, part.args[: len(raw)], tree, part.args[len(raw) :], own)
             return part
 
         raw = self.context.call_conv.get_arguments(llvm)

@@ -463,6 +463,18 @@ class Values:
             self.scopes[room] = self.module.add_metadata([word(self.module, name), domain])
 
     @contextmanager
+    def moving(self, rooms: Sequence[Room]) -> Iterator[None]:
+        """Tell LLVM so of memory that one function is given, and of what moves in that function,
+        only there."""
+        known = dict(self.scopes)
+        for room in rooms:
+            self.moves(room)
+        yield
+        if rooms:
+            self.scopes.clear()
+            self.scopes.update(known)
+
+    @contextmanager
     def apart(self, builder: Any, x: ArrayFields) -> Iterator[None]:
         """What is read or written here lies in the memory of an array."""
         block = builder.block

@@ -12,7 +12,7 @@ from tracegrad.codegen.translation import alike, unit
 
 import tracegrad as tg
 
-ROWS, COLUMNS, STEPS = 60, 150, 4
+ROWS, COLUMNS, STEPS = 60, 150, 5
 
 
 def diffused(x: Any) -> Any:
