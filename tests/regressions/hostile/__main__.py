@@ -52,7 +52,7 @@ def sweep(group: str, full: bool, only_names: bool) -> dict[str, object]:
     calls of each bad one: function, what was wrong, and what came of it."""
     names, lame = [], []
     found: dict[str, list[tuple[str, str, str]]] = {kind: [] for kind in BAD}
-    seen = collections.Counter[str]()
+    seen, reasons = collections.Counter[str](), collections.Counter[str]()
     start = time.perf_counter()
     for t in targets(group):
         names.append(t.name)
@@ -63,6 +63,8 @@ def sweep(group: str, full: bool, only_names: bool) -> dict[str, object]:
         for what, args, kwargs in calls(t, full):
             kind, result = limited(lambda t=t, w=what, a=args, k=kwargs: outcome(t, w, a, k))
             seen[kind] += 1
+            if kind == "excused":
+                reasons[result] += 1
             if kind in found:
                 found[kind].append((t.name, what, shown(result)))
     seconds = time.perf_counter() - start
@@ -71,6 +73,7 @@ def sweep(group: str, full: bool, only_names: bool) -> dict[str, object]:
         "names": names,
         "lame": lame,
         "seen": seen,
+        "reasons": reasons,
         "seconds": seconds,
         **found,
     }

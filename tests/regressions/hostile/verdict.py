@@ -16,6 +16,7 @@ import tracegrad as tg
 import tracegrad.torch as torch
 
 from . import inside, things
+from .reasons import Call, reason_of
 from .target import Target
 
 INTERNAL_TYPES = (
@@ -179,6 +180,7 @@ def outcome(t: Target, what: str, args: tuple[Any, ...], kwargs: dict[str, Any])
     fine     it gave a result, and NumPy's function, where there is one, the same
     lenient  it gave a result where NumPy's function refuses the arguments
     differs  it gave another result than NumPy's function
+    excused  either of these, for a reason
     hangs    it did not come back
     """
     try:
@@ -193,7 +195,15 @@ def outcome(t: Target, what: str, args: tuple[Any, ...], kwargs: dict[str, Any])
         ):
             return "theirs", error
         return found, error
-    return ("fine", None) if t.reference is None else compared(t, result, args, kwargs)
+    if t.reference is None:
+        return "fine", None
+    found, theirs, note = compared(t, result, args, kwargs)
+    if found == "fine":
+        return found, note
+    # The places of the wrong thing are those of the call, which a sweep made with none else.
+    call = Call(t, what, plain(args), plain(kwargs), plain(result), theirs)
+    reason = reason_of(call)
+    return (found, note) if reason is None else ("excused", reason)
 
 
 def said_by(reference: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
@@ -206,10 +216,11 @@ def said_by(reference: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> st
 
 def compared(
     t: Target, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[str, Any]:
+) -> tuple[str, Any, Any]:
+    """The verdict, what the reference gave or raised, and what to say of it."""
     reference: Any = t.reference
     if t.scipys and any(isinstance(v, types.GeneratorType) for v in kwargs.values()):
-        return "fine", None  # it has none left for SciPy
+        return "fine", None, None  # it has none left for SciPy
     try:
         # What is a dtype is for NumPy to say of the thing itself.
         kwargs = {k: v if k == "dtype" else plain(v) for k, v in kwargs.items()}
@@ -217,24 +228,30 @@ def compared(
         if signature_of(reference) is not None:
             signature_of(reference).bind(*args, **kwargs)
     except TypeError:
-        return "fine", None
+        return "fine", None, None
     try:
         expected = reference(*args, **kwargs)
     except TypeError as error:
         # What NumPy's function has no argument for.
         return (
-            "fine"
-            if t.scipys or re.search(r"unexpected keyword|positional arg", str(error))
-            else "lenient"
-        ), error
+            (
+                "fine"
+                if t.scipys or re.search(r"unexpected keyword|positional arg", str(error))
+                else "lenient"
+            ),
+            error,
+            error,
+        )
     except Exception as error:
-        return "fine" if t.scipys and not isinstance(error, ValueError) else "lenient", error
+        fine = t.scipys and not isinstance(error, ValueError)
+        return "fine" if fine else "lenient", error, error
     try:
         half = any(getattr(v, "dtype", None) == np.float16 for v in (*args, *kwargs.values()))
         same = alike(plain(result), expected, half)
     except TypeError:  # a Tensor of things that are no numbers
         same = False
-    return ("fine", None) if same else ("differs", f"{type(result).__name__} but {expected!r:.80}")
+    note = None if same else f"{type(result).__name__} but {expected!r:.80}"
+    return "fine" if same else "differs", expected, note
 
 
 def alike(x: Any, y: Any, half: bool = False) -> bool:

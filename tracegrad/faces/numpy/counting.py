@@ -70,6 +70,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
         raise ShapeError(f"weights have the shape {shape_of(summed)}, and x {places.shape}")
     if result_type(summed).kind == "c":
         raise DTypeError("weights are complex; they must be real")
+    if not places.size:
+        return np.bincount(places, minlength=minlength)  # NumPy's counts, whatever the weights are
     return index_add(np.zeros(count), 0, places.astype(np.int64), ops.convert(summed, np.float64))
 
 

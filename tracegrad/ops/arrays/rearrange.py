@@ -414,6 +414,8 @@ def rot90(x: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Any:
     a, b = (normalize_axis(v, ndim_of(x)) for v in axes)
     if a == b:
         raise ShapeError(f"rot90 needs two different axes, got {tuple(axes)}")
+    if isinstance(k, (float, np.floating)) and not float(k).is_integer():
+        raise TypeError(f"rot90: k is {describe(k)}; it must be an integer")
     turns = k % 4
     if turns == 0:
         return x

@@ -17,7 +17,9 @@ INFINITY = float("inf")
 def largest(parameter: Any) -> Any:
     """An infinite parameter as a number so large that quotients with it are at their limit, and
     have the slopes of it."""
-    kind = parameter.dtype
+    kind = getattr(parameter, "dtype", None)
+    if kind is None:
+        return min(parameter, math.sqrt(np.finfo(np.float64).max))
     if kind.kind != "f":
         return parameter
     infinite = equal(parameter, INFINITY)

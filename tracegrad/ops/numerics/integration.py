@@ -166,7 +166,16 @@ def cumulative_simpson(
     total = cumsum(parts, -1)
     if initial is not None:
         start = as_array(initial)
-        start = moveaxis(start, axis, -1) if ndim_of(start) else start
+        if ndim_of(start):
+            shape = tuple(shape_of(moveaxis(as_array(y), axis, -1)))
+            if ndim_of(start) != len(shape) or not all(
+                map(same, shape_of(moveaxis(start, axis, -1)), (*shape[:-1], 1))
+            ):
+                raise ShapeError(
+                    f"cumulative_simpson: initial has the shape {show(shape_of(start))}; it must "
+                    "be one number, or of y's shape with one element along the axis"
+                )
+            start = moveaxis(start, axis, -1)
         start = add(mul(_part(samples, 0, 1), 0.0), start)
         total = concatenate([start, add(total, start)], -1)
     return moveaxis(total, -1, normalize_axis(axis, ndim_of(total)))

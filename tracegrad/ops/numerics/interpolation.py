@@ -128,6 +128,20 @@ class _Cubic:
         return put_back(reshape(total, (*shape, *beside)), self.axis, len(shape))
 
 
+def _beyond(name: str, extrapolate: Any, usual: bool | str) -> bool | str:
+    """What an option says of places beyond the ends: a truth value, or "periodic"."""
+    if extrapolate is None:
+        return usual
+    if type(extrapolate) is str and extrapolate == "periodic":
+        return extrapolate
+    if isinstance(extrapolate, (bool, int, np.bool_, np.integer)):
+        return bool(extrapolate)
+    raise ValueError(
+        f'{name}: extrapolate is {describe(extrapolate)}; it must be True, False, "periodic" or '
+        "None"
+    )
+
+
 def _second(x: Any, y: Any) -> tuple[Any, Any]:
     """Distances of the places, and slopes of the chords."""
     n = int(shape_of(x)[0])
@@ -169,9 +183,7 @@ class CubicSpline(_Cubic):
         x, y, n, axis = _samples(self.name, x, y, 2, axis)
         h, chord = _second(x, y)
         slopes = self._slopes(x, y, h, chord, n, bc_type)
-        beyond: bool | str = extrapolate is not False
-        if extrapolate == "periodic" or (extrapolate is None and bc_type == "periodic"):
-            beyond = "periodic"
+        beyond = _beyond(self.name, extrapolate, "periodic" if bc_type == "periodic" else True)
         super().__init__(x, y, slopes, beyond, axis)
 
     @staticmethod
@@ -260,8 +272,7 @@ class CubicHermiteSpline(_Cubic):
             map(same, shape_of(slopes), shape_of(y))
         ):
             raise ShapeError(f"{self.name}: dydx must have the shape of y")
-        beyond: bool | str = extrapolate is not False
-        super().__init__(x, y, slopes, "periodic" if extrapolate == "periodic" else beyond, axis)
+        super().__init__(x, y, slopes, _beyond(self.name, extrapolate, True), axis)
 
 
 class Akima1DInterpolator(_Cubic):
@@ -288,8 +299,7 @@ class Akima1DInterpolator(_Cubic):
         x, y, n, axis = _samples(self.name, x, y, 2, axis)
         _, chord = _second(x, y)
         slopes = concatenate([chord, chord]) if n == 2 else self._slopes(chord, n, method)
-        beyond: bool | str = bool(extrapolate)
-        super().__init__(x, y, slopes, "periodic" if extrapolate == "periodic" else beyond, axis)
+        super().__init__(x, y, slopes, _beyond(self.name, extrapolate, False), axis)
 
     @staticmethod
     def _slopes(chord: Any, n: int, method: str) -> Any:
@@ -331,7 +341,8 @@ class PchipInterpolator(_Cubic):
     def __init__(self, x: Any, y: Any, axis: int = 0, extrapolate: Any = None) -> None:
         x, y, n, axis = _samples(self.name, x, y, 2, axis)
         h, chord = _second(x, y)
-        super().__init__(x, y, self._slopes(y, h, chord, n), extrapolate is not False, axis)
+        beyond = _beyond(self.name, extrapolate, True)
+        super().__init__(x, y, self._slopes(y, h, chord, n), beyond, axis)
 
     @staticmethod
     def _slopes(y: Any, h: Any, chord: Any, n: int) -> Any:

@@ -213,6 +213,11 @@ def zoom(
         count = round(n * float(factor))
         if count < 1:
             raise ShapeError(f"ndimage.zoom: of {n} elements {factor} times as many are none")
+        if count > np.iinfo(np.int32).max:
+            raise ShapeError(
+                f"ndimage.zoom: {factor} times as many as {n} elements are more than memory "
+                "can hold"
+            )
         at = np.arange(count, dtype=np.float64)
         if grid_mode:
             places.append((at + 0.5) * (n / count) - 0.5)

@@ -25,7 +25,7 @@ from ..elementwise.arithmetic import div, greater, less, sub, where
 from ..elementwise.comparison import clip
 from ..elementwise.derived import add, convert, mul
 from ..elementwise.floating import is_number
-from ..elementwise.logic import logical_or
+from ..elementwise.logic import isnan, logical_or
 from ..places.along import take
 from ..places.keys import concrete
 from ..totals.sorting import searchsorted
@@ -92,14 +92,16 @@ class RegularGridInterpolator:
         """The values at places (..., axes), or at one vector of broadcast coordinates for each
         axis."""
         method = self.method if method is None else _method("RegularGridInterpolator", method)
-        count = len(self.grid)
-        if isinstance(xi, tuple):
+        count, apart = len(self.grid), isinstance(xi, tuple)
+        if apart:
             parts = [floats(p) for p in xi]
             shape = np.broadcast_shapes(*[tuple(shape_of(p)) for p in parts])
             xi = stack([broadcast_to(p, shape) for p in parts], -1)
         xi = floats(xi)
         if ndim_of(xi) == 0 or (ndim_of(xi) == 1 and count == 1):
             xi = reshape(xi, (-1, 1))
+        elif ndim_of(xi) == 1 and not apart:
+            xi = reshape(xi, (1, -1))
         if not same(shape_of(xi)[-1], count):
             raise ShapeError(
                 f"RegularGridInterpolator: places of shape {show(shape_of(xi))} for a grid of "
@@ -118,7 +120,7 @@ class RegularGridInterpolator:
         for k, (p, at) in enumerate(zip(self.grid, places, strict=True)):
             n = sizes[k]
             beyond = logical_or(less(at, cut(p, 0, 0, 1)), greater(at, cut(p, 0, n - 1, 1)))
-            if self.bounds_error and _holds_somewhere(beyond):
+            if self.bounds_error and _holds_somewhere(logical_or(beyond, isnan(at))):
                 raise ValueError(
                     f"RegularGridInterpolator: a place is outside of the grid along axis {k}; "
                     "bounds_error=False gives fill_value there"
@@ -143,9 +145,12 @@ class RegularGridInterpolator:
                 at = _flat([add(i, s) for i, s in zip(cells, corner, strict=True)], sizes)
                 value = take(flat, at, 0)
                 found = add(found, mul(value, rows(weight, value)))
-        if self.fill_value is None:
-            return found
-        return where(rows(outside, found), self.fill_value, found)
+        if self.fill_value is not None:
+            found = where(rows(outside, found), self.fill_value, found)
+        # Of the nearest of no place; other methods' shares are NaN there.
+        for at in places if method == "nearest" else ():
+            found = where(rows(isnan(at), found), np.nan, found)
+        return found
 
 
 def _holds_somewhere(condition: Any) -> bool:
@@ -185,7 +190,10 @@ def interpn(
     >>> tg.interpolate.interpn(([0.0, 1.0],), np.array([1.0, 3.0]), np.array([[0.5]]))
     array([2.])
     """
-    return RegularGridInterpolator(points, values, method, bounds_error, fill_value)(xi)
+    found = RegularGridInterpolator(points, values, method, bounds_error, fill_value)
+    # Of coordinates that are numbers this is a vector of one, and the interpolator's a number.
+    one = isinstance(xi, tuple) and not any(ndim_of(floats(x)) for x in xi)
+    return found([xi] if one else xi)
 
 
 __all__ = ["RegularGridInterpolator", "interpn"]

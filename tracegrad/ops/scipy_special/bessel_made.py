@@ -14,9 +14,10 @@ from ...errors import DTypeError
 from ...ir.dispatch import Value
 from ...ir.lines import user_line
 from ..define import as_array
-from ..elementwise.arithmetic import complex_, div, less, neg, sub, where
+from ..elementwise.arithmetic import complex_, div, equal, greater, less, neg, sub, where
 from ..elementwise.derived import add, convert, mul
 from ..elementwise.elementary import absolute, sqrt, square
+from ..elementwise.logic import logical_and
 from ..elementwise.powers import power
 from ..elementwise.trigonometric import cos, sin
 from .bessel import iv, jv, kv, yv
@@ -96,7 +97,21 @@ def _beside_the_cut(name: str, v: Any, z: Any) -> tuple[Any, ...]:
     z = _argument(name, z)
     at = absolute(z)
     turn = mul(v, 180.0)
-    return less(z, 0), jv(v, at), yv(v, at), cosdg(turn), sindg(turn)
+    return less(z, 0), *_pair(v, at), cosdg(turn), sindg(turn)
+
+
+def _pair(v: Any, z: Any) -> tuple[Any, Any]:
+    """J and Y. Of numbers so large that SciPy's have no digits by the first term of their
+    asymptotic series; NaN where these are negative."""
+    far = logical_and(greater(z, 1e15), less(z, math.inf))
+    z = where(less(z, -1e15), math.nan, z)
+    at, phase = where(far, z, 1.0), add(mul(v, 90.0), 45.0)
+    size, c, s = sqrt(div(2 / math.pi, at)), cosdg(phase), sindg(phase)
+    j = mul(size, add(mul(cos(at), c), mul(sin(at), s)))
+    y = mul(size, sub(mul(sin(at), c), mul(cos(at), s)))
+    z, known = where(far, 1.0, z), less(v, 1e6)
+    j, y = where(known, j, math.nan), where(known, y, math.nan)
+    return where(far, j, jv(v, z)), where(far, y, yv(v, z))
 
 
 def hankel1(v: Any, z: Any) -> Any:
@@ -158,7 +173,7 @@ def jve(v: Any, z: Any) -> Any:
     >>> float(tg.special.jve(0.0, 0.0))
     1.0
     """
-    return jv(v, z)
+    return _pair(v, _argument("jve", z))[0]
 
 
 def yve(v: Any, z: Any) -> Any:
@@ -168,7 +183,7 @@ def yve(v: Any, z: Any) -> Any:
     >>> round(float(tg.special.yve(0.0, 1.0)), 6)
     0.088257
     """
-    return yv(v, z)
+    return _pair(v, _argument("yve", z))[1]
 
 
 def _argument(name: str, z: Any) -> Any:
@@ -193,6 +208,8 @@ def _regular(name: str, f: Callable[[Any, Any], Any], n: Any, z: Any, sign: floa
     start = mul(power(small, n), series) if n else series
     away = where(near, 1.0, absolute(z))
     far = mul(f(n + 0.5, away), sqrt(div(math.pi / 2, away)))
+    # Beyond all numbers the product is that of infinity and 0.
+    far = where(equal(away, math.inf), math.inf if sign > 0 else 0.0, far)
     far = where(less(z, 0), neg(far), far) if n % 2 else far
     return where(near, mul(start, scale), far)
 
@@ -237,20 +254,28 @@ def spherical_in(n: int, z: Any, derivative: bool = False) -> Any:
 
 def _singular(name: str, f: Callable[[Any, Any], Any], n: Any, z: Any) -> Any:
     n, z = _integer(name, "the order n", n), _argument(name, z)
-    return mul(f(n + 0.5, z), sqrt(div(math.pi / 2, z)))
+    ends = equal(z, math.inf)
+    z = where(ends, 1.0, z)
+    return where(ends, 0.0, mul(f(n + 0.5, z), sqrt(div(math.pi / 2, z))))
 
 
 def spherical_yn(n: int, z: Any, derivative: bool = False) -> Any:
-    """The spherical Bessel function of the second kind of a known order n and real z > 0 (NaN
-    below), or its derivative.
+    """The spherical Bessel function of the second kind of a known order n and real z, or its
+    derivative.
 
     >>> import tracegrad as tg
     >>> round(float(tg.special.spherical_yn(1, 1.0)), 6)
     -1.381773
     """
     name = "spherical_yn"
-    return _with_derivative(name, lambda k, x: _singular(name, yv, k, x), n, z, derivative,
-                            (1, -1))  # fmt: skip
+
+    def value(k: int, x: Any) -> Any:
+        x = _argument(name, x)
+        left = less(x, 0)
+        found = _singular(name, yv, k, where(left, neg(x), x))
+        return found if _integer(name, "the order n", k) % 2 else where(left, neg(found), found)
+
+    return _with_derivative(name, value, n, z, derivative, (1, -1))
 
 
 def spherical_kn(n: int, z: Any, derivative: bool = False) -> Any:

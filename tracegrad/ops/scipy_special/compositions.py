@@ -8,6 +8,7 @@ from typing import Any
 from ...ir.dispatch import bind
 from ...ir.op import Op
 from ..elementwise.arithmetic import div, equal, greater, less, less_equal, sub, where
+from ..elementwise.comparison import maximum, minimum
 from ..elementwise.derived import add, mul
 from ..elementwise.elementary import absolute, exp, expm1, log, log1p, square
 from ..elementwise.logic import isnan, logical_and, logical_or
@@ -76,7 +77,8 @@ def pseudo_huber(delta: Any, r: Any) -> Any:
     regular = greater(delta, 0)
     d = where(regular, delta, 1.0)
     u = div(r, d)
-    loss = div(square(mul(u, d)), add(hypot(1.0, u), 1.0))
+    near = maximum(minimum(u, 1e18), -1e18)
+    loss = mul(mul(u, d), mul(div(near, add(hypot(1.0, near), 1.0)), d))
     none = where(less(delta, 0), INFINITE, mul(add(delta, r), 0.0))
     return where(regular, loss, none)
 

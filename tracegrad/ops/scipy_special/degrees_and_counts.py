@@ -24,8 +24,9 @@ from ..elementwise.arithmetic import (
 )
 from ..elementwise.comparison import floor, maximum
 from ..elementwise.derived import add, convert, mul, real
-from ..elementwise.elementary import exp, expm1, log, square
-from ..elementwise.logic import logical_and, logical_or
+from ..elementwise.elementary import absolute, exp, expm1, log, sign, square
+from ..elementwise.limits import times
+from ..elementwise.logic import isnan, logical_and, logical_or
 from ..elementwise.powers import power
 from .bessel import of_integer
 from .elliptic import ellipkm1
@@ -176,9 +177,12 @@ def powm1(x: Any, y: Any) -> Any:
     >>> round(float(tg.special.powm1(1.0 + 1e-9, 2.0)) * 1e9, 6)
     2.0
     """
+    x, y = alike(x, y)
     above = greater(x, 0)
     safe = where(above, x, 1.0)
-    return where(above, expm1(mul(y, log(safe))), sub(power(where(above, 1.0, x), y), 1.0))
+    # The powers of 1 are 1, of infinity and NaN, too.
+    number = where(logical_and(isnan(y), equal(x, 1)), 0.0, y)
+    return where(above, expm1(times(number, log(safe))), sub(power(where(above, 1.0, x), y), 1.0))
 
 
 def voigt_profile(x: Any, sigma: Any, gamma: Any) -> Any:
@@ -193,13 +197,16 @@ def voigt_profile(x: Any, sigma: Any, gamma: Any) -> Any:
         v if v.dtype.kind == "f" else convert(v, inexact(v.dtype))
         for v in map(as_array, (x, sigma, gamma))
     )
+    away = logical_or(equal(absolute(x), math.inf), equal(gamma, math.inf))
+    x, gamma = where(away, 0.0, x), where(away, 1.0, gamma)
     none = equal(sigma, 0)
     wide = where(none, 1.0, sigma)
     scale = mul(wide, math.sqrt(2.0))
     zero = mul(add(x, gamma), 0.0)
     profile = real(wofz(complex_(add(div(x, scale), zero), add(div(gamma, scale), zero))))
     lorentz = div(div(gamma, math.pi), add(square(x), square(gamma)))
-    return where(none, lorentz, div(profile, mul(wide, math.sqrt(2 * math.pi))))
+    found = where(none, lorentz, div(profile, mul(wide, math.sqrt(2 * math.pi))))
+    return where(away, mul(sigma, 0.0), found)
 
 
 # --- counts ---------------------------------------------------------------------------------------
@@ -302,9 +309,13 @@ def agm(a: Any, b: Any) -> Any:
     >>> round(float(tg.special.agm(1.0, 2.0)), 6)
     1.456791
     """
-    whole = add(a, b)
-    ratio = mul(mul(div(a, whole), div(b, whole)), 4.0)
-    return div(mul(whole, math.pi / 4), ellipkm1(ratio))
+    a, b = alike(a, b)
+    one = greater(mul(sign(a), sign(b)), 0)
+    ends = logical_and(one, equal(absolute(add(mul(a, 0.5), mul(b, 0.5))), math.inf))
+    x, y = where(ends, 1.0, a), where(ends, 1.0, b)
+    half = add(mul(x, 0.5), mul(y, 0.5))
+    ratio = mul(div(x, half), div(y, half))
+    return where(ends, add(a, b), div(mul(half, math.pi / 2), ellipkm1(ratio)))
 
 
 OPS = (sindg_op, cosdg_op, tandg_op, cotdg_op, expn_op, ndtri_exp_op, wrightomega_op)

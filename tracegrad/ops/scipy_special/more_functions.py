@@ -13,7 +13,17 @@ from ...dtypes import inexact
 from ...ir.dispatch import bind
 from ...ir.op import Op, odd
 from ..define import as_array
-from ..elementwise.arithmetic import div, equal, greater, greater_equal, less, neg, sub, where
+from ..elementwise.arithmetic import (
+    div,
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    neg,
+    sub,
+    where,
+)
 from ..elementwise.comparison import floor
 from ..elementwise.derived import add, convert, mul
 from ..elementwise.elementary import absolute, exp, expm1, log
@@ -21,7 +31,7 @@ from ..elementwise.logic import logical_and
 from ..elementwise.pointwise import pointwise
 from ..elementwise.special import erf
 from .family import alike, scipys
-from .incomplete import betainc, gammainc, gammaincc
+from .incomplete import betainc, betaincc, gammainc, gammaincc
 
 ROOT_PI = math.sqrt(math.pi)
 
@@ -203,7 +213,17 @@ def gdtrc(a: Any, b: Any, x: Any) -> Any:
 def _of_degrees(dfn: Any, dfd: Any, x: Any, value: Any) -> Any:
     """The value where there are degrees of freedom, and x is a ratio; else NaN."""
     known = logical_and(greater(dfn, 0), logical_and(greater(dfd, 0), greater_equal(x, 0)))
-    return where(known, value, math.nan)
+    finite = logical_and(less(dfn, math.inf), less(dfd, math.inf))
+    return where(logical_and(known, finite), value, math.nan)
+
+
+def _f_shares(dfn: Any, dfd: Any, x: Any) -> tuple[Any, Any, Any]:
+    """Whether the share of the first kind is the smaller one, it, and the other; that has digits
+    which is."""
+    one = div(dfd, dfn)
+    low = less_equal(x, one)
+    first = where(low, x, 0.0)
+    return low, div(first, add(first, one)), div(one, add(where(low, one, x), one))
 
 
 def fdtr(dfn: Any, dfd: Any, x: Any) -> Any:
@@ -214,9 +234,9 @@ def fdtr(dfn: Any, dfd: Any, x: Any) -> Any:
     0.5
     """
     dfn, dfd, x = alike(dfn, dfd, x)
-    share = div(mul(dfn, x), add(dfd, mul(dfn, x)))
-    share = where(equal(x, math.inf), 1.0, share)
-    return _of_degrees(dfn, dfd, x, betainc(mul(dfn, 0.5), mul(dfd, 0.5), share))
+    low, share, rest = _f_shares(dfn, dfd, x)
+    a, b = mul(dfn, 0.5), mul(dfd, 0.5)
+    return _of_degrees(dfn, dfd, x, where(low, betainc(a, b, share), betaincc(b, a, rest)))
 
 
 def fdtrc(dfn: Any, dfd: Any, x: Any) -> Any:
@@ -227,8 +247,9 @@ def fdtrc(dfn: Any, dfd: Any, x: Any) -> Any:
     0.5
     """
     dfn, dfd, x = alike(dfn, dfd, x)
-    share = div(dfd, add(dfd, mul(dfn, x)))
-    return _of_degrees(dfn, dfd, x, betainc(mul(dfd, 0.5), mul(dfn, 0.5), share))
+    low, share, rest = _f_shares(dfn, dfd, x)
+    a, b = mul(dfn, 0.5), mul(dfd, 0.5)
+    return _of_degrees(dfn, dfd, x, where(low, betaincc(a, b, share), betainc(b, a, rest)))
 
 
 OPS = (wofz_op, erfi_op, dawsn_op, spence_op)

@@ -14,13 +14,15 @@ from ...errors import UnsupportedFunctionError
 from ...ir.dispatch import Value
 from ...ir.lines import user_line
 from ..define import as_array
-from ..elementwise.arithmetic import div, sub, where
+from ..elementwise.arithmetic import div, equal, less, sub, where
 from ..elementwise.derived import add, convert, mul
+from ..elementwise.elementary import absolute
 from ..elementwise.trigonometric import cos
 
 HIGHEST = 1000
 """Each degree is a step that is written out."""
 Step = Callable[[int, Any, Any], Any]
+INFINITY = float("inf")
 
 
 def _degrees(name: str, n: Any) -> np.ndarray[Any, Any]:
@@ -45,13 +47,22 @@ def _degrees(name: str, n: Any) -> np.ndarray[Any, Any]:
 def _evaluate(name: str, n: Any, x: Any, first: Any, step: Step) -> Any:
     """The polynomials of degrees n: 1, `first`, and `step(k, p[k], p[k - 1])` for p[k + 1]."""
     n = _degrees(name, n)
-    before: Any = add(mul(x, 0.0), 1.0)
+    before: Any = where(equal(x, x), 1.0, x)
     now: Any = first
     found = where(n == 0, before, now) if n.ndim else (before if n == 0 else now)
     for k in range(1, int(n.max(initial=0))):
-        before, now = now, step(k, now, before)
+        # Beyond all numbers the last term is the largest.
+        kept = where(equal(absolute(now), INFINITY), 0.0, before)
+        before, now = now, step(k, now, kept)
         found = where(n == k + 1, now, found) if n.ndim else now
     return found
+
+
+def _beside(x: Any, *parameters: Any) -> Any:
+    """x in the shape of all."""
+    for parameter in parameters:
+        x = where(equal(parameter, parameter), x, parameter)
+    return x
 
 
 def _float(x: Any) -> Any:
@@ -133,7 +144,7 @@ def eval_genlaguerre(n: Any, alpha: Any, x: Any) -> Any:
         now = mul(sub(add(alpha, 2.0 * k + 1), x), p)
         return div(sub(now, mul(add(alpha, float(k)), q)), k + 1.0)
 
-    return _evaluate("eval_genlaguerre", n, add(x, mul(alpha, 0.0)), first, step)
+    return _evaluate("eval_genlaguerre", n, _beside(x, alpha), first, step)
 
 
 def eval_laguerre(n: Any, x: Any) -> Any:
@@ -163,7 +174,7 @@ def eval_gegenbauer(n: Any, alpha: Any, x: Any) -> Any:
         return div(sub(now, mul(add(mul(alpha, 2.0), k - 1.0), q)), k + 1.0)
 
     first = mul(mul(alpha, x), 2.0)
-    return _evaluate("eval_gegenbauer", n, add(x, mul(alpha, 0.0)), first, step)
+    return _evaluate("eval_gegenbauer", n, _beside(x, alpha), first, step)
 
 
 def eval_jacobi(n: Any, alpha: Any, beta: Any, x: Any) -> Any:
@@ -176,18 +187,21 @@ def eval_jacobi(n: Any, alpha: Any, beta: Any, x: Any) -> Any:
     """
     x, alpha, beta = _float(x), _float(alpha), _float(beta)
     both = add(alpha, beta)
-    squares = sub(mul(alpha, alpha), mul(beta, beta))
+    left = less(x, 0)
+    end, other = where(left, -1.0, 1.0), where(left, beta, alpha)
 
     def step(k: int, p: Any, q: Any) -> Any:
         whole = add(both, 2.0 * k)
         slope = mul(mul(add(whole, 1.0), whole), add(whole, 2.0))
-        inside = add(mul(slope, x), mul(add(whole, 1.0), squares))
+        # From the nearer end of the interval: there is no difference of large squares.
+        rest = add(mul(both, add(other, 1.0)), mul(add(both, k + 1.0), 2.0 * k))
+        inside = add(mul(slope, sub(x, end)), mul(mul(mul(add(whole, 1.0), rest), 2.0), end))
         last = mul(mul(add(alpha, float(k)), add(beta, float(k))), mul(add(whole, 2.0), 2.0))
         below = mul(mul(add(both, k + 1.0), whole), 2.0 * (k + 1))
         return div(sub(mul(inside, p), mul(last, q)), below)
 
     first = add(add(alpha, 1.0), mul(mul(add(both, 2.0), sub(x, 1.0)), 0.5))
-    return _evaluate("eval_jacobi", n, add(x, mul(both, 0.0)), first, step)
+    return _evaluate("eval_jacobi", n, _beside(x, alpha, beta), first, step)
 
 
 def eval_chebyc(n: Any, x: Any) -> Any:

@@ -20,13 +20,14 @@ from ..elementwise.derived import add, mul
 from ..elementwise.elementary import exp, log, log1p, square
 from ..elementwise.floating import floating
 from ..elementwise.limits import largest
-from ..elementwise.logic import logical_and
+from ..elementwise.logic import isnan, logical_and, logical_not
 from ..elementwise.special import betaln, lgamma, xlogy
 from ..matrices.factorizations import cholesky
 from ..matrices.linalg import triangular_solve
 from ..matrices.products import matrix_transpose
 from ..scipy_special.series import multigammaln
 from ..totals.reductions import all as all_
+from ..totals.reductions import any as any_
 from ..totals.reductions import sum as sum_
 from .calls import Frozen, method, of_reals
 
@@ -239,7 +240,8 @@ class Multinomial:
     @method
     def logpmf(self, x: Any, n: Any, p: Any) -> Any:
         """The logarithm of the probability of counts (..., d), for probabilities (d,), of which it
-        is not checked that they sum to 1; -inf for counts that do not sum to n, or are none.
+        is not checked that they sum to 1; -inf for counts that do not sum to n, or are none, NaN
+        for an n that is none.
 
         >>> import numpy as np
         >>> import tracegrad as tg
@@ -248,11 +250,18 @@ class Multinomial:
         """
         x, p = of_reals("multinomial", "x", x), of_reals("multinomial", "p", p)
         n = of_reals("multinomial", "n", n)
+        if not ndim_of(x) or not ndim_of(p) or not same(shape_of(x)[-1], shape_of(p)[-1]):
+            raise ShapeError(
+                f"multinomial: counts of shape {show(shape_of(x))} for probabilities of shape "
+                f"{show(shape_of(p))}; their last axis must be that of the outcomes"
+            )
+        known = logical_and(greater_equal(n, 0), logical_not(any_(isnan(x), -1)))
         counts = logical_and(equal(x, floor(x)), greater_equal(x, 0))
         there = logical_and(equal(sum_(x, -1), n), all_(counts, -1))
         x = where(counts, x, 0.0)
         terms = sub(xlogy(x, p), lgamma(add(x, 1.0)))
-        return where(there, add(lgamma(add(n, 1.0)), sum_(terms, -1)), -math.inf)
+        value = where(there, add(lgamma(add(n, 1.0)), sum_(terms, -1)), -math.inf)
+        return where(known, value, math.nan)
 
     @method
     def pmf(self, x: Any, n: Any, p: Any) -> Any:

@@ -57,6 +57,14 @@ def _shaped(x: Any, given: Any, axis: Any, keepdims: bool) -> Any:
     return x if keepdims else reshape(x, (*shape[:place], *shape[place + 1 :]))
 
 
+def _deviations(v: Any, place: Any, ddof: Any) -> Any:
+    """Standard deviations; of fewer samples than degrees of freedom none, where NumPy's are
+    infinite."""
+    found = std_(v, axis=place, ddof=ddof, keepdims=True)
+    n = shape_of(v)[place]
+    return mul(found, np.nan) if type(n) is int and ddof > n else found
+
+
 def zscore(a: Any, axis: Any = 0, ddof: int = 0, nan_policy: str = "propagate") -> Any:
     """The samples without their mean, in units of their standard deviation.
 
@@ -68,7 +76,8 @@ def zscore(a: Any, axis: Any = 0, ddof: int = 0, nan_policy: str = "propagate") 
     shape = shape_of(as_array(of_list(a)))
     a, place = _samples("zscore", a, axis, nan_policy)
     off = sub(a, mean(a, axis=place, keepdims=True))
-    return reshape(div(off, std_(a, axis=place, ddof=ddof, keepdims=True)), shape)
+    found = div(off, _deviations(a, place, ddof))
+    return reshape(found, shape)
 
 
 def gmean(
@@ -196,7 +205,7 @@ def variation(
     0.5
     """
     v, place = _samples("variation", a, axis, nan_policy)
-    found = div(std_(v, axis=place, ddof=ddof, keepdims=True), mean(v, axis=place, keepdims=True))
+    found = div(_deviations(v, place, ddof), mean(v, axis=place, keepdims=True))
     return _shaped(found, a, axis, keepdims)
 
 
