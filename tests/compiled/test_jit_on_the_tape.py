@@ -4,6 +4,7 @@ and what it changes."""
 from __future__ import annotations
 
 import copy
+import ctypes
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -316,11 +317,20 @@ def test_requires_grad_set_inside_is_seen_outside(way: str) -> None:
     assert y.requires_grad
 
 
-def test_a_change_that_cannot_be_carried_out_is_refused() -> None:
+def test_a_change_behind_a_weak_reference_is_carried_out() -> None:
     held = [tg.zeros(2)]
     hidden = weakref.ref(held[0])
+    f = tg.jit(lambda x: hidden().add_(x) * 2)
+    for k in (1.0, 2.0):
+        close(f(tg.ones(2)), [2 * k, 2 * k])
+        close(held[0], [k, k])
+
+
+def test_a_change_that_cannot_be_carried_out_is_refused() -> None:
+    held = [tg.zeros(2)]
+    hidden = ctypes.py_object(held[0])
     with pytest.raises(tg.TracegradError, match="neither an argument nor found"):
-        tg.jit(lambda x: hidden().add_(x))(tg.ones(2))
+        tg.jit(lambda x: hidden.value.add_(x))(tg.ones(2))
     close(held[0], [0.0, 0.0])
     with pytest.raises(tg.TracegradError, match="not given"):
         tg.vmap(lambda x: held[0].add_(x))(tg.ones(3, 2))

@@ -17,7 +17,17 @@ from ..ops.sparse.pattern import layout_of
 from ..runtime.device_code import CompiledOnDevice
 from ..runtime.execute import Compiled
 from ..runtime.memory import POOL
-from ..surroundings.places import ATTRIBUTE, SAME, UNREADABLE, Content, Place, content, same
+from ..surroundings.places import (
+    ATTRIBUTE,
+    KEYS,
+    ORDER_OF_ATTRIBUTES,
+    SAME,
+    UNREADABLE,
+    Content,
+    Place,
+    content,
+    same,
+)
 from ..tape.mode import OFF, RECORDS
 from ..tensor import Boxed
 from ..transforms.tracing import Standing, hooks_of_leaf, standing_of
@@ -243,6 +253,8 @@ class Guards:
                     f"{variable} is not {self.name(value.array)} "
                     f"or {self.name(content)}({variable}) != {self.name(value.bytes)}"
                 )
+            elif place.code in (KEYS, ORDER_OF_ATTRIBUTES):
+                self.wrong(f"{variable} != {self.name(value)}")
             else:
                 here = self.name(value)
                 self.wrong(f"{variable} is not {here} and not same({variable}, {here})")

@@ -45,6 +45,7 @@ class Stager(Protocol):
         """The program needs a size as a number."""
 
 
+_NUMBERS = frozenset((bool, int, float, complex))
 WRITTEN_APART = (
     "{name} writes into a Tensor of shape {shape} from outside, whose memory something else that "
     "it reads shows, too: an argument, or what its detach() or data gave. Take that inside of the "
@@ -209,6 +210,8 @@ class Trace:
         ) and not isinstance(x, Value):
             if isinstance(data, np.generic):
                 check(data.dtype)
+            elif type(data) not in _NUMBERS and isinstance(data, (int, float, complex)):
+                data = np.asarray(data)[()]  # of an IntEnum, say: of its dtype, as for NumPy
             return Literal(within_64_bits(data) if type(data) is Size else as_python(data))
         elif isinstance(data, np.ndarray):
             plain_array(data, f"{self.name} uses")

@@ -4,7 +4,6 @@ the trace relied on."""
 from __future__ import annotations
 
 import dataclasses
-import dis
 import functools
 import inspect
 import random
@@ -21,8 +20,34 @@ from ..ops.sparse.operand import is_sparse
 from ..ops.sparse.pattern import FORMATS, layout_of
 from ..staging.functions import is_dispatcher
 from ..tensor import Boxed
-from .names import IN_OWN_MODULE, asked_of, modules_of, names_of, not_loaded, texts_of, variables_of
-from .places import ABSENT, ATTRIBUTE, ENTRY, ITEM, LAYOUT, LENGTH, TYPE, Fact, Place, root
+from .insides import children, elements, numbers, shape_facts
+from .names import (
+    IN_OWN_MODULE,
+    asked_of,
+    iterates,
+    loaded,
+    modules_of,
+    names_of,
+    not_loaded,
+    texts_of,
+    variables_of,
+)
+from .places import (
+    ABSENT,
+    ATTRIBUTE,
+    CODE,
+    ENTRY,
+    ITEM,
+    KEYS,
+    LAYOUT,
+    LENGTH,
+    ORDER_OF_ATTRIBUTES,
+    TYPE,
+    Fact,
+    Place,
+    lasting,
+    root,
+)
 from .reach import library
 
 _SCALARS = (bool, int, float, complex, str, type(None), np.generic)
@@ -65,6 +90,10 @@ class Surroundings:
         """Methods, each with its class, that are compared."""
         self._objects: list[tuple[Any, Place]] = []
         """Instances of the user's classes."""
+        self._iterated = False
+        """Whether code has loops or takes things apart, so that the order of dicts may count."""
+        self._parts: set[int] = set()
+        """Dicts of modules, by their ids."""
         self._asked: set[str] = set()
         """The attributes that some function asks for, which may not be there."""
         self._function(function)
@@ -82,6 +111,11 @@ class Surroundings:
             for name in sorted(self._asked)
             if inspect.getattr_static(x, name, ABSENT) is ABSENT
         ]
+        if not self._iterated:
+            self.facts = [
+                (Place(p.path, LENGTH, None, p.before), len(v)) if p.code == KEYS else (p, v)
+                for p, v in self.facts
+            ]
         if not self._mentioned & _DYNAMIC and len(self._scanned) < _MOST_CODE:
             # Arrays may be large, and are compared at each call.
             self.facts = [
@@ -97,7 +131,8 @@ class Surroundings:
         if code is None or code in self._scanned or len(self._scanned) >= _MOST_CODE:
             return
         self._scanned.add(code)
-        names = _loaded(code)
+        self._iterated |= iterates(code)
+        names = loaded(code)
         self._mentioned.update(names)
         for name in names & function.__globals__.keys():
             other = function.__globals__[name]
@@ -162,6 +197,14 @@ class Surroundings:
         names = _names(function)
         self._mentioned.update(names)
         self._asked |= asked_of(function)
+        if _foreign(function.__globals__.get("__name__")):
+            # Tools that load edited modules again put new code into functions that are there.
+            self.facts.append((root("", function).then(function.__name__, CODE), code))
+            self._iterated |= iterates(code)
+        for name, value in function.__dict__.items():
+            if name[:1] != "_":
+                place = root(function.__name__, function).then(f".{name}", ENTRY, name)
+                self._value(value, place, 4, names)
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             try:
                 value = cell.cell_contents
@@ -201,12 +244,17 @@ class Surroundings:
                 self.facts.append((variables.then(name, ABSENT[ITEM], name), False))
 
     def _value(self, value: Any, place: Place, depth: int, names: tuple[str, ...]) -> None:
+        if isinstance(value, _SCALARS) or lasting(value):
+            self.facts.append((place, value))
+            return
         self._count += 1
         if self._count > _LIMIT:
             return
         if isinstance(value, (np.ndarray, Boxed)):
             self.arrays[id(value)] = place
             self.facts.append((place, value))
+            for child, where in elements(value, place) if type(value) is np.ndarray else ():
+                self._value(child, where, depth + 1, names)
             if isinstance(value, Boxed) and value._grad is not None:
                 self.arrays[id(value._grad)] = place.then(".grad", ATTRIBUTE, "_grad")
             for hook in (
@@ -215,8 +263,6 @@ class Surroundings:
                 else ()
             ):
                 self._function(hook)
-        elif isinstance(value, _SCALARS):
-            self.facts.append((place, value))
         elif isinstance(value, Generator):
             # Its arrays change at each call, and the trace reads them as captures only.
             for name in ("key", "counter"):
@@ -261,6 +307,8 @@ class Surroundings:
                             depth + 1,
                             names,
                         )
+                    elif isinstance(value, type):
+                        self._inherited(value, name, place, depth + 1, names)
         elif id(value) in self._seen or depth > _DEEPEST:
             if (first := self._at.get(id(value))) is not None and first is not place:
                 # What is read of it is read there.
@@ -276,10 +324,13 @@ class Surroundings:
             self._seen.add(id(value))
             self._at[id(value)] = place
             self.facts.append((place.then("", TYPE), type(value)))
-            if isinstance(value, (list, tuple, dict)):
-                self.facts.append((place.then("", LENGTH), len(value)))
-            elif isinstance(value, (set, frozenset)) and len(value) < 100:
-                self.facts.append((place.then("", "frozenset({it})"), frozenset(value)))
+            held = (ModuleHolder, GroupHolder)
+            self.facts += shape_facts(
+                value, place, ordered=not isinstance(value, held) and id(value) not in self._parts
+            )
+            if "vars" in self._mentioned or "__dict__" in self._mentioned:
+                if isinstance(getattr(value, "__dict__", None), dict):
+                    self.facts.append((place.then("", ORDER_OF_ATTRIBUTES), [*vars(value)]))
             if dataclasses.is_dataclass(value):
                 self._whole.add(place)
             if is_sparse(value) and value.format in FORMATS:
@@ -292,10 +343,17 @@ class Surroundings:
             own = _foreign(type(value).__module__) and type(value).__module__ != "builtins"
             if model:
                 names = (*names, "forward")
-            if own:
+                # What a module keeps its parts in is not ordered anew.
+                self._parts |= {id(x) for x in vars(value).values() if isinstance(x, dict)}
+            if own or isinstance(getattr(value, "__dict__", None), dict):
                 self._objects.append((value, place))
+            if own:
                 names = _with_methods(type(value), names)
-            for child, where in _children(value, place):
+                self._answers(value, place)
+            if all_at_once := [*numbers(value, place)]:
+                self.facts += all_at_once
+                return
+            for child, where in children(value, place):
                 # Modules hold modules in dicts, as deep as the model is: what they hold is no
                 # deeper than they are.
                 self._value(child, where, depth - 1 if model else depth + 1, names)
@@ -320,7 +378,7 @@ class Surroundings:
         """Methods, properties and attributes of the class of an object that the code names; an
         attribute may be shadowed later on."""
         for name in names:
-            found = inspect.getattr_static(cls, name, None)
+            found = inspect.getattr_static(cls, name, ABSENT) if name != "__doc__" else ABSENT
             if isinstance(found, _MEMBERS):
                 self._member(cls, name, found, place, own)
             if isinstance(found, property) and found.fget is not None:
@@ -329,18 +387,49 @@ class Surroundings:
                 found = found.__func__
             if isinstance(found, types.FunctionType) or type(found).__name__ == "Jitted":
                 self._function(found)
-            elif (
-                isinstance(found, (*_SCALARS, np.ndarray, Boxed))
-                and found is not None
-                and name not in (own or ())
-            ):
-                self._value(found, place.then(f".{name}", ATTRIBUTE, name), 4, names)
+            elif found is not ABSENT and name not in (own or ()):
+                if hasattr(type(found), "__get__") and not isinstance(found, type):
+                    if _foreign(type(found).__module__):
+                        owner = _owner(cls, name)
+                        at = root(owner.__name__, owner).then(f".{name}", ENTRY, name)
+                        self._value(found, at, 4, names)
+                elif not isinstance(found, _OWN) or _foreign(_owner(cls, name).__module__):
+                    self._value(found, place.then(f".{name}", ATTRIBUTE, name), 4, names)
+            if "super" in names:
+                for owner in [c for c in cls.__mro__ if name in vars(c)][1:]:
+                    at = root(owner.__name__, owner).then(f".{name}", ENTRY, name)
+                    if _foreign(owner.__module__):
+                        self._value(vars(owner)[name], at, 4, names)
+
+    def _inherited(
+        self, cls: type, name: str, place: Place, depth: int, names: tuple[str, ...]
+    ) -> None:
+        """What a class has from another one, of the user's too, which the code names."""
+        found = inspect.getattr_static(cls, name, ABSENT)
+        if found is ABSENT or not _foreign(_owner(cls, name).__module__):
+            return
+        if isinstance(found, (staticmethod, classmethod)):
+            self._member(cls, name, found, place, vars(cls))
+            self._function(found.__func__)
+        elif not hasattr(type(found), "__get__") or isinstance(found, types.FunctionType):
+            self._value(found, place.then(f".{name}", ATTRIBUTE, name), depth, names)
+
+    def _answers(self, value: Any, place: Place) -> None:
+        """That attributes which the class answers for (`__getattr__`) are still not there."""
+        own = getattr(value, "__dict__", None)
+        answer = inspect.getattr_static(type(value), "__getattr__", None)
+        if isinstance(answer, types.FunctionType) and _foreign(answer.__module__):
+            self.facts += [
+                (place.then(f".{name}", ABSENT[ENTRY], name), False)
+                for name in sorted(self._mentioned if isinstance(own, dict) else ())
+                if name not in own and inspect.getattr_static(value, name, ABSENT) is ABSENT
+            ]
 
     def _member(
         self, cls: type, name: str, found: Any, place: Place, own: Mapping[str, Any] | None
     ) -> None:
         """That a class still has this method, and that the object has nothing instead of it."""
-        owner = next((c for c in cls.__mro__ if name in vars(c)), cls)
+        owner = _owner(cls, name)
         if not _foreign(owner.__module__):
             return
         if (id(owner), name) not in self._members:
@@ -352,6 +441,12 @@ class Surroundings:
 
 
 _MEMBERS = (types.FunctionType, staticmethod, classmethod, property)
+_OWN = (type(None), bool, int, float, str)
+
+
+def _owner(cls: type, name: str) -> type:
+    """The class that has an attribute of a class."""
+    return next((c for c in cls.__mro__ if name in vars(c)), cls)
 
 
 def _wrapped(x: Any) -> Any:
@@ -371,20 +466,6 @@ def _names(function: Any) -> tuple[str, ...]:
     inner = inspect.unwrap(function) if callable(function) else function
     found = [f for f in (function, inner) if isinstance(f, types.FunctionType)]
     return tuple(dict.fromkeys([name for f in found for name in names_of(f)]))
-
-
-@functools.lru_cache(maxsize=4096)
-def _loaded(code: types.CodeType) -> frozenset[str]:
-    """The names that code reads: unlike `_of_code` without those that it only stores, as
-    constructors do."""
-    own = {
-        i.argval
-        for i in dis.get_instructions(code)
-        if i.opname.startswith("LOAD_") and isinstance(i.argval, str)
-    }
-    return frozenset(
-        own.union(*[_loaded(c) for c in code.co_consts if isinstance(c, types.CodeType)])
-    )
 
 
 def _with_methods(cls: type, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -410,28 +491,3 @@ def _with_methods(cls: type, names: tuple[str, ...]) -> tuple[str, ...]:
                 found.update(dict.fromkeys(new))
                 todo += new
     return tuple(found)
-
-
-def _children(value: Any, place: Place) -> Iterator[tuple[Any, Place]]:
-    if isinstance(value, (list, tuple)):
-        for k, child in enumerate(value):
-            yield child, place.then(f"[{k}]", "{it}[{key}]", k)
-        return
-    if isinstance(value, GroupHolder):
-        yield value.rate, place.then(".rate", ATTRIBUTE, "rate")
-    if isinstance(value, dict):
-        for key, child in (
-            value.items() if not isinstance(value, GroupHolder) else value.surroundings()
-        ):
-            shown = repr(key) if isinstance(key, _SCALARS) else f"<{type(key).__name__}>"
-            yield child, place.then(f"[{shown}]", "{it}[{key}]", key)
-        return
-    if isinstance(getattr(value, "__dict__", None), dict):
-        for key, child in list(vars(value).items()):
-            if not key.startswith("_jitted_"):
-                yield child, place.then(f".{key}", ATTRIBUTE, key)
-    for cls in type(value).__mro__:
-        slots = cls.__dict__.get("__slots__", ())
-        for key in (slots,) if isinstance(slots, str) else slots:
-            if not key.startswith("__") and hasattr(value, key):
-                yield getattr(value, key), place.then(f".{key}", ATTRIBUTE, key)

@@ -102,6 +102,41 @@ def asked_of(function: types.FunctionType) -> frozenset[str]:
     return frozenset(found)
 
 
+@functools.lru_cache(maxsize=4096)
+def loaded(code: types.CodeType) -> frozenset[str]:
+    """The names that code reads: unlike `spelled` without those that it only stores, as
+    constructors do."""
+    own = {
+        i.argval
+        for i in dis.get_instructions(code)
+        if i.opname.startswith("LOAD_") and isinstance(i.argval, str)
+    }
+    return frozenset(
+        own.union(*[loaded(c) for c in code.co_consts if isinstance(c, types.CodeType)])
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def iterates(code: types.CodeType) -> bool:
+    """Whether the order of a dict may count in code, which has a loop, takes something apart or
+    names what does."""
+    return (
+        not _APART.isdisjoint(spelled(code))
+        or any(i.opname in _APART for i in dis.get_instructions(code))
+        or any(map(iterates, _inner(code)))
+    )
+
+
+_APART = frozenset(
+    (
+        "GET_ITER", "UNPACK_SEQUENCE", "UNPACK_EX", "LIST_EXTEND", "DICT_UPDATE", "DICT_MERGE",
+        "SET_UPDATE", "CALL_FUNCTION_EX", "chain", "dict", "dumps", "enumerate", "items", "iter",
+        "keys", "leaves", "list", "map", "next", "popitem", "reduce", "reversed", "tuple", "values",
+        "zip",
+    )
+)  # fmt: skip
+
+
 def names_of(function: types.FunctionType) -> tuple[str, ...]:
     """The names by which a function finds variables: those that it spells, and those by which it
     looks them up."""

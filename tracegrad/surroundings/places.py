@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -55,6 +56,13 @@ _NAMED = {ATTRIBUTE, ENTRY}
 ABSENT = {ITEM: "{key} in {it}", ENTRY: "{key} in {it}.__dict__", ATTRIBUTE: "hasattr({it}, {key})"}
 """How it is asked whether there is anything at such a place."""
 TYPE, LENGTH = "type({it})", "len({it})"
+KEYS, ORDER, VALUES = "list({it})", "[*{it}]", "[*{it}.values()]"
+"""The keys of a dict in their order, the elements of a list, the values of a dict."""
+BYTES, ELEMENT = "bytes({it})", "{it}.flat[{key}]"
+"""What is in a buffer; an element of an array of objects."""
+READ, REFERENT, CODE = "{it}.get()", "{it}()", "{it}.__code__"
+"""Of a context variable, a weak reference and a function."""
+ORDER_OF_ATTRIBUTES = "[*{it}.__dict__]"
 LAYOUT = "layout({it})"
 """Where the entries of a sparse array stand."""
 SAME = "{it} is {key}()"
@@ -68,6 +76,15 @@ READERS: dict[str, Callable[[Any, Any], Any]] = {
     TYPE: lambda it, key: type(it),
     LENGTH: lambda it, key: len(it),
     "frozenset({it})": lambda it, key: frozenset(it),
+    KEYS: lambda it, key: list(it),
+    ORDER: lambda it, key: [*it],
+    VALUES: lambda it, key: [*it.values()],
+    BYTES: lambda it, key: bytes(it),
+    ELEMENT: lambda it, key: it.flat[key],
+    READ: lambda it, key: it.get(),
+    REFERENT: lambda it, key: it(),
+    CODE: lambda it, key: it.__code__,
+    ORDER_OF_ATTRIBUTES: lambda it, key: [*it.__dict__],
     LAYOUT: lambda it, key: layout_of(it),
     SAME: lambda it, key: it is key(),
     "{it}._grad is None": lambda it, key: it._grad is None,
@@ -95,22 +112,46 @@ def unchanged(place: Place, value: Any) -> bool:
     return now is value or same(now, value)
 
 
-UNREADABLE = (AttributeError, KeyError, IndexError, ValueError, TypeError)
+UNREADABLE = (AttributeError, LookupError, ValueError, TypeError)
 """What reading a variable that is gone may raise."""
 
 
-def same(now: Any, value: Any) -> bool:
-    """Whether another object is the same number, text or set."""
-    # By their text, so that nan is nan and -0.0 is not 0.0.
+_VALUES = (bool, int, float, complex, str, bytes, np.generic, frozenset, list)
+_LASTING = frozenset((slice, range, bytes, type(...), type(NotImplemented)))
+_LASTING_MODULES = frozenset(
+    ("datetime", "decimal", "fractions", "operator", "pathlib", "re", "uuid", "zoneinfo")
+)
+
+
+def lasting(value: Any) -> bool:
+    """Whether an object is of a kind of Python's or NumPy's whose objects never change."""
+    kind = type(value)
     return (
-        type(now) is type(value)
-        and isinstance(now, (bool, int, float, complex, str, np.generic, frozenset))
-        and (
-            repr(now) == repr(value)
-            if isinstance(now, (float, complex, np.generic))
-            else now == value
-        )
+        kind in _LASTING
+        or isinstance(value, np.dtype)
+        or kind.__module__.partition(".")[0] in _LASTING_MODULES
     )
+
+
+def same(now: Any, value: Any) -> bool:
+    """Whether another object is the same number, text, set, date or whatever else never
+    changes."""
+    if type(now) is not type(value) or not (isinstance(now, _VALUES) or lasting(now)):
+        return False
+    if type(now) is list:
+        # Nearly always they are the same objects.
+        return len(now) == len(value) and (
+            all(map(operator.is_, now, value))
+            or all(a is b or same(a, b) for a, b in zip(now, value, strict=True))
+        )
+    # By their text, so that nan is nan and -0.0 is not 0.0.
+    if isinstance(now, (float, complex, np.generic)):
+        return repr(now) == repr(value)
+    equal = now == value
+    return equal is True and (type(now) in _PLAIN or repr(now) == repr(value))
+
+
+_PLAIN = frozenset((bool, int, str, bytes, frozenset))
 
 
 class Content:
@@ -131,7 +172,10 @@ def content(x: Any) -> bytes | None:
 
 
 def leads_to(place: Place | None, mark: Any) -> bool:
-    """Whether what is at a place is found through an object."""
+    """Whether what is at a place is found through an object, or is a list of it and others."""
+    if place is not None and place.code in (ORDER, VALUES):
+        if any(x is mark for x in _now(place) or ()):
+            return True
     while place is not None:
         if _now(place) is mark:
             return True
