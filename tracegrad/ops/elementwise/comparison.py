@@ -188,7 +188,10 @@ def clip(x: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: 
             return mul(x, 1)
     if low is not None and high is not None and dtype is not None:
         # One dtype for all three: by two steps, numbers of Python would decide it half-way.
-        together = promote(*map(kind_of, (x, low, high)))
+        try:
+            together = promote(*map(kind_of, (x, low, high)))
+        except (KeyError, TypeError, ValueError):
+            together = dtype  # the operations below say what is wrong with a bound
         x = x if together == dtype else convert(x, together)
     if low is not None:
         x = bind(clip_min_op, [x, low])
