@@ -27,6 +27,16 @@ COMBINE: dict[str | None, Any] = {
     "or": lambda old, new: old | new,
 }
 
+FUNCTIONS = {
+    "index": int,
+    "signed": int,
+    "sin": np.sin,
+    "cos": np.cos,
+    "square": np.square,
+    "select": lambda test, yes, no: yes if test else no,
+}
+"""What templates call."""
+
 
 @functools.cache
 def compiled(code: str) -> Any:
@@ -133,6 +143,11 @@ class Runner:
                     self.body(inner, names)
             case kernel.If(condition, then, otherwise):
                 self.body(then if self.expression(condition, names) else otherwise, names)
+            case kernel.Grow(name, length):
+                there = self.memory[name]
+                more = max(0, self.expression(length, names) - len(there))
+                room = unwritten((int(more), *there.shape[1:]), there.dtype)
+                self.memory[name] = np.concatenate([there, room])
             case kernel.Allocate(name, dtype, shape, of):
                 sizes = tuple(self.value(n, names) for n in shape)
                 self.memory[name] = (
@@ -165,7 +180,7 @@ class Runner:
                 return np.int64(self.value(value, names))
             case kernel.Apply(code, arguments, dtype):
                 known = {name: self.expression(a, names) for name, a in arguments}
-                return dtype.type(eval(compiled(code), {"index": int, "sin": np.sin}, known))
+                return dtype.type(eval(compiled(code), FUNCTIONS, known))
         raise AssertionError(f"no such expression here: {e}")
 
     # What runs may ask besides.

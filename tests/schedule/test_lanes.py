@@ -75,7 +75,7 @@ def test_what_a_derivative_reads_is_kept_for_one_block() -> None:
     f = tg.vmap(tg.grad(lambda x, v, k: orbit(x, v, k)[0][0] ** 2, (0, 1, 2)), in_axes=(0, 0, None))
     (phase,) = blocks(f, X, V, 1.3)
     shapes = [a.shape for a in phase.local]
-    assert {(STEPS, 256), (256,)} == set(shapes), "states of all steps, and of one"
+    assert {(STEPS + 1, 256), (256,)} == set(shapes), "states of all steps, and of one"
     assert program(f, X, V, 1.3).arena < STEPS * LANES * 8
     expected = tg.vmap(
         tg.grad(lambda x, v, k: orbit_plain(x, v, k)[0][0] ** 2, (0, 1, 2)), in_axes=(0, 0, None)

@@ -26,6 +26,7 @@ from .passes.pipeline import Draft, run_pipeline
 from .rows_in_turn import Pair, in_pairs, written
 from .shared_writes import shared_writes
 from .short_rows import write_out_rows
+from .tapes import make_room
 from .tasks import (
     Task,
     bundles,
@@ -362,10 +363,14 @@ class Builder:
     # --- tasks ------------------------------------------------------------------------------------
 
     def tasks(
-        self, graph: Graph, outputs: Sequence[Storage], elsewhere: Mapping[Var, Storage] = NOWHERE
+        self,
+        graph: Graph,
+        outputs: Sequence[Storage],
+        elsewhere: Mapping[Var, Storage] = NOWHERE,
+        begun: Mapping[Var, Storage] = NOWHERE,
     ) -> list[Task]:
         """What must be run for a graph, its results written to `outputs`; some values have places
-        of their own."""
+        of their own, some of them from the beginning."""
         e = self.emitter
         for node in graph.nodes:
             for k, var in enumerate(node.outputs):
@@ -385,7 +390,7 @@ class Builder:
         )
         self.whole.require(graph, analysis)
         copies: list[tuple[Atom, Storage]] = []
-        direct: dict[Var, Storage] = {}
+        direct: dict[Var, Storage] = {**begun}
         for atom, dest in zip(graph.outputs, outputs, strict=True):
             if (
                 isinstance(atom, Var)
@@ -405,6 +410,7 @@ class Builder:
                         else self.buffer(self.names.of(var), var, "temp")
                     )
         for node in graph.nodes:
+            make_room(self, node, analysis, direct)
             self.fill_up(node, analysis)
         if not elsewhere:
             for node in reversed(graph.nodes):

@@ -11,7 +11,7 @@ held before it is gone.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .._codegen import lowering
@@ -31,6 +31,8 @@ class CarryPlan:
     """The arrays that lie in the place of a carry, the carry itself among them, and the number of
     the carry."""
     levels: dict[Atom, int] = field(default_factory=dict)
+    begun: list[Var] = field(default_factory=list)
+    """The first versions of carries that are read elsewhere."""
     held: dict[int, list[Var]] = field(default_factory=dict)
     """What is computed before the n-th write and kept, since it reads what that will overwrite."""
 
@@ -39,18 +41,30 @@ class CarryPlan:
         return self.levels.get(atom, 0)
 
 
-def in_place(body: Graph, carries: Sequence[Var], following: Sequence[Atom]) -> CarryPlan:
-    """The plan for all carries that may be written in place."""
+def in_place(
+    body: Graph,
+    carries: Sequence[Var],
+    following: Sequence[Atom],
+    elsewhere: Container[int] = (),
+) -> CarryPlan:
+    """The plan for all carries that may be written in place. Some carries lie elsewhere than what
+    follows on them: all versions but the carry share a place."""
     chains: dict[int, list[Var]] = {}
     made = {v: node for node in body.nodes for v in node.outputs}
     for k, (carry, last) in enumerate(zip(carries, following, strict=True)):
         chain = chain_of(last, made)
         # Whoever else gets the last version of a carry would share its memory.
-        if len(chain) > 1 and chain[0] is carry and body.outputs.count(last) == 1:
+        if chain[0] is not carry:
+            continue
+        if k in elsewhere:
+            if len(chain) > 2 and following.count(last) == 1:
+                chains[k] = chain[1:]
+        elif len(chain) > 1 and body.outputs.count(last) == 1:
             chains[k] = chain
     while chains:
         found = _Planning(body, made, chains)
         if found.failed is None:
+            found.plan.begun.extend([c[0] for k, c in chains.items() if k in elsewhere])
             return found.plan
         del chains[found.failed]
     return CarryPlan()

@@ -52,12 +52,22 @@ class Storage:
     ring: int = 0
     """How many slices of the variable live at a time, each in the place of the one so many before
     it; 0 where all do."""
+    spare: bool = False
+    """Whether the buffer has a slice more than the variable, along its first axis."""
+    skipped: int = 0
+    """How many slices of the buffer stand before the first of the variable."""
 
     def at(self, index: Index) -> Index:
         """The place in the buffer of an element of the variable."""
         if self.ring:
             return (*self.prefix, integers.mod(index[0], self.ring), *index[1:])
+        if self.skipped:
+            return (*self.prefix, index[0] + self.skipped, *index[1:])
         return (*self.prefix, *index[self.leading :])
+
+    def row(self, step: Int) -> Storage:
+        """Where one slice of the variable is."""
+        return Storage(self.buffer, self.shape[1:], (*self.prefix, step + self.skipped))
 
 
 @dataclass

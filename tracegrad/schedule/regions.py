@@ -17,11 +17,13 @@ from .intervals import PASS, Between, Bounds, kept_between
 from .lower import Storage, is_small
 from .names import place_of
 from .passes.transpose_short_axes import is_narrow
+from .tapes import Tapes
 from .values import BOOL, INTP, converted
 
 if TYPE_CHECKING:
     from .whole import Whole
 
+NOWHERE: Mapping[int, Storage] = {}
 NEAR = 64
 """The most elements of a carry that is kept in a place of its own where its last value becomes a
 part of something large."""
@@ -32,12 +34,12 @@ def scan(whole: Whole, node: Node) -> None:
     loop = Loop.of(node)
     for constant in loop.constants:
         whole.give(constant.inside, whole.given(constant.given))
-    kept = bounds(whole, loop)
-    carry = started(whole, loop)
+    kept, tapes = bounds(whole, loop), Tapes(whole, loop)
+    carry = started(whole, loop, tapes.first)
     for c, dest in zip(loop.carries, carry, strict=True):
         whole.give(c.inside, dest)
     stacked = [whole.operand(s.stacked) for s in loop.slices]
-    following, plan = next_of(whole, loop, carry)
+    following, plan = next_of(whole, loop, carry, tapes.first)
     length = loop.param("length")
     with e.loop(0, length, barrier=True, sequential=bool(carry), hint="" if carry else "item") as i:
         step: Int = length - 1 - i if loop.param("reverse") else i
@@ -47,15 +49,14 @@ def scan(whole: Whole, node: Node) -> None:
             c = loop.carries[k]
             counted(whole, c.inside, c.last, carry[k], ends_at(found.inside, i))
         for s, where in zip(loop.slices, stacked, strict=True):
-            e.storage[s.inside] = Storage(where.buffer, s.inside.type.shape, (*where.prefix, step))
-        places = [e.storage[r.stacked] for r in loop.results]
-        ys = [
-            Storage(place.buffer, r.stacked.type.shape[1:], (*place.prefix, step))
-            for r, place in zip(loop.results, places, strict=True)
-        ]
+            e.storage[s.inside] = where.row(step)
+        ys = [e.storage[r.stacked].row(step) for r in loop.results]
+        for c, dest in zip(loop.carries, tapes.before(carry, step), strict=True):
+            e.storage[c.inside] = dest
+        carry, following = tapes.after(carry, step), tapes.after(following, step)
         whole.body(loop.body, [*following, *ys], plan, carry)
         advance(whole, carry, following)
-    advance(whole, [e.storage[c.last] for c in loop.carries], carry)
+    advance(whole, [e.storage[c.last] for c in loop.carries], tapes.ended(carry))
     ended(whole, loop, {k: ends_at(found.always, length) for k, found in kept.items()})
 
 
@@ -96,19 +97,30 @@ def ended(whole: Whole, loop: Loop, ends: dict[int, Between]) -> None:
             counted(whole, last, last, whole.emitter.storage[last], found)
 
 
-def started(whole: Whole, loop: Loop) -> list[Storage]:
-    """Where a loop keeps its carries, which have their first values."""
-    carry = [near(whole, c.last, c.first) for c in loop.carries]
+def started(whole: Whole, loop: Loop, tapes: Mapping[int, Storage] = NOWHERE) -> list[Storage]:
+    """Where a loop keeps its carries, which have their first values; those in tapes begin
+    there."""
+    carry = [
+        tapes[k] if k in tapes else near(whole, c.last, c.first) for k, c in enumerate(loop.carries)
+    ]
     for dest, c in zip(carry, loop.carries, strict=True):
         whole.fill(dest, c.first)
     return carry
 
 
-def next_of(whole: Whole, loop: Loop, carry: Sequence[Storage]) -> tuple[list[Storage], CarryPlan]:
+def next_of(
+    whole: Whole, loop: Loop, carry: Sequence[Storage], tapes: Mapping[int, Storage] = NOWHERE
+) -> tuple[list[Storage], CarryPlan]:
     """Where what follows on each carry is written, and the plan for it."""
     cs = loop.carries
     return where_next(
-        whole, [c.last for c in cs], loop.body, [c.inside for c in cs], [c.next for c in cs], carry
+        whole,
+        [c.last for c in cs],
+        loop.body,
+        [c.inside for c in cs],
+        [c.next for c in cs],
+        carry,
+        tapes,
     )
 
 
@@ -133,11 +145,12 @@ def where_next(
     carries: Sequence[Var],
     results: Sequence[Atom],
     places: Sequence[Storage],
+    tapes: Mapping[int, Storage] = NOWHERE,
 ) -> tuple[list[Storage], CarryPlan]:
     """Where what follows on each carry is written: in its place, where the plan says how, or
-    beside it."""
-    plan = in_place(body, carries, results)
-    written = {*plan.versions.values()}
+    beside it, or in the next row of a tape."""
+    plan = in_place(body, carries, results, tapes)
+    written = {*plan.versions.values(), *tapes}
     following = [
         place
         if k in written

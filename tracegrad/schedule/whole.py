@@ -366,7 +366,8 @@ class Whole:
         places of carries, and when."""
         e = self.emitter
         own = {v: places[k] for v, k in plan.versions.items()} if plan else {}
-        tasks = self.builder.tasks(graph, outputs, own)
+        begun = {v: own[v] for v in plan.begun} if plan else {}
+        tasks = self.builder.tasks(graph, outputs, own, begun)
         # A carry that stays as it is lies where it shall be.
         tasks = [
             t
