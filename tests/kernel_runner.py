@@ -33,6 +33,9 @@ FUNCTIONS = {
     "sin": np.sin,
     "cos": np.cos,
     "square": np.square,
+    "abs_": np.abs,
+    "floor": np.floor,
+    "maximum": np.maximum,
     "select": lambda test, yes, no: yes if test else no,
 }
 """What templates call."""

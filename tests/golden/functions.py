@@ -305,6 +305,18 @@ def bent(x: Any, corners: Any, w: Any) -> Any:
     return np.sum(np.sqrt(1 + np.sum(w * x[corners], axis=1) ** 2))
 
 
+def lattice(x: Any) -> Any:
+    def step(k: Any, s: Any) -> Any:
+        def node(j: Any, s: Any) -> Any:
+            a, v = s
+            next_a, next_v = a[j] * 0.9, np.maximum(v[j] + v[j + 1], a[j])
+            return tg.index_update(a, j, next_a), tg.index_update(v, j, next_v)
+
+        return tg.fori_loop(0, 8 - k, node, s)
+
+    return tg.fori_loop(0, 8, step, (x, x * 0.5))[1][0]
+
+
 WHEN = np.array([0, 2, 2, 5])
 GOLDEN: dict[str, Golden] = {
     "logistic_value_and_grad": Golden(
@@ -381,6 +393,7 @@ GOLDEN: dict[str, Golden] = {
     "powers_grad": Golden(tg.grad(powers, (0, 1)), (zeros(5), zeros(40))),
     "reciprocals": Golden(lambda x: (1 / x) / x, (zeros(9),)),
     "summed_product": Golden(lambda a, b: np.sum(a @ b, 0), (zeros(40, 30), zeros(30, 20))),
+    "lattice_value_and_grad": Golden(tg.value_and_grad(lattice), (zeros(9),)),
     "looked_up_grad": Golden(tg.grad(looked_up, (0, 1)), (zeros(90), zeros(90))),
     "swapped": Golden(swapped, (zeros(9),)),
     "rewritten_grad": Golden(tg.grad(rewritten), (zeros(6),)),

@@ -64,6 +64,10 @@ class _Touched:
         """Whether one of them changes a name that the other reads or changes."""
         return bool(self.made & other.names or other.made & self.names)
 
+    def depends_on(self, other: _Touched) -> bool:
+        """Whether it reads what the other one makes, or one of them changes memory of both."""
+        return bool(other.made & self.names or self.meets(other))
+
     def meets(self, other: _Touched) -> set[str]:
         """The memory of both that one of them changes."""
         return (self.written & other.memory) | (other.written & self.memory)
@@ -77,16 +81,17 @@ def _joined(
         both = None
         if isinstance(s, kernel.Loop) and _is_straight(s):
             touched = _Touched(s, owner)
-            k = _loop_before(result, touched, owner)
-            if k is not None:
+            before = _loop_before(result, touched, owner)
+            if before is not None:
+                k, moved = before
                 first = result[k]
                 assert isinstance(first, kernel.Loop)
                 both = _both(first, s, touched, buffers, owner)
         if both is None:
             result.append(s)
         else:
-            assert k is not None
-            result[k] = both
+            rest = [b for b in result[k + 1 :] if b not in moved]
+            result[k:] = [*moved, both, *rest]
     return tuple(result)
 
 
@@ -96,18 +101,30 @@ def _is_straight(loop: kernel.Loop) -> bool:
 
 def _loop_before(
     body: Sequence[kernel.Statement], loop: _Touched, owner: owners.Owners
-) -> int | None:
+) -> tuple[int, list[kernel.Let]] | None:
     """The place of the loop before this one, if there are only numbers in between, and none that
-    this loop reads or changes."""
+    this loop reads or changes, but those that may as well be there before."""
+    moved: list[kernel.Let] = []
+    stays: list[_Touched] = []
+    moving = [loop]
     for k in reversed(range(len(body))):
         s = body[k]
         if isinstance(s, kernel.Loop):
-            return k if _is_straight(s) else None
+            if not _is_straight(s):
+                return None
+            stays.append(_Touched(s, owner))
+            free = not any(m.depends_on(b) for m in moving[1:] for b in stays)
+            return (k, moved[::-1]) if free else None
         if not isinstance(s, (*STRAIGHT, kernel.Declare)):
             return None
         between = _Touched(s, owner)
-        if between.shares_names(loop) or between.meets(loop):
+        if isinstance(s, kernel.Let) and any(m.depends_on(between) for m in moving):
+            moved.append(s)
+            moving.append(between)
+        elif between.shares_names(loop) or between.meets(loop):
             return None
+        else:
+            stays.append(between)
     return None
 
 
@@ -180,13 +197,28 @@ def _forwarded(
                 held[buffer, at] = kernel.Name(name, dtype)
             case kernel.Store(buffer, at, value, combine):
                 mine = owner.of(buffer)
-                held = {p: v for p, v in held.items() if owner.of(p[0]) != mine}
+                held = {
+                    p: v
+                    for p, v in held.items()
+                    if owner.of(p[0]) != mine or (p[0] == buffer and apart(p[1], at))
+                }
                 named = isinstance(value, (kernel.Name, kernel.Literal))
                 if combine is None and named and value.dtype == buffers[buffer].dtype:
                     held[buffer, at] = value
             case kernel.Update(name):
                 held = {p: v for p, v in held.items() if name not in _names(p, v)}
     return tuple(result)
+
+
+def apart(at: Sequence[Any], other: Sequence[Any]) -> bool:
+    """Whether two places of an array are certainly two."""
+    return any(
+        isinstance(i, int | integers.Integer)
+        and isinstance(k, int | integers.Integer)
+        and isinstance(between := integers.sub(i, k), int)
+        and between != 0
+        for i, k in zip(at, other, strict=True)
+    )
 
 
 def _names(place: tuple[str, Any], value: kernel.Expression) -> set[str]:

@@ -9,6 +9,7 @@ from ..._codegen import kernel, owners, verify
 from ...ir.verify import EVERY_PASS
 from .batch_blocks import batch_blocks
 from .choose_stores import choose_stores
+from .cut_fills import cut_fills
 from .distribute import distribute
 from .fixed_places import keep_fixed_places
 from .fuse_copies import fuse_copies
@@ -16,6 +17,7 @@ from .hoist import hoist
 from .join_loops import join_loops
 from .loops_in_turn import loops_in_turn
 from .memory import mentioned, plan, prune, resolve_views
+from .memory_of_steps import memory_of_steps
 from .registers import promote
 from .sound_indices import sound_indices
 from .tiling import tile
@@ -54,6 +56,10 @@ PIPELINE: tuple[tuple[str, Callable[[Draft], list[kernel.Phase]]], ...] = (
         lambda d: resolve_views(d.phases, d.buffers, [name for name, _ in d.program.sizes]),
     ),  # first, so that later passes see who meets in memory
     (
+        "cut fills",
+        lambda d: cut_fills(d.phases, d.buffers, [name for name, _ in d.program.sizes], d.fresh),
+    ),  # before copies become part of other loops
+    (
         "transpose short axes",
         lambda d: transpose_short_axes(d.phases, d.buffers, d.fresh),
     ),  # narrow arrays that long loops cross
@@ -79,6 +85,10 @@ PIPELINE: tuple[tuple[str, Callable[[Draft], list[kernel.Phase]]], ...] = (
         ),
     ),  # when no pass moves elements any more
     (
+        "memory of steps",
+        lambda d: memory_of_steps(d.phases, d.buffers, [name for name, _ in d.program.sizes]),
+    ),  # when it is known which of it is left
+    (
         "distribute",
         lambda d: distribute(d.phases, d.buffers, d.fresh),
     ),  # when it is known what steps keep in registers
@@ -99,10 +109,12 @@ PIPELINE: tuple[tuple[str, Callable[[Draft], list[kernel.Phase]]], ...] = (
 )
 HOST_ONLY = frozenset(
     {
+        "cut fills",
         "fuse copies",
         "join loops",
         "batch blocks",
         "fixed places",
+        "memory of steps",
         "distribute",
         "choose stores",
         "loops in turn",
