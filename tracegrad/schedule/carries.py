@@ -54,7 +54,7 @@ def in_place(
     for k, (carry, last) in enumerate(zip(carries, following, strict=True)):
         chain = chain_of(last, made)
         # Whoever else gets the last version of a carry would share its memory.
-        if chain[0] is not carry:
+        if not chain or chain[0] is not carry:
             continue
         if k in elsewhere:
             if len(chain) > 2 and following.count(last) == 1:
