@@ -387,8 +387,8 @@ def test_at_random(tiny: None, request: pytest.FixtureRequest) -> None:
         settled += check(program, inputs_of(program, seed), taken)
     assert settled > 0.9 * count
     # Tiles are for long loops, and rare; no index comes from an array here (test_sound_indices),
-    # and no write stands behind a condition (test_choose_stores).
-    rare = {"choose stores", "sound indices", "tile"}
+    # no write stands behind a condition (test_choose_stores), and nobody asks for memory.
+    rare = {"choose stores", "memory of steps", "sound indices", "tile"}
     if count >= 12:
         passes = [name for name, _ in pipeline.PIPELINE if name not in rare]
         assert all(taken[f"{name} alone"] for name in passes), taken

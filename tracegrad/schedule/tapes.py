@@ -31,7 +31,8 @@ def make_room(builder: Builder, node: Node, analysis: Analysis, fixed: Mapping[V
     if builder.device or node.op.lowering is not lowering.SCAN:
         return
     e, loop = builder.emitter, Loop.of(node)
-    length, taken = loop.param("length"), set()
+    length: Int = loop.param("length")
+    taken: set[int] = set()
     for k, r in _kept(loop):
         carry, stacked = loop.carries[k], loop.results[r].stacked
         readers = analysis.uses.get(stacked, [])

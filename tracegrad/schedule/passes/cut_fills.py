@@ -221,12 +221,10 @@ class _Cutting:
                 fixed[_row(a)] = i
             for name in sorted(mine):
                 sign = integers.coefficient(i, name)
-                rest = (
-                    integers.sub(i, integers.mul(sign, integers.symbol(name)))
-                    if sign in (1, -1)
-                    else None
-                )
-                if rest is None or integers.symbols(rest) & ranges.keys():
+                if sign is None or sign not in (1, -1):
+                    continue
+                rest = integers.sub(i, integers.mul(sign, integers.symbol(name)))
+                if integers.symbols(rest) & ranges.keys():
                     continue
                 value = integers.mul(sign, integers.symbol(_row(a)) - rest)
                 del ranges[name]
