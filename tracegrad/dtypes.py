@@ -77,8 +77,14 @@ def kind_of(value: Any) -> Any:
     kind = type(value)
     if kind is list or kind is tuple:
         return np.asarray(value).dtype
+    if kind in _KIND:
+        return kind
+    if isinstance(value, (int, float, complex)):
+        return np.asarray(
+            value
+        ).dtype  # of a class of the user's, which NumPy takes for no weak one
     # A size of a traced array is an integer.
-    return int if kind not in _KIND and hasattr(kind, "__index__") else kind
+    return int if hasattr(kind, "__index__") else kind
 
 
 @lru_cache(maxsize=256)

@@ -81,9 +81,19 @@ def as_weak(x: Any) -> Any:
     return _MADE[type(x)](x) if type(x) in _MADE else x
 
 
+_NUMBERS = {int: np.int64, float: np.float64, complex: np.complex128}
+_PYTHONS = frozenset((bool, *_NUMBERS))
+
+
 def as_python(x: Any) -> Any:
-    """A weak scalar as the Python number; all else as it is."""
-    return x.python(x) if type(x) in KINDS else x
+    """A weak scalar as the Python number; one of a class of the user's (an IntEnum) as a number of
+    NumPy's, for which NumPy takes it; all else as it is."""
+    kind = type(x)
+    if kind in KINDS:
+        return x.python(x)
+    if kind in _PYTHONS or not isinstance(x, (int, float, complex)) or isinstance(x, np.generic):
+        return x
+    return next(made for base, made in _NUMBERS.items() if isinstance(x, base))(x)
 
 
 def _within(x: Any) -> Any:
