@@ -15,7 +15,12 @@ from ..errors import ConcretizationError
 from ..ir.dispatch import Value
 from ..ir.graph import Graph, Node, Var
 from ..ir.trace import Trace, user_line
+from ..ops.arrays.creation import iota_op
 from ..ops.arrays.shape import reshape_op
+from ..ops.matrices.products import matmul_op, mv_op
+from ..ops.matrices.spectral import eigh_op, svd_op
+from ..ops.matrices.systems import inv_op, solve_op
+from ..ops.matrices.triangular import cholesky_op, qr_op
 from ..ops.places.indexing import slice_put_op
 from .strides import contiguous, without_gaps
 from .traced_memory import (
@@ -27,10 +32,7 @@ from .traced_memory import (
     sources_of,
 )
 
-IN_ORDER = frozenset(
-    ("matmul", "dot", "mv", "inv", "solve", "cholesky", "qr", "svd", "eigh", "triangular_solve",
-     "iota", "outer")
-)  # fmt: skip
+IN_ORDER = {iota_op, matmul_op, mv_op, inv_op, solve_op, cholesky_op, qr_op, eigh_op, svd_op}
 """Operations whose results NumPy has in C order, however their operands lie."""
 
 
@@ -102,7 +104,7 @@ def _sources(node: Node, known: TracedMemory) -> list[Var]:
     written = op is slice_put_op or isinstance(op.lowering, lowering.Scatter)
     if op in VIEWS or written:
         return arrays[:1]
-    if op.name in IN_ORDER:
+    if op in IN_ORDER:
         return []
     if isinstance(op.lowering, lowering.Pointwise):
         ndim = len(node.outputs[0].type.shape)
