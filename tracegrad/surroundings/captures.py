@@ -421,8 +421,8 @@ class Surroundings:
         if isinstance(answer, types.FunctionType) and _foreign(answer.__module__):
             self.facts += [
                 (place.then(f".{name}", ABSENT[ENTRY], name), False)
-                for name in sorted(self._mentioned if isinstance(own, dict) else ())
-                if name not in own and inspect.getattr_static(value, name, ABSENT) is ABSENT
+                for name in sorted(self._mentioned)
+                if isinstance(own, dict) and name not in own and inspect.getattr_static(value, name, ABSENT) is ABSENT
             ]
 
     def _member(

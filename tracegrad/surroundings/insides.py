@@ -29,10 +29,10 @@ from .places import (
 )
 
 _SEQUENCES = (list, tuple, collections.deque)
-_VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
+_VIEWS: tuple[Any, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 _LARGEST = 1 << 16
 _SHORT = 64
-NUMBERS = frozenset((bool, int, float, complex, str, type(None)))
+NUMBERS: frozenset[type] = frozenset((bool, int, float, complex, str, type(None)))
 
 
 def _sequence(value: Any) -> bool:

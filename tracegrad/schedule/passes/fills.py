@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 from ..._codegen import integers, kernel, traversal
 from ...types import Int
@@ -120,7 +120,7 @@ def _plain(value: Int, known: Mapping[str, Int]) -> Int:
     return integers.substitute(value, known)
 
 
-def _is_form(index: Any) -> bool:
+def _is_form(index: Any) -> TypeGuard[Int]:
     return isinstance(index, int | integers.Integer)
 
 
