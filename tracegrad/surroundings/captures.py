@@ -422,7 +422,9 @@ class Surroundings:
             self.facts += [
                 (place.then(f".{name}", ABSENT[ENTRY], name), False)
                 for name in sorted(self._mentioned)
-                if isinstance(own, dict) and name not in own and inspect.getattr_static(value, name, ABSENT) is ABSENT
+                if isinstance(own, dict)
+                and name not in own
+                and inspect.getattr_static(value, name, ABSENT) is ABSENT
             ]
 
     def _member(
