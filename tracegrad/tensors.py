@@ -15,6 +15,7 @@ from .checks import REFUSED, explained_here
 from .config import default_dtype
 from .devices import CPU, exchange, resolve
 from .dtypes import check, native
+from .faces.numpy.laying import laid
 from .faces.operators import array_of
 from .faces.tensor.casts import own, sizes_of
 from .ir.dispatch import STATE, Value
@@ -327,77 +328,89 @@ def randint(
     return made
 
 
+def _lying_as(made: Tensor, x: Any) -> Tensor:
+    """A new tensor, with its axes in the order of those of another one."""
+    found: Tensor = laid(made, "K", x)
+    return found
+
+
 def zeros_like(
     x: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """Zeros of x's shape and dtype."""
-    return zeros(
+    made = zeros(
         _shape(x),
         dtype=_dtype(dtype, _array(x)),
         device=_device(device, x),
         requires_grad=requires_grad,
     )
+    return _lying_as(made, x)
 
 
 def ones_like(
     x: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """Ones of x's shape and dtype."""
-    return ones(
+    made = ones(
         _shape(x),
         dtype=_dtype(dtype, _array(x)),
         device=_device(device, x),
         requires_grad=requires_grad,
     )
+    return _lying_as(made, x)
 
 
 def empty_like(
     x: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """A tensor of x's shape and dtype, to be filled."""
-    return empty(
+    made = empty(
         _shape(x),
         dtype=_dtype(dtype, _array(x)),
         device=_device(device, x),
         requires_grad=requires_grad,
     )
+    return _lying_as(made, x)
 
 
 def full_like(
     x: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """One value in x's shape and dtype."""
-    return full(
+    made = full(
         _shape(x),
         fill_value,
         dtype=_dtype(dtype, _array(x)),
         device=_device(device, x),
         requires_grad=requires_grad,
     )
+    return _lying_as(made, x)
 
 
 def rand_like(
     x: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """Uniform random numbers in x's shape and dtype."""
-    return rand(
+    made = rand(
         _shape(x),
         dtype=_dtype(dtype, _array(x)),
         device=_device(device, x),
         requires_grad=requires_grad,
     )
+    return _lying_as(made, x)
 
 
 def randn_like(
     x: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """Normal random numbers in x's shape and dtype."""
-    return randn(
+    made = randn(
         _shape(x),
         dtype=_dtype(dtype, _array(x)),
         device=_device(device, x),
         requires_grad=requires_grad,
     )
+    return _lying_as(made, x)
 
 
 def _device(device: Any, like: Any) -> Any:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from .._codegen import lowering
 from ..checks import REFUSED
 from ..ir import upward
 from ..ir.contents import SMALL
@@ -94,6 +95,12 @@ def write_out(op: Op, otherwise: Written, swapped: bool = False) -> Written:
 
 VIEWED = "x0._viewed(op, x0, params, box)"
 """A view, in general."""
+
+
+def makes_anew(op: Op) -> bool:
+    """Whether the results are new arrays that do not lie as the operands do: torch's are in C
+    order, NumPy's often in the order of what was read."""
+    return not op.view and not isinstance(op.lowering, (lowering.Pointwise, lowering.View))
 
 
 def fits(op: Op) -> bool:
@@ -227,6 +234,8 @@ class EagerText:
         known = "if type(out) not in KINDS: " if self.numbers or may_be_weak else ""
         self.put(2, f"{known}out = asarray(out)")
         self.put(1, f"elif face is not Tensor and out.dtype.kind not in 'fc': {bare}")
+        if makes_anew(self.op):
+            self.put(1, "if face is Tensor and type(out) is ndarray: out = asarray(out, order='C')")
         self.put(1, "box = new(face)", "box._data = out")
         self.put(1, *[f"box.{name} = {value!r}" for name, value in BOX.items()])
 

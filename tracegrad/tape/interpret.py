@@ -20,7 +20,7 @@ from ..ir.trace import Trace, is_left_over, left_over
 from ..sizes import seen_within
 from ..weak import KINDS, PYTHON, as_python, as_weak, weak
 from .boxes import fresh
-from .eager_text import OF_NUMBERS, fits, write_out
+from .eager_text import OF_NUMBERS, fits, makes_anew, write_out
 from .mode import MODE
 from .saved import SAVING, Packed
 from .tape import Node, record, resave
@@ -111,6 +111,8 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
                 raise
             raise better from error
         outs = (result,) if single else result
+        if face.boxes_everything and makes_anew(op):
+            outs = [np.asarray(o, order="C") if type(o) is np.ndarray else o for o in outs]
     node = record(op, inputs, params, outs) if recorded and MODE.enabled else None
     if aside is not None and node is not None:
         aside.live.update(outs)

@@ -130,9 +130,9 @@ def getitem(x: Any, key: Any) -> Any:
     result = ops.getitem(x, key)
     if result is x:
         return own_view(x, result)
-    # torch's new tensors lie in C order, NumPy's as is best for what reads them.
+    # torch's new tensors lie as their source, NumPy's as is best for what reads them.
     torchs = isinstance(result, Value) and result.boxes_everything and result._base is None
-    return laid(result, "C", x) if torchs else result
+    return laid(result, "K" if result.ndim == np.ndim(x) else "C", x) if torchs else result
 
 
 @functools.wraps(ops.flip)

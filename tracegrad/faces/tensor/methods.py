@@ -12,6 +12,7 @@ from ...checks import REFUSED, explained_here
 from ...ir.graph import Var
 from ...ops.arrays.transfer import place_of, transfer
 from ..numpy import results
+from ..numpy.laying import laid
 from ..operators import operand
 from ..printing import tensor_repr
 from .casts import TensorCasts, titled
@@ -231,17 +232,17 @@ class TensorMethods(
 
     def masked_fill(self: Any, mask: Any, value: Any) -> Any:
         """`value` where the mask is true, else this tensor."""
-        return titled(ops.where(mask, value, self), "MaskedFillBackward0", self)
+        return titled(laid(ops.where(mask, value, self), "C", self), "MaskedFillBackward0", self)
 
     def softmax(self: Any, dim: int, dtype: Any = None) -> Any:
         """Exponentials that sum to 1 along `dim`."""
         x = self if dtype is None else ops.convert(self, dtype)
-        return titled(ops.softmax(x, axis=dim), "SoftmaxBackward0", x)
+        return titled(laid(ops.softmax(x, axis=dim), "C", x), "SoftmaxBackward0", x)
 
     def log_softmax(self: Any, dim: int, dtype: Any = None) -> Any:
         """Logarithm of softmax."""
         x = self if dtype is None else ops.convert(self, dtype)
-        return titled(ops.log_softmax(x, axis=dim), "LogSoftmaxBackward0", x)
+        return titled(laid(ops.log_softmax(x, axis=dim), "C", x), "LogSoftmaxBackward0", x)
 
     def logsumexp(
         self: Any, dim: Any, keepdim: bool = False, *, axis: Any = None, keepdims: Any = None
@@ -344,11 +345,11 @@ class TensorMethods(
 
     def tril(self: Any, diagonal: int = 0) -> Any:
         """The lower triangle."""
-        return ops.tril(self, diagonal)
+        return laid(ops.tril(self, diagonal), "C", self)
 
     def triu(self: Any, diagonal: int = 0) -> Any:
         """The upper triangle."""
-        return ops.triu(self, diagonal)
+        return laid(ops.triu(self, diagonal), "C", self)
 
     def is_nonzero(self: Any) -> bool:
         """Whether the one element is not 0."""

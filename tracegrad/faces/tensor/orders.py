@@ -15,6 +15,7 @@ from ...ops.totals.quantiles import known, quantiles
 from ...ops.totals.statistics import stop_gradient
 from ...sizes import same
 from ...types import normalize_axis, show
+from ..numpy.laying import laid
 from .casts import titled
 from .numbers import dim_of, numbers_too
 
@@ -128,11 +129,9 @@ class TensorOrders(Value):
         theirs."""
         if _without_dimensions(self, dim):
             return Extremes(self.clone(), self.face(np.array(0)))
-        indices = ops.argsort(self, dim, descending)
-        return Extremes(
-            titled(ops.take_along_axis(self, indices, dim, unique=True), "SortBackward0", self),
-            indices,
-        )
+        indices = laid(ops.argsort(self, dim, descending), "K", self)
+        values = laid(ops.take_along_axis(self, indices, dim, unique=True), "K", self)
+        return Extremes(titled(values, "SortBackward0", self), indices)
 
     def argsort(self: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
         """The indices that sort along a dimension."""

@@ -58,7 +58,7 @@ class TensorPieces(Value):
     @numbers_too
     def unfold(self: Any, dimension: int, size: int, step: int) -> Any:
         """All windows of `size` elements along a dimension, every `step`-th; the windows are the
-        last dimension. A copy, where torch has a view.
+        last dimension. A view where windows lie side by side, else a copy (torch: always a view).
 
         >>> import tracegrad as tg
         >>> tg.arange(4.0).unfold(0, 2, 1)
@@ -76,9 +76,15 @@ class TensorPieces(Value):
             raise RuntimeError(
                 f"unfold: size and step must be at least 1, but they are {size} and {step}"
             )
-        return titled(
-            ops.moveaxis(windows(self, axis, size, step), axis, -1).clone(), "UnfoldBackward0", self
-        )
+        count = (self.shape[axis] - size) // step + 1
+        if size == 1:
+            found = self[(slice(None),) * axis + (slice(None, None, step),)].unsqueeze(-1)
+        elif size <= step and count * step <= self.shape[axis]:
+            rows = self.narrow(axis, 0, count * step).unflatten(axis, (count, step))
+            found = rows.narrow(axis + 1, 0, size).movedim(axis + 1, -1)
+        else:
+            found = ops.moveaxis(windows(self, axis, size, step), axis, -1).clone()
+        return titled(found, "UnfoldBackward0", self)
 
     def narrow_copy(self: Any, dim: int, start: Any, length: Any) -> Any:
         """As `narrow`, a copy."""

@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 from ... import ops
+from ...faces.numpy.laying import laid
 from .common import in_place, titled
 
 _SELU_ALPHA = 1.6732632423543772848170429916717
@@ -210,11 +211,8 @@ def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any
     tensor([0.5000, 0.5000])
     """
     x = input if dtype is None else ops.convert(input, dtype)
-    return titled(
-        ops.softmax(x, axis=_softmax_dim("softmax", len(x.shape)) if dim is None else dim),
-        "Softmax",
-        x,
-    )
+    axis = _softmax_dim("softmax", len(x.shape)) if dim is None else dim
+    return titled(laid(ops.softmax(x, axis=axis), "C", x), "Softmax", x)
 
 
 def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
@@ -227,11 +225,8 @@ def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any
 def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """The logarithm of `softmax`, without underflow."""
     x = input if dtype is None else ops.convert(input, dtype)
-    return titled(
-        ops.log_softmax(x, axis=_softmax_dim("log_softmax", len(x.shape)) if dim is None else dim),
-        "LogSoftmax",
-        x,
-    )
+    axis = _softmax_dim("log_softmax", len(x.shape)) if dim is None else dim
+    return titled(laid(ops.log_softmax(x, axis=axis), "C", x), "LogSoftmax", x)
 
 
 __all__ = [
