@@ -137,6 +137,8 @@ class Boxed(Operators, Writes, NumpyDispatch):
 
     def _without(self, level: int) -> Self:
         value = self._alias()
+        if not self._in_storage(self._root) and type(self._versions) is not Following:
+            value._versions = None  # a write gives this box another value, and leaves that one
         value._tangents = {k: t for k, t in (self._tangents or {}).items() if k != level} or None
         return value
 

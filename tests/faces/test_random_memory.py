@@ -152,3 +152,35 @@ def test_an_ndarray_of_what_is_written_later_is_refused() -> None:
         with pytest.raises(tg.ConcretizationError, match=r"test_random_memory.py:\d+.*np\.array"):
             derive(lambda x: f(x, lambda y: np.require(y)[:1]))(x)
         derive(gone)(x)
+
+
+SECOND: dict[str, Callable[[Callable[[Any], Any], Any, Any], Any]] = {
+    "forward over reverse": lambda f, x, v: tg.jvp(tg.grad(f), (x,), (v,))[1],
+    "reverse over forward": lambda f, x, v: tg.grad(lambda y: tg.jvp(f, (y,), (v,))[1])(x),
+    "reverse over reverse": lambda f, x, v: tg.grad(lambda y: np.sum(tg.grad(f)(y) * v))(x),
+    "traced": lambda f, x, v: tg.vmap(lambda y: tg.jvp(tg.grad(f), (y,), (v,))[1])(x[None])[0],
+}
+
+
+def test_second_derivatives(request: pytest.FixtureRequest) -> None:
+    count = 16 * max(1, int(request.config.getoption("--soak")))
+    v = np.cos(np.arange(24.0)).reshape(2, 3, 4)
+    smooth = (s for s in range(1000, 1000 + 10 * count) if "sort" not in (t := program(s)[1]) and
+              "> 0" not in t)  # fmt: skip
+    for seed in [s for s, _ in zip(smooth, range(count), strict=False)]:
+        f, text = program(seed)
+        x = X + 0.013
+        try:
+            f(x.copy())
+            derivative = tg.grad(f)
+            want = (derivative(x + 1e-5 * v) - derivative(x - 1e-5 * v)) / 2e-5
+        except (ValueError, tg.ConcretizationError):
+            continue
+        for way, run in SECOND.items():
+            try:
+                found = run(f, x, v)
+            except tg.ConcretizationError:
+                continue
+            np.testing.assert_allclose(
+                found, want, rtol=1e-3, atol=1e-4, err_msg=f"{way}, {seed}:\n{text}"
+            )
