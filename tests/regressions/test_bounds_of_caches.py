@@ -18,7 +18,7 @@ import tracegrad as tg
 from tests.checks import counted_traces
 from tracegrad.compiled import kept
 from tracegrad.compiled import on_device as placed
-from tracegrad.surroundings import captures
+from tracegrad.surroundings import names
 
 X = np.array([1.0, 2.0])
 Made = tuple[Callable[[Any], Any], Callable[[], Any]]
@@ -152,7 +152,7 @@ def test_kept() -> None:
     assert table == {3: "3", 4: "4"}
     for known in (placed._KNOWN, placed._GENERIC, placed._FIRST):
         assert isinstance(known, kept.Kept)
-    assert captures._loaded.cache_parameters()["maxsize"] == 4096
+    assert names.spelled.cache_parameters()["maxsize"] == 4096
 
 
 def test_functions_and_their_compiled_forms_go_together() -> None:

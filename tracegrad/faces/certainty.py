@@ -22,7 +22,8 @@ from ..ops.matrices.spectral import eigh_op, svd_op
 from ..ops.matrices.systems import inv_op, solve_op
 from ..ops.matrices.triangular import cholesky_op, qr_op
 from ..ops.places.indexing import slice_put_op
-from .strides import contiguous, without_gaps
+from ..sizes import same, same_shape
+from .strides import Memory, after, contiguous, in_order, without_gaps
 from .traced_memory import (
     VIEWS,
     TracedMemory,
@@ -36,9 +37,23 @@ IN_ORDER = {iota_op, matmul_op, mv_op, inv_op, solve_op, cholesky_op, qr_op, eig
 """Operations whose results NumPy has in C order, however their operands lie."""
 
 
-def told_by_memory(view: Sequence[tuple[Any, Any]]) -> bool:
-    """Whether it depends on how the base lies if this is a view of it."""
-    return any(op is reshape_op for op, _ in view)
+def told_by_memory(base: Any, view: Sequence[tuple[Any, Any]]) -> bool:
+    """Whether it depends on how the base lies if this is a view of it: reshapes of one axis, and
+    those that add and leave out axes of length 1, always are."""
+    if not any(op is reshape_op for op, _ in view):
+        return False
+    shown: Memory | None = (base.shape, in_order(base.shape))
+    for op, params in view:
+        if shown is None:
+            return True
+        if op is reshape_op:
+            before, now = ([n for n in s if not same(n, 1)] for s in (shown[0], params["shape"]))
+            if len(before) > 1 and not same_shape(before, now):
+                return True
+            shown = tuple(params["shape"]), in_order(params["shape"])
+        else:
+            shown = after(op, params, shown)
+    return False
 
 
 def see_certain(base: Any) -> None:
@@ -68,7 +83,7 @@ def _see(trace: Trace, wanted: Sequence[Var]) -> None:
 def see_write(root: Any, view: Sequence[tuple[Any, Any]]) -> None:
     """The same for a base that is written to through a view, where that or something else shares
     its memory as it lies."""
-    if told_by_memory(view):
+    if told_by_memory(root, view):
         see_certain(root)
     data = root._data
     if type(data) is not Var or data.trace is None or data.trace.lying is None:

@@ -116,7 +116,7 @@ class Writes(WriteChecks):
             self._base = base = base._base
         if base._versions[1] == self._seen:
             return
-        if STATE.traces and told_by_memory(self._view):
+        if STATE.traces and told_by_memory(base, self._view):
             see_certain(base)
         self._touch()
         self._seen = base._versions[1]

@@ -91,9 +91,9 @@ def lies(x: Any, order: str | None) -> bool:
 def in_one_row(x: Any, row: Any) -> Any:
     """What `ravel` makes of `x`, of which `row` shows all elements: that, or a copy of it where its
     elements do not follow one another."""
-    if not isinstance(row, Value) or lies(row, "C"):
+    if not isinstance(row, Value):
         return row
-    found = ops.positive(row)
+    found = row if lies(row, "C") else ops.positive(row)
     if isinstance(x, Value):
         note_choice(found, x)
     return found
