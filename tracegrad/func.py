@@ -164,7 +164,8 @@ def vmap(
     if chunk_size is not None and chunk_size < 1:
         raise ValueError(f"vmap: chunk_size should be None or greater than 0, but got {chunk_size}")
     if randomness != "different" and chunk_size is None:
-        return _vmap(_guarded(func, "vmap") if randomness == "error" else func, in_dims, out_dims)
+        inner = _guarded(func, "vmap") if randomness == "error" else func
+        return _vmap(inner, in_dims, out_dims, randomness="same")
     step = 1 if randomness == "different" else chunk_size
     assert step is not None
     inner = func if randomness == "different" else vmap(func, in_dims, out_dims, randomness)

@@ -60,7 +60,7 @@ def _map_basis(function: Function, basis: Any, chunk_size: int | None) -> Any:
 
     def mapped(part: Any) -> list[Any]:
         nonlocal spec
-        leaves, spec = flatten(vmap(function)(part))
+        leaves, spec = flatten(vmap(function, randomness="same")(part))
         return leaves
 
     try:

@@ -40,23 +40,36 @@ from ..types import ArrayType
 
 @overload
 def vmap(
-    function: Jitted[..., Any], in_axes: Any = ..., out_axes: Any = ...
+    function: Jitted[..., Any], in_axes: Any = ..., out_axes: Any = ..., *, randomness: str = ...
 ) -> Jitted[..., Any]: ...
 
 
 @overload
 def vmap(
-    function: Callable[..., Any], in_axes: Any = ..., out_axes: Any = ...
+    function: Callable[..., Any],
+    in_axes: Any = ...,
+    out_axes: Any = ...,
+    *,
+    randomness: str = ...,
 ) -> Callable[..., Any]: ...
 
 
-def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
+def vmap(
+    function: Callable[..., Any],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    *,
+    randomness: str = "error",
+) -> Callable[..., Any]:
     """`function` over an added axis of its arguments: the results of calling it on each slice,
     stacked along `out_axes`.
 
     in_axes     per positional argument the axis that is mapped (None: the argument is passed
                 whole), or one for all; may be a tree prefix
     out_axes    where the results get the axis, likewise
+    randomness  whether the function may draw random numbers: "error" (a TracegradError), or "same"
+                ones for all items. Of different ones draw all before, and map over them, or take
+                `tg.func.vmap`
 
     The function is traced once for a single item. What it writes into its arguments is written into
     the given ones, as calls on the slices would; what is written into one that is not mapped has to
@@ -67,11 +80,14 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
     >>> tg.vmap(np.dot, in_axes=(0, None))(np.eye(2), np.array([3.0, 4.0]))
     array([3., 4.])
     """
-    again = functools.partial(vmap, in_axes=in_axes, out_axes=out_axes)
-    if isinstance(function, Jitted):
-        return function.derive(
-            ("vmap", repr(in_axes), repr(out_axes)), lambda f: vmap(f, in_axes, out_axes), again
+    if randomness not in ("error", "same"):
+        raise ValueError(
+            f'vmap: randomness is {describe(randomness)}; it must be "error" or "same"'
         )
+    again = functools.partial(vmap, in_axes=in_axes, out_axes=out_axes, randomness=randomness)
+    if isinstance(function, Jitted):
+        key = ("vmap", repr(in_axes), repr(out_axes), randomness)
+        return function.derive(key, again, again)
     if not callable(function):
         raise TypeError(f"vmap: expected a function, got {describe(function)}")
 
@@ -120,6 +136,12 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
             function,
         )
         see_in_order(_name(function), traced.rests, leaves, places)
+        if traced.generators and randomness == "error":
+            raise TracegradError(
+                f"{user_line()}: vmap: {_name(function)} draws random numbers, and would get the "
+                "same ones for all items. Draw them for all before, and map over them; or say "
+                'randomness="same", or tg.func.vmap(f, randomness="different").'
+            )
         places += [None] * len(traced.captures)
         outs, out_places = evaluate_batched(
             explicit(traced.graph), [*leaves, *traced.captures], places, size

@@ -168,7 +168,7 @@ class Products:
         def push(*tangents: Any) -> list[Any]:
             return list(jvp(lambda *xs: self.run(inputs, xs), chosen, tangents)[1])
 
-        return list(vmap(push)(*seeds))
+        return list(vmap(push, randomness="same")(*seeds))
 
     def pulled(self, inputs: Sequence[Any], seeds: Sequence[Any]) -> Sequence[Any]:
         """Products with rows."""
