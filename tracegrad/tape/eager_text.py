@@ -99,8 +99,9 @@ VIEWED = "x0._viewed(op, x0, params, box)"
 
 def makes_anew(op: Op) -> bool:
     """Whether the results are new arrays that do not lie as the operands do: torch's are in C
-    order, NumPy's often in the order of what was read."""
-    return not op.view and not isinstance(op.lowering, (lowering.Pointwise, lowering.View))
+    order, as those of libraries are, NumPy's often in the order of what was read."""
+    kinds = (lowering.Pointwise, lowering.View, lowering.Library)
+    return not op.view and not isinstance(op.lowering, kinds)
 
 
 def fits(op: Op) -> bool:
