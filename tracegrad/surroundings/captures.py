@@ -201,10 +201,10 @@ class Surroundings:
             # Tools that load edited modules again put new code into functions that are there.
             self.facts.append((root("", function).then(function.__name__, CODE), code))
             self._iterated |= iterates(code)
-        for name, value in function.__dict__.items():
-            if name[:1] != "_":
-                place = root(function.__name__, function).then(f".{name}", ENTRY, name)
-                self._value(value, place, 4, names)
+            for name, value in function.__dict__.items():
+                if name[:1] != "_":
+                    place = root(function.__name__, function).then(f".{name}", ENTRY, name)
+                    self._value(value, place, 4, names)
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             try:
                 value = cell.cell_contents
