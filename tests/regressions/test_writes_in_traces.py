@@ -199,5 +199,5 @@ def test_seeds_in_traced_functions() -> None:
         assert np.asarray(g(POINT)).tolist() == [0.0, 0.0]
     tg.manual_seed(5)
     expected = np.asarray(tg.rand(2))
-    mapped = tg.vmap(lambda x: (tg.manual_seed(5), x * tg.rand(2))[1])
+    mapped = tg.vmap(lambda x: (tg.manual_seed(5), x * tg.rand(2))[1], randomness="same")
     np.testing.assert_array_equal(mapped(np.ones((1, 2)))[0], expected)
