@@ -114,10 +114,14 @@ def letter(dtype: Any) -> str:
 
 
 def turned(source: Any, target: Any) -> None:
-    """Rows become columns: the copy between the two orders, in either direction."""
-    for i in range(source.shape[0]):
-        for j in range(source.shape[1]):
-            target[j, i] = source[i, j]
+    """Rows become columns: the copy between the two orders, in either direction, a square at a
+    time, whose lines stay in the cache."""
+    rows, columns = source.shape
+    for top in range(0, rows, 16):
+        for left in range(0, columns, 16):
+            for j in range(left, min(columns, left + 16)):
+                for i in range(top, min(rows, top + 16)):
+                    target[j, i] = source[i, j]
 
 
 def fill(target: Any, value: Any) -> None:

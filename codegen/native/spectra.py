@@ -29,6 +29,28 @@ def blocked_eigvalsh(a: Any, w: Any, status: Any = None, code: int = 0) -> None:
     factorizations.eigvalsh(a, w, status, code)
 
 
+def _usual(a: Any) -> bool:
+    """Whether the lower triangle is finite and nothing has to be scaled."""
+    raise TypeError("compiled code only")
+
+
+@implements(_usual, inline=False)
+def _type_usual(a: Any) -> Any:
+    t = numpy_support.as_dtype(a.dtype).type
+    least, most, zero = *tridiagonal.unscaled(t), t(0)
+
+    def body(a: Any) -> bool:
+        largest, sane = zero, zero
+        for i in range(a.shape[0]):
+            for j in range(i + 1):
+                x = a[i, j]
+                sane = sane + (x - x)
+                largest = max(largest, abs(x))
+        return bool(sane == zero and (largest == zero or least < largest < most))
+
+    return body
+
+
 def _make_eigvalsh(a: Any, w: Any) -> Body:
     is_complex = letter(a.dtype) in "cz"
     t, real = _numpy_type(a.dtype), _real_type(a.dtype)
@@ -137,19 +159,37 @@ def _type_eigh(a: Any, w: Any, v: Any, status: Any = None, code: Any = 0) -> Any
     own = routine(OWN, f"tridiagonal_{a.dtype}", tridiagonal.TRIDIAGONAL_KINDS)
     back = routine(OWN, f"back_{a.dtype}", tridiagonal.BACK_KINDS)
     t, stedc = numpy_support.as_dtype(a.dtype).type, lapack(a.dtype, "stedc", "ciaaaiaiaio")
+    sytrd, usual = lapack(a.dtype, "sytrd", "ciaiaaaaio"), _usual
     least, most, side = LEAST, tridiagonal.MOST, tridiagonal.SIDE
-    block = tridiagonal.BLOCK
+    block, strip = tridiagonal.BLOCK, tridiagonal.STRIP
 
     def body(a: Any, w: Any, v: Any, status: Any = None, code: int = 0) -> None:
         count, n, _ = a.shape
-        if n < least or n > most:
+        if n < least:
             eigh(a, w, v, status, code)
             return
-        beside, tau, vectors = np.empty(n, t), np.empty(n, t), np.empty(n * side, t)
-        inner, space = np.empty((n, n), t), np.empty(1 + 4 * n + n * n + 2 * block * (n + block), t)
+        # Rows of large matrices are an odd number of cache lines apart.
+        apart = side if n <= most else ((n + 15) // 16 | 1) * 16
+        beside, tau, vectors = np.empty(n, t), np.empty(n, t), np.empty((n, apart), t)
+        inner, space = (
+            np.empty((n, n), t),
+            np.empty(1 + 4 * n + n * (n + 3 * block + strip) + block * block, t),
+        )
         ints = np.empty(3 + 5 * n, np.int32)
         for q in range(count):
-            if own(n, a, q * n * n, w, q * n, beside, 0, tau, 0, vectors, 0) != 0:
+            failed = 0
+            if n <= most:
+                failed = own(n, a, q * n * n, w, q * n, beside, 0, tau, 0, vectors, 0)
+            elif usual(a[q]):
+                turned(a[q], vectors)
+                sytrd(
+                    LOWER, n, vectors, 0, apart, w, q * n, beside, 0, tau, 0, space, 0, space.size
+                )  # fmt: skip
+                for k in range(n - 1):
+                    vectors[k, k + 1] = 1
+            else:
+                failed = 1
+            if failed != 0:
                 eigh(a[q], w[q], v[q], status, code)
             else:
                 info = stedc(
@@ -161,7 +201,6 @@ def _type_eigh(a: Any, w: Any, v: Any, status: Any = None, code: Any = 0) -> Any
                     fill(v[q], np.nan)
                     record(status, code, info)
                 else:
-                    turned(inner, v[q])
-                    back(n, vectors, 0, tau, 0, v, q * n * n, space, 0)
+                    back(n, apart, vectors, 0, tau, 0, inner, 0, v, q * n * n, space, 0)
 
     return body

@@ -20,17 +20,24 @@ from .reflections import reflections
 from .support import acc, fabs_float, index, wide
 
 __all__ = [
-    "BACK_KINDS", "MOST", "SIDE", "TRIDIAGONAL_KINDS", "back", "back_signature", "tridiagonal",
-    "tridiagonal_signature",
+    "BACK_KINDS", "BLOCK", "MOST", "SIDE", "STRIP", "TRIDIAGONAL_KINDS", "back", "back_signature",
+    "tridiagonal", "tridiagonal_signature", "unscaled",
 ]  # fmt: skip
 
-TRIDIAGONAL_KINDS, BACK_KINDS = "laaaaao", "laaaa"
+TRIDIAGONAL_KINDS, BACK_KINDS = "laaaaao", "llaaaaa"
 SIDE = 208
 """How far rows lie apart in what is worked on; of a row some elements behind the matrix are zeros,
 so that the loops along it have no rests."""
 MOST = SIDE - 16
 """The rows of the largest matrix."""
-BLOCK, ROWS, PADDED = 16, 4, 8
+BLOCK, STRIP = 16, 96
+"""Reflections that `back` takes at a time, and columns, which stay in the cache meanwhile."""
+ROWS, PADDED = 4, 8
+
+
+def unscaled(t: Any) -> tuple[Any, Any]:
+    """A matrix whose largest number lies between these has not to be scaled."""
+    return (t(2.0**-400), t(2.0**400)) if t is np.float64 else (t(2.0**-40), t(2.0**40))
 
 
 def tridiagonal_signature(dtype: str) -> Any:
@@ -42,10 +49,11 @@ def tridiagonal_signature(dtype: str) -> Any:
 
 
 def back_signature(dtype: str) -> Any:
-    """n, the reflections and their tau as `tridiagonal` leaves them, z[n, n] and then the product
-    of all reflections with it, space for BLOCK * (2 n + 2 BLOCK) elements."""
+    """n, how far rows of reflections lie apart, the reflections and their tau as `tridiagonal`
+    leaves them, the transpose of z[n, n], the product of all reflections with z, space for
+    n * (3 BLOCK + STRIP) + BLOCK^2 elements."""
     i, t, _ = pointers(dtype)
-    return types.void(i, t, t, t, t)
+    return types.void(i, i, t, t, t, t, t)
 
 
 def tridiagonal(dtype: str) -> Callable[..., None]:
@@ -54,7 +62,7 @@ def tridiagonal(dtype: str) -> Callable[..., None]:
     of_blocks, t = reflections(dtype), np.dtype(dtype).type
     dot, reflect = of_blocks.dot, of_blocks.reflect
     zero, two = t(0), t(2)
-    least, most = (t(2.0**-400), t(2.0**400)) if t is np.float64 else (t(2.0**-40), t(2.0**40))
+    least, most = unscaled(t)
     vectors_space = make_scratch(4 * SIDE)
 
     @compiled
@@ -151,28 +159,51 @@ def tridiagonal(dtype: str) -> Callable[..., None]:
 
 def back(dtype: str) -> Callable[..., None]:
     """The product with Q, a block of reflections at a time from the last."""
-    of_blocks, product, zero = reflections(dtype), parts(dtype).product, np.dtype(dtype).type(0)
+    of_blocks, own, zero = reflections(dtype), parts(dtype), np.dtype(dtype).type(0)
     overwrite, triangle = of_blocks.overwrite, of_blocks.triangle
+    product, turn = own.product, own.turn
 
-    def function(of_n, w, tau, z, space):  # type: ignore[no-untyped-def]
+    def function(of_n, of_side, w, tau, z, out, space):  # type: ignore[no-untyped-def]
         wide()
-        o, unit, n, side, block = index(0), index(1), word(of_n), index(SIDE), index(BLOCK)
-        first, second = space, shifted(space, n * block)
-        gram = shifted(second, n * block)
-        made = shifted(gram, block * block)
+        o, unit, n, side, block = index(0), index(1), word(of_n), word(of_side), index(BLOCK)
+        strip = min(n, index(STRIP))
+        first = shifted(space, n * block)
+        second = shifted(first, strip * block)
+        gram = shifted(second, strip * block)
+        inside = shifted(gram, block * block)
+        # All triangles come first, then strips of columns that stay in the cache meanwhile.
         end = n - unit
         while end > o:
             count = (end - unit) % block + unit
             at = end - count
-            width = n - at - unit
-            corner, below = shifted(w, at * side + at + unit), shifted(z, (at + unit) * n)
+            corner = shifted(w, at * side + at + unit)
             for c in range(unit, count):
                 for j in range(o, c):
                     put(corner, c * side + j, zero)
-            triangle(count, width, corner, side, shifted(tau, at), gram, made, block)
-            overwrite(count, n, width, corner, side, unit, below, n, unit, first, n, o)
-            overwrite(count, n, count, made, block, unit, first, n, unit, second, n, o)
-            product(width, n, count, corner, unit, side, second, n, below, n)
+            made = shifted(space, at * block)
+            triangle(count, n - at - unit, corner, side, shifted(tau, at), gram, made, block)
             end = at
+        for left in range(o, n, strip):
+            columns = min(strip, n - left)
+            turn(columns, n, shifted(z, left * n), n, inside, strip)
+            end = n - unit
+            while end > o:
+                count = (end - unit) % block + unit
+                at = end - count
+                width = n - at - unit
+                made, corner = shifted(space, at * block), shifted(w, at * side + at + unit)
+                below = shifted(inside, (at + unit) * strip)
+                overwrite(
+                    count, columns, width, corner, side, unit, below, strip, unit, first, columns, o
+                )
+                overwrite(
+                    count, columns, count, made, block, unit, first, columns, unit, second, columns,
+                    o,
+                )  # fmt: skip
+                product(width, columns, count, corner, unit, side, second, columns, below, strip)
+                end = at
+            for i in range(o, n):
+                for j in range(o, columns):
+                    put(out, i * n + left + j, get(inside, i * strip + j))
 
     return function

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 from tracegrad.codegen.native import prebuilt
-from tracegrad.codegen.native.tridiagonal import BLOCK, MOST, SIDE
+from tracegrad.codegen.native.tridiagonal import BLOCK, MOST, SIDE, STRIP
 
 import tracegrad as tg
 
@@ -51,9 +51,10 @@ def reduced(a: Any) -> tuple[Any, Any, int]:
     work, failed = np.full(n * SIDE + 1, np.nan, dtype), np.full(1, -1, np.int32)
     work[-1] = 7
     call(f"tridiagonal_{dtype}", n, given, d, e, tau, work, failed)
-    q, space = np.eye(n, dtype=dtype), np.full(BLOCK * (2 * n + 2 * BLOCK), np.nan, dtype)
+    q = np.eye(n, dtype=dtype)
+    space = np.full(n * (3 * BLOCK + STRIP) + BLOCK * BLOCK, np.nan, dtype)
     if not failed[0]:
-        call(f"back_{dtype}", n, work, tau, q, space)
+        call(f"back_{dtype}", n, SIDE, work, tau, q.copy(), q, space)
         assert work[-1] == 7
     beside = np.diag(e[:-1].astype(float), 1)
     return np.diag(d.astype(float)) + beside + beside.T, q.astype(float), int(failed[0])
@@ -106,7 +107,7 @@ def outcome(f: Any, a: Any) -> Any:
 
 
 def test_larger_and_smaller_stacks() -> None:
-    for n in (0, 1, 23, 24, MOST, MOST + 1):
+    for n in (0, 1, 23, 24, MOST, MOST + 1, 230):
         a = RNG.normal(size=(2, n, n))
         a = a + a.swapaxes(1, 2)
         w, v = tg.jit(lambda a: np.linalg.eigh(a))(a)
