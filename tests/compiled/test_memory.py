@@ -14,7 +14,7 @@ import pytest
 
 import tracegrad as tg
 from tracegrad.runtime import memory
-from tracegrad.runtime.memory import ALIGNMENT, IDLE, LARGE, Pool
+from tracegrad.runtime.memory import ALIGNMENT, IDLE, LARGE, Pool, scratch_memory
 
 N = LARGE // 8
 F64 = np.dtype(float)
@@ -138,3 +138,10 @@ def test_a_fork_while_another_thread_asks_for_memory() -> None:
         [sys.executable, "-c", FORK], env=environment, capture_output=True, text=True, timeout=120
     )
     assert found.returncode == 0, found.stderr
+
+
+@pytest.mark.parametrize("nbytes", [0, 1, 100, 4096, 700_000, 1 << 24, (1 << 24) + 8])
+def test_memory_for_temporaries_begins_at_a_cache_line(nbytes: int) -> None:
+    found = scratch_memory(nbytes)
+    assert found.nbytes == nbytes
+    assert found.ctypes.data % ALIGNMENT == 0 or not nbytes

@@ -18,7 +18,7 @@ from ..ir.dispatch import SPECIAL, STATE, bind
 from ..ir.op import Op
 from ..runtime.device_code import CompiledOnDevice
 from ..runtime.execute import SCRATCH, Compiled, Executable, executable_for, failure
-from ..runtime.memory import LARGE
+from ..runtime.memory import LARGE, scratch_memory
 from ..runtime.threads import NO_PHASE
 from ..tape.hooks import boxed
 from ..tape.interpret import results_of
@@ -146,7 +146,7 @@ class OnKernel(Compute):
             return (
                 status,
                 status.data,
-                np.empty(room, np.uint8),
+                scratch_memory(room),
                 *[np.empty((), d) for d in scalars.values()],
             )
 

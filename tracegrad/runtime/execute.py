@@ -21,7 +21,7 @@ from ..schedule import schedule
 from ..sizes import SIZES
 from ..transforms.rewrite import optimize
 from .background import BACKGROUND, BESIDE, Job, by_operations
-from .memory import POOL
+from .memory import KEPT_BY_THREADS, POOL, scratch_memory
 from .parts import InParts, parts_of
 from .plan import Memory, planned
 from .threads import Sharing
@@ -31,15 +31,15 @@ class _Scratch(threading.local):
     """Per thread: the arena that kernels use for temporaries, and the status word they write."""
 
     def __init__(self) -> None:
-        self.arena = np.empty(1 << 12, np.uint8)
+        self.arena = scratch_memory(1 << 12)
         self.status = np.zeros(2, np.int64)
 
     def provide(self, nbytes: int) -> np.ndarray[Any, Any]:
         """A larger arena; kept for later calls of this thread unless it is very large."""
-        if nbytes >= 1 << 24:
-            return POOL.take(nbytes)
-        self.arena = np.empty(nbytes, np.uint8)
-        return self.arena
+        found = scratch_memory(nbytes)
+        if nbytes < KEPT_BY_THREADS:
+            self.arena = found
+        return found
 
 
 SCRATCH = _Scratch()
