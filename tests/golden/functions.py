@@ -393,6 +393,7 @@ GOLDEN: dict[str, Golden] = {
     "powers_grad": Golden(tg.grad(powers, (0, 1)), (zeros(5), zeros(40))),
     "reciprocals": Golden(lambda x: (1 / x) / x, (zeros(9),)),
     "summed_product": Golden(lambda a, b: np.sum(a @ b, 0), (zeros(40, 30), zeros(30, 20))),
+    "narrow_product": Golden(lambda w, x: w.T @ (x * x - 1.0), (zeros(900, 3), zeros(900, 20))),
     "lattice_value_and_grad": Golden(tg.value_and_grad(lattice), (zeros(9),)),
     "looked_up_grad": Golden(tg.grad(looked_up, (0, 1)), (zeros(90), zeros(90))),
     "swapped": Golden(swapped, (zeros(9),)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, product
@@ -12,32 +11,16 @@ from .._codegen import integers, kernel, lowering
 from ..ir.graph import Atom, Node, Var
 from ..sizes import same
 from ..types import Int, Shape
+from .axes import LANES, NO_PERIODS, REDUCED_LANES, Axis, short_in_front, split_lanes, split_periods
 from .bounds import at_most, ordered
 from .flat import RECORD, FlatPart, place
 from .indices import Index, is_one
-from .lower import Emitter, Probe, Scope, Storage, is_small
+from .lower import Emitter, Probe, Scope, Storage
 
-LANES = 4
-"""A trailing axis of at most this static size is unrolled inside the loop over the axes before
-it."""
-REDUCED_LANES = 8
-"""The same where a reduction keeps one of the axes before it, if no more than `MOST_UNROLLED`
-statements come of it."""
 MOST_UNROLLED = 128
 MOST_PARTS = 12
-LONGEST_PERIOD = 4
-NO_PERIODS: Mapping[str, int] = {}
 WORTH_A_LOOP = 16
 """What is computed once per row goes into a loop of its own if it costs this much."""
-
-
-@dataclass
-class Axis:
-    """One loop of a task, under the task's own name for its index."""
-
-    symbol: str
-    extent: Int
-    reduced: bool = False
 
 
 @dataclass(eq=False)
@@ -103,55 +86,6 @@ class Task:
 
 def own(k: int) -> Int:
     return integers.symbol(f"_{k}")
-
-
-def split_lanes(
-    axes: list[Axis], most: int = LANES, again: bool = False
-) -> tuple[list[Axis], list[Axis]]:
-    """The trailing short static axes as lanes, if any longer axis stays; all axes of what is small
-    and computed again and again."""
-    if again and is_small(tuple([a.extent for a in axes])):
-        return [], axes
-    lanes: list[Axis] = []
-    total = 1
-    while (
-        len(axes) > 1
-        and isinstance(axes[-1].extent, int)
-        and axes[-1].extent > 1
-        and total * axes[-1].extent <= most
-    ):
-        first = axes[0].extent
-        if isinstance(first, int) and first <= most:
-            break
-        lanes.insert(0, axes[-1])
-        total *= int(axes[-1].extent)
-        axes = axes[:-1]
-    return axes, lanes
-
-
-def split_periods(
-    axes: list[Axis], index: Index, periods: Mapping[str, int]
-) -> tuple[list[Axis], list[Axis], Index]:
-    """Loops along which what is computed changes with a short period, as in the adjoint of
-    `x[::2]`, over whole periods: the rest is unrolled, so that each part of a period has its own
-    code in place of branches."""
-    shorter: list[Axis] = []
-    residues: list[Axis] = []
-    for a in axes:
-        period = periods.get(a.symbol, 1)
-        if (
-            1 < period <= LONGEST_PERIOD // math.prod([int(r.extent) for r in residues])
-            and isinstance(a.extent, int)
-            and a.extent % period == 0
-            and a.extent > period
-        ):
-            residue = Axis(f"{a.symbol}r", period, a.reduced)
-            place = {a.symbol: integers.symbol(a.symbol) * period + integers.symbol(residue.symbol)}
-            index = tuple(i if isinstance(i, int) else integers.substitute(i, place) for i in index)
-            a = Axis(a.symbol, a.extent // period, a.reduced)
-            residues.append(residue)
-        shorter.append(a)
-    return shorter, residues, index
 
 
 def map_task(
@@ -256,6 +190,10 @@ def reduce_task(emitter: Emitter, var: Var, node: Node, dest: Storage, again: bo
     task.axes = (
         [a for a in kept if a.symbol not in inner] + gone + [a for a in kept if a.symbol in inner]
     )
+    short = short_in_front([a for a in task.axes if a.symbol in inner])
+    if not lanes and short is not None:
+        task.axes, task.lanes = [a for a in task.axes if a is not short], [short]
+        return task
     if not lanes:
         # An axis that comes last only now: if it is short, its totals are kept in registers, or all
         # of a total is written out.

@@ -33,6 +33,7 @@ from .integer_choices import integer_choices
 from .loop_fusion import fuse
 from .loop_parts import inline_constants, trim, unstack
 from .loop_tape import tape
+from .narrow_products import as_sums, beside_computed
 from .products import gather_factors, product_with_identity, small_product, sum_of_product
 from .rewriter import Rewriter, application, rewrite
 from .sink_additions import sink_additions
@@ -151,14 +152,20 @@ def tidy(graph: Graph) -> Graph:
     return remove_dead(simplify(graph, ()))
 
 
-def spell_out(graph: Graph) -> Graph:
+def spell_out(graph: Graph, joined: bool = True) -> Graph:
     """Small products, and those that read a large matrix a second time, as sums of products, and
-    what several systems of one matrix share; the rules for products come before."""
+    what several systems of one matrix share; the rules for products come before.
+
+    joined  narrow products, too, which loops of a CPU add up on the way
+    """
     streams = streamed(graph)
+    narrow = beside_computed(graph) if joined else set()
 
     def rule(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Sequence[Atom] | None:
         if node in streams:
             return as_sum(b, node, inputs)
+        if node in narrow:
+            return as_sums(b, node, inputs)
         spelled = small_product(b, node, inputs)
         return None if spelled is None else (spelled,)
 
@@ -242,6 +249,7 @@ def optimize(graph: Graph, apart: bool = False, tapes: bool = True) -> Graph:
     if key not in graph.derived:
         chosen: dict[Any, Callable[[Graph], Graph]] = {
             fuse_loops: lambda g: fuse_loops(g, apart, tapes),
+            spell_out: lambda g: spell_out(g, tapes),
             optimize_regions: lambda g: optimize_regions(g, tapes),
         }
         result = graph
