@@ -11,12 +11,13 @@ from numba.core import types
 
 from .bridge import implements, is_real
 from .math.gamma_functions import BERNOULLI
+from ..scalars.special import FAR_BELOW, scipys_polygamma
 from .symbols import SPECIAL, external, symbol
 
 
 def polygamma(n: Any, x: Any) -> Any:
     """The n-th derivative of digamma; n is a non-negative integer."""
-    value = scipy.special.polygamma(int(n), x)
+    value = scipys_polygamma(int(n), x)
     return np.float32(value) if isinstance(x, np.float32) else np.float64(value)
 
 
@@ -25,12 +26,20 @@ _signature = types.float64(types.float64, types.intc)
 
 def _polygamma(n: Any, x: Any) -> Any:
     """Recurrence up to x >= 15 + n, then the asymptotic series; negative x by the same recurrence,
-    poles give inf."""
+    far from 0 by reflection; poles give SciPy's infinity."""
     order = np.int64(n)
     if order == 0:
         return _psi(x)
-    if x <= 0 and x == math.floor(x):
-        return math.inf
+    if x <= 0 and x == np.floor(x):
+        return math.inf if order % 2 == 1 else -math.inf
+    if x < FAR_BELOW:
+        part = x - np.floor(x)
+        there = _by_recurrence(order, 1.0 - part) - _by_recurrence(order, 1.0 - x)
+        return _by_recurrence(order, part) + (there if order % 2 == 1 else -there)
+    return _by_recurrence(order, x)
+
+
+def _by_recurrence(order: Any, x: Any) -> Any:
     factorial = 1.0
     for k in range(2, order):
         factorial *= k
@@ -61,6 +70,7 @@ def _native_psi(x: Any) -> Any:
 
 
 implements(_polygamma, inline=False)(lambda n, x: _polygamma)
+implements(_by_recurrence, inline=False)(lambda order, x: _by_recurrence)
 
 
 @implements(polygamma, inline=False)

@@ -16,8 +16,29 @@ def _scipy(name: str) -> Callable[[Any], Any]:
     return lambda x: getattr(scipy.special, name)(x)
 
 
+FAR_BELOW = -20.0
+"""Below, derivatives of digamma are found by reflection: recurrences take a step a unit."""
+
+
+def scipys_polygamma(n: int, x: Any) -> Any:
+    """SciPy's, whose sum takes a step a unit below 0 (years, at -1e16), with reflection there."""
+    x = np.asarray(x)
+    far = x < FAR_BELOW
+    if n == 0 or not far.any():
+        return scipy.special.polygamma(n, x)
+    with np.errstate(invalid="ignore"):
+        part = np.where(far, x - np.floor(x), x)
+    value = scipy.special.polygamma(n, np.where(far & np.isnan(part), 0.0, part))
+    mirrored = np.where(far & (part > 0), part, 0.5)
+    there = scipy.special.polygamma(n, 1 - mirrored) - scipy.special.polygamma(
+        n, 1 - np.where(far, x, 0.0)
+    )
+    sign = 1.0 if n % 2 else -1.0
+    return np.where(far & (part > 0), value + sign * there, value)
+
+
 def _trigamma(x: Any) -> Any:
-    value = scipy.special.polygamma(1, x)
+    value = scipys_polygamma(1, x)
     return np.float32(value) if isinstance(x, np.float32) else np.float64(value)
 
 

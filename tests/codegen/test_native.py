@@ -15,6 +15,7 @@ import mpmath
 import numba
 import numpy as np
 import pytest
+import scipy.special
 from tracegrad.codegen.disk import cache, stored
 from tracegrad.codegen.disk.entry import DiskEntry, unpack
 from tracegrad.codegen.native import borrowed, library, routines, scalar, support
@@ -452,3 +453,20 @@ def test_importing_the_package_loads_no_compiler() -> None:
         "import sys, tracegrad; assert 'numba' not in sys.modules and 'llvmlite' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], env=env, check=True, timeout=120)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, tracegrad.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize("n", range(1, 6))
+def test_polygamma_far_below_0(n: int, wrap: Any) -> None:
+    """Sums with a step a unit would take years; poles have SciPy's sign."""
+    x = np.array([-19.3, -20.5, -21.01, -1e3 - 0.25, -1e6 + 0.125, -1e10 - 0.5, -1e15 - 0.25])
+    exact = [float(mpmath.polygamma(n, mpmath.mpf(v))) for v in x[:4]]
+    with mpmath.workdps(60):
+        for v in x[4:]:
+            cotangent = mpmath.diff(lambda u: mpmath.pi * mpmath.cot(mpmath.pi * u), v % 1, n)
+            exact.append(float((-1) ** n * mpmath.polygamma(n, 1 - mpmath.mpf(v)) - cotangent))
+    f = wrap(lambda x: tracegrad.polygamma(n, x))
+    np.testing.assert_allclose(f(x), exact, rtol=1e-11)
+    np.testing.assert_allclose(f(x.astype(np.float32))[:2], exact[:2], rtol=1e-4)
+    poles = np.array([0.0, -1.0, -21.0, -1e10, -1e16, -1e300, -np.inf, np.nan])
+    np.testing.assert_array_equal(f(poles), scipy.special.polygamma(n, poles))

@@ -160,3 +160,82 @@ class TestErrors:
                         max_steps=20,
                     )
                 )(1.0)
+
+
+METHODS = ("dopri5", "rodas", "rk4")
+
+
+@pytest.mark.parametrize("wrap", WRAP)
+@pytest.mark.parametrize("method", METHODS)
+def test_backward_in_time(method: str, wrap: str) -> None:
+    """Times that decrease, known or not, whole batches of both directions."""
+
+    def f(t: Any, k: Any) -> Any:
+        return tg.odeint(lambda y, s: -k * y + np.sin(s), 1.0, t, method=method)
+
+    there = np.linspace(2.0, 0.5, 41)
+    exact = tg.odeint(lambda y, s: 1.3 * y - np.sin(-s), 1.0, -there, rtol=1e-11, atol=1e-12)
+    known = WRAP[wrap](lambda k: f(there, k))
+    asked = WRAP[wrap](f)
+    np.testing.assert_allclose(known(1.3), exact, rtol=1e-5)
+    np.testing.assert_allclose(asked(there, 1.3), exact, rtol=1e-5)
+    if wrap == "jit":
+        both = np.stack([there, there[::-1]])
+        np.testing.assert_allclose(
+            tg.jit(tg.vmap(lambda t: f(t, 1.3)))(both),
+            np.stack([asked(t, 1.3) for t in both]),
+            rtol=1e-12,
+        )
+    slope = (known(1.3 + 1e-5)[-1] - known(1.3 - 1e-5)[-1]) / 2e-5
+    np.testing.assert_allclose(tg.grad(lambda k: known(k)[-1])(1.3), slope, rtol=1e-5)
+    np.testing.assert_allclose(
+        tg.grad(lambda t: asked(t, 1.3)[-1])(there)[-1],
+        -1.3 * exact[-1] + np.sin(there[-1]),
+        rtol=1e-3,
+    )
+
+
+@pytest.mark.parametrize("wrap", WRAP)
+@pytest.mark.parametrize("method", ["dopri5", "rodas"])
+def test_times_in_no_order_are_errors(method: str, wrap: str) -> None:
+    t = np.array([0.0, 1.0, 0.5])
+    with pytest.raises(ValueError, match=r"test_ode.py:\d+: odeint: t must increase or decrease"):
+        WRAP[wrap](lambda y: tg.odeint(lambda u, s: -u, y, t, method=method))(1.0)
+    with pytest.raises((ValueError, RuntimeError), match="odeint: t must increase or decrease"):
+        WRAP[wrap](lambda t: tg.odeint(lambda u, s: -u, 1.0, t, method=method))(t)
+
+
+@pytest.mark.parametrize("times", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64, np.float64])
+@pytest.mark.parametrize("method", METHODS)
+def test_dtypes_of_times_and_values(method: str, dtype: Any, times: Any) -> None:
+    """Values keep theirs; times far from 0 have steps below their last digit."""
+    t = np.linspace(0, 1, 9).astype(times) + times(2**20)
+    found = tg.odeint(
+        lambda y, s: -2 * y * (s > 0), np.ones(2, dtype), t, method=method, rtol=1e-5, atol=1e-7
+    )
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found[:, 0], np.exp(-2 * (t - t[0])), rtol=1e-4)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_refused(method: str) -> None:
+    def solve(f: Any = lambda y, s: -y, y: Any = 1.0, t: Any = (0.0, 1.0), **how: Any) -> Any:
+        return tg.odeint(f, y, np.array(t), method=method, **how)
+
+    for error, text, given in (
+        (tg.DTypeError, "f returned complex128 for a value of float64", {"f": lambda y, s: 1j * y}),
+        (tg.DTypeError, "t must be real times, not complex128", {"t": (0.0, 1j)}),
+        (ValueError, "rtol must be at least 0", {"rtol": -1.0}),
+        (ValueError, "atol must be at least 0", {"atol": np.nan}),
+        (TypeError, r"max_steps must be an integer, not a float \(2.5", {"max_steps": 2.5}),
+    ):
+        with pytest.raises(error, match=r"test_ode.py:\d+: odeint: " + text):
+            solve(**given)
+    assert solve(y=np.ones((2, 0))).shape == (2, 2, 0)
+    np.testing.assert_array_equal(
+        tg.odeint(lambda y, s: -y, 1.0, [0.0, 1.0], method=method), solve()
+    )
+    if method != "rk4":
+        with pytest.raises(RuntimeError, match=r"odeint: still going after max_steps=9 .* give NaN"):
+            solve(lambda y, s: y * np.nan, max_steps=9)

@@ -9,11 +9,15 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..control.repeat import while_loop
+from ..control.repeat import loop_while
 from ..control.scan import scan
 from ..custom.rules import stop_gradient
+from ..dtypes import FLOAT64, real_of
 from ..errors import DTypeError, ShapeError
+from ..ir.trace import user_line
+from ..ops.check import check
 from ..sizes import numel, seen_shape
+from ..tensor import Boxed
 from ..transforms.tracing import leaf_type
 from ..tree import flatten, unflatten
 from .rosenbrock import DENSE, rates
@@ -64,7 +68,8 @@ def odeint(
 
     f           gives the derivative of y, a tree like y0
     y0          a tree of floating-point arrays
-    t           increasing times, of shape (n,)
+    t           times of shape (n,), each later than the one before or equal, or all in the other
+                order: then the solution is that backward in time
     method      "dopri5": steps of order 5 as long as the tolerances allow, with a solution of order
                 4 inside of each for the times asked for; "rodas": steps of order 4 for stiff
                 equations, whose length accuracy alone decides (an L-stable Rosenbrock method;
@@ -95,7 +100,12 @@ def odeint(
     leaves, spec = flatten(y0)
     if not leaves:
         raise ValueError("odeint: y0 is empty")
+    _check_how(rtol, atol, max_steps)
+    if isinstance(t, (list, tuple)) and t:
+        t = ops.stack(list(t))
     times = leaf_type(t)
+    if times.dtype.kind == "c":
+        raise DTypeError(f"{user_line()}: odeint: t must be real times, not {times.dtype}")
     if times.ndim != 1 or times.shape[0] == 0:
         raise ShapeError(
             "odeint: t must be the times, of shape (n,) with the first of them that of y0; "
@@ -112,17 +122,26 @@ def odeint(
         ops.convert(x, kind.dtype if kind.dtype.kind in "fc" else np.float64)
         for x, kind in zip(leaves, map(leaf_type, leaves), strict=True)
     ]
-    t = ops.convert(t, times.dtype if times.dtype.kind == "f" else np.float64)
+    asked = times.dtype if times.dtype.kind == "f" else FLOAT64
+    # Steps are far smaller than times, whatever the dtype of the times.
+    t = ops.convert(t, np.result_type(asked, FLOAT64))
     kinds = [leaf_type(x) for x in state]
 
     def slope(y: Sequence[Any], at: Any) -> list[Any]:
-        found, structure = flatten(f(unflatten(spec, list(y)), at, *args))
+        found, structure = flatten(f(unflatten(spec, list(y)), ops.convert(at, asked), *args))
         shapes = [leaf_type(d).shape for d in found]
         if structure != spec or shapes != [k.shape for k in kinds]:
             raise ShapeError(
                 "odeint: f must return a tree like y0, with leaves of shapes "
                 f"{[k.shape for k in kinds]}; it returned {structure} with {shapes}"
             )
+        for d, k in zip(found, kinds, strict=True):
+            given = leaf_type(d).dtype
+            if given.kind == "c" and k.dtype.kind != "c":
+                raise DTypeError(
+                    f"{user_line()}: odeint: f returned {given} for a value of {k.dtype}; make y0 "
+                    "complex, or return real numbers"
+                )
         return [ops.convert(d, k.dtype) for d, k in zip(found, kinds, strict=True)]
 
     if method == "rk4":
@@ -149,6 +168,36 @@ Attempt = Callable[[list[Any], Any, Any, list[Any]], Attempted]
 """One step from values, their time, its size and what is known there."""
 
 
+def _check_how(rtol: Any, atol: Any, max_steps: Any) -> None:
+    if isinstance(max_steps, bool) or not isinstance(max_steps, (int, np.integer)):
+        raise TypeError(
+            f"{user_line()}: odeint: max_steps must be an integer, not a "
+            f"{type(max_steps).__name__} ({max_steps!r:.60})"
+        )
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if isinstance(value, (int, float, np.number)) and not value >= 0:
+            raise ValueError(f"{user_line()}: odeint: {name} must be at least 0, it is {value}")
+
+
+def _direction(t: Any) -> Any:
+    """1 where times increase, -1 where they decrease; other orders are errors."""
+    if not isinstance(t, Boxed):
+        steps = np.diff(t)
+        if np.any(steps < 0) and np.any(steps > 0):
+            raise ValueError(
+                f"{user_line()}: odeint: t must increase or decrease, it does both: "
+                f"{np.array2string(t, threshold=8)}"
+            )
+        return -1.0 if np.any(steps < 0) else 1.0
+    sign = stop_gradient(ops.where(t[-1] < t[0], -1.0, 1.0))
+    wrong = ops.any(ops.less(sign * (t[1:] - t[:-1]), 0.0))
+    check(
+        ops.convert(wrong, np.int64),
+        (f"{user_line()}: odeint: t must increase or decrease, it does both",),
+    )
+    return sign
+
+
 def _moved(
     y: Sequence[Any], h: Any, weights: Sequence[Any], slopes: Sequence[Sequence[Any]]
 ) -> list[Any]:
@@ -159,7 +208,12 @@ def _moved(
         for w, s in zip(weights, slopes, strict=False):
             if not (isinstance(w, float) and w == 0.0):
                 total = w * s[k] if total is None else total + w * s[k]
-        result.append(x if total is None else x + h * total)
+        if total is None:
+            result.append(x)
+            continue
+        # Times may have more digits than values, which keep their dtype.
+        kind = leaf_type(total).dtype
+        result.append(x + ops.convert(h, real_of(kind)) * total)
     return result
 
 
@@ -220,7 +274,8 @@ def _adapted(
     """Steps as long as tolerances allow (`how`: rtol, atol, the most steps, the order) by attempts;
     `result` is what is wanted of the only value of the state."""
     rtol, atol, max_steps, order = how
-    count = sum(numel(seen_shape(x.shape)) for x in map(leaf_type, y0))
+    count = ops.maximum(sum(numel(seen_shape(x.shape)) for x in map(leaf_type, y0)), 1)
+    sign, times = _direction(t), leaf_type(t).dtype
 
     def size(values: Sequence[Any], *scales: Sequence[Any]) -> Any:
         """The root mean square of values in units of what is allowed."""
@@ -236,26 +291,37 @@ def _adapted(
     # A first step that changes y by a hundredth of itself (Hairer, Norsett, Wanner, section II.4).
     d0, d1 = size(y0, y0), size(first, y0)
     guess = ops.where((d0 < 1e-5) | (d1 < 1e-5), 1e-6, 0.01 * d0 / ops.where(d1 < 1e-5, 1.0, d1))
-    h0 = stop_gradient(ops.minimum(guess, ops.maximum(t[-1] - t[0], 1e-300)))
+    whole = ops.maximum(ops.absolute(t[-1] - t[0]), 1e-300)
+    h0 = stop_gradient(ops.convert(sign * ops.minimum(guess, whole), times))
     nothing = [[ops.zeros_like(x) for x in y0] for _ in range(4)]
+    within = np.result_type(*[real_of(leaf_type(x).dtype) for x in y0])
+    failure = (
+        f"odeint: still going after max_steps={max_steps} steps from one time to the next: f may "
+        'give NaN, be stiff (method="rodas" is for that), or tolerances be too small'
+    )
     if result is not None:
         first = []
 
     def reach(carry: Any, target: Any) -> Any:
         def step(state: Any) -> Any:
-            start, h, y, known, *_ = state
+            start, size_of_step, y, known, *_ = state
+            end = start + size_of_step
+            # What lies between two times that can be told apart: smaller steps grow.
+            moves = ops.not_equal(end, start)
+            h = stop_gradient(ops.where(moves, end - start, size_of_step))
             after, error, powers, next_known = attempt(y, start, h, known)
             ratio = stop_gradient(size(error, y, after))
-            good = ratio <= 1.0
+            good = ops.logical_and(moves, ratio <= 1.0)
             factor = ops.clip(SAFETY * ops.maximum(ratio, 1e-10) ** (-1 / order), SHRINK, GROW)
+            factor = ops.where(moves, ops.where(ops.isfinite(ratio), factor, SHRINK), GROW)
 
             def either(new: Sequence[Any], old: Sequence[Any]) -> list[Any]:
                 return [ops.where(good, a, b) for a, b in zip(new, old, strict=True)]
 
             kept = [either(new, old) for new, old in zip(powers, state[7], strict=True)]
             return (
-                ops.where(good, start + h, start),
-                stop_gradient(h * ops.where(ops.isfinite(ratio), factor, SHRINK)),
+                ops.where(good, end, start),
+                ops.convert(stop_gradient(size_of_step * factor), times),
                 either(after, y),
                 either(next_known, known),
                 ops.where(good, start, state[4]),
@@ -264,9 +330,11 @@ def _adapted(
                 kept,
             )
 
-        carry = while_loop(lambda state: state[0] < target, step, carry, max_steps=max_steps)
+        carry = loop_while(
+            lambda state: ops.less(0.0, sign * (target - state[0])), step, carry, max_steps, failure
+        )
         _, _, _, _, start, h, before, powers = carry
-        fraction = (target - start) / h
+        fraction = ops.convert((target - start) / h, within)
         y = [
             x + fraction * (a + fraction * (b + fraction * (c + fraction * d)))
             for x, a, b, c, d in zip(before, *powers, strict=True)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy
 
+from ..._codegen import scalars
 from ...ir.dispatch import bind
 from ...ir.op import odd
 from ..define import as_array
@@ -238,7 +239,7 @@ def ndtr(x: Any) -> Any:
 
 
 def _polygamma_evaluate(x: Any, *, n: int) -> Any:
-    return np.asarray(scipy.special.polygamma(n, x), x.dtype)
+    return np.asarray(scalars.special.scipys_polygamma(n, x), x.dtype)
 
 
 lgamma_op = pointwise(
