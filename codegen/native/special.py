@@ -9,9 +9,9 @@ import numpy as np
 import scipy
 from numba.core import types
 
+from ..scalars.special import FAR_BELOW, scipys_polygamma
 from .bridge import implements, is_real
 from .math.gamma_functions import BERNOULLI
-from ..scalars.special import FAR_BELOW, scipys_polygamma
 from .symbols import SPECIAL, external, symbol
 
 
@@ -34,8 +34,10 @@ def _polygamma(n: Any, x: Any) -> Any:
         return math.inf if order % 2 == 1 else -math.inf
     if x < FAR_BELOW:
         part = x - np.floor(x)
-        there = _by_recurrence(order, 1.0 - part) - _by_recurrence(order, 1.0 - x)
-        return _by_recurrence(order, part) + (there if order % 2 == 1 else -there)
+        # Both halves of the sum over all integers first: they may cancel.
+        sign = 1.0 if order % 2 == 1 else -1.0
+        all_of_them = _by_recurrence(order, part) + sign * _by_recurrence(order, 1.0 - part)
+        return all_of_them - sign * _by_recurrence(order, 1.0 - x)
     return _by_recurrence(order, x)
 
 

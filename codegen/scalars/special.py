@@ -30,11 +30,11 @@ def scipys_polygamma(n: int, x: Any) -> Any:
         part = np.where(far, x - np.floor(x), x)
     value = scipy.special.polygamma(n, np.where(far & np.isnan(part), 0.0, part))
     mirrored = np.where(far & (part > 0), part, 0.5)
-    there = scipy.special.polygamma(n, 1 - mirrored) - scipy.special.polygamma(
-        n, 1 - np.where(far, x, 0.0)
-    )
+    # Both halves of the sum over all integers first: they may cancel.
     sign = 1.0 if n % 2 else -1.0
-    return np.where(far & (part > 0), value + sign * there, value)
+    all_of_them = value + sign * scipy.special.polygamma(n, 1 - mirrored)
+    beyond = sign * scipy.special.polygamma(n, 1 - np.where(far, x, 0.0))
+    return np.where(far & (part > 0), all_of_them - beyond, value)
 
 
 def _trigamma(x: Any) -> Any:

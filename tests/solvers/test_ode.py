@@ -237,5 +237,7 @@ def test_refused(method: str) -> None:
         tg.odeint(lambda y, s: -y, 1.0, [0.0, 1.0], method=method), solve()
     )
     if method != "rk4":
-        with pytest.raises(RuntimeError, match=r"odeint: still going after max_steps=9 .* give NaN"):
+        with pytest.raises(
+            RuntimeError, match=r"odeint: still going after max_steps=9 .* give NaN"
+        ):
             solve(lambda y, s: y * np.nan, max_steps=9)
