@@ -198,7 +198,8 @@ ROUTINES: dict[str, Callable[..., None]] = {
 ROUTINES |= {
     f"blocked_{name}": ROUTINES[name]
     for name in (
-        "cholesky", "det", "eigh", "eigvalsh", "inv", "qr", "slogdet", "solve", "triangular_solve",
+        "cholesky", "det", "eigh", "eigvalsh", "inv", "qr", "slogdet", "solve", "svdvals",
+        "triangular_solve",
     )
 }  # fmt: skip
 

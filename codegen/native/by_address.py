@@ -14,8 +14,8 @@ from numba.core.typing import signature
 from .bridge import primitive
 
 __all__ = [
-    "REGISTER", "either", "fetched", "get", "given_back", "is_there", "make_scratch", "put",
-    "reserved", "shifted", "word",
+    "LINE", "REGISTER", "either", "fetched", "get", "given_back", "is_there", "lined",
+    "make_scratch", "put", "reserved", "shifted", "word",
 ]  # fmt: skip
 
 
@@ -30,6 +30,10 @@ def register_bytes() -> int:
 
 
 REGISTER = register_bytes()
+
+
+LINE = 64
+"""The bytes of a line of memory."""
 
 
 def make_scratch(count: int) -> Callable[..., Any]:
@@ -85,6 +89,21 @@ def shifted(pointer: Any, count: Any) -> Any:
 )
 def _lower_shifted(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     return builder.gep(args[0], [args[1]])
+
+
+def lined(pointer: Any) -> Any:
+    """The address of the first line of memory that begins at or behind an address."""
+    raise TypeError("compiled code only")
+
+
+@primitive(
+    lined,
+    lambda pointer: signature(pointer, pointer) if isinstance(pointer, types.CPointer) else None,
+)
+def _lower_lined(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    word = ir.IntType(64)
+    address = builder.add(builder.ptrtoint(args[0], word), ir.Constant(word, LINE - 1))
+    return builder.inttoptr(builder.and_(address, ir.Constant(word, -LINE)), args[0].type)
 
 
 def word(pointer: Any) -> int:

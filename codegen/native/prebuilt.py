@@ -13,7 +13,7 @@ from ..disk import cache
 from ..disk.entry import DiskEntry
 from ..disk.stored import CODE, called_by, introduce, library_of, object_code
 from ..translation.direct import DirectCompiler
-from . import dense, elimination, gemm, orthogonal, positive, small, tridiagonal
+from . import bidiagonal, dense, elimination, gemm, orthogonal, positive, small, tridiagonal
 from .fourier import transform
 
 FAMILIES: dict[str, tuple[Callable[[str], Callable[..., None]], Callable[[str], Any]]] = {
@@ -30,6 +30,7 @@ FAMILIES: dict[str, tuple[Callable[[str], Callable[..., None]], Callable[[str], 
     "qr": (orthogonal.qr, orthogonal.qr_signature),
     "tridiagonal": (tridiagonal.tridiagonal, tridiagonal.tridiagonal_signature),
     "back": (tridiagonal.back, tridiagonal.back_signature),
+    "bidiagonal": (bidiagonal.bidiagonal, bidiagonal.bidiagonal_signature),
     "fourier": (transform.entry, transform.entry_signature),
 }
 

@@ -8,17 +8,21 @@ from typing import Any
 import numpy as np
 from numba.np import numpy_support
 
-from . import factorizations, tridiagonal
+from . import bidiagonal, factorizations, tridiagonal
 from .bridge import implements
 from .factorizations import eigh, eigvalsh, record, svdvals
 from .foreign import fill, lapack, letter, routine, turned
 from .lapack import LOWER, PLAIN, Body, _numpy_type, _real_type, _stacked
+from .support import index, signed
 from .symbols import OWN
 
-__all__ = ["blocked_eigh", "blocked_eigvalsh", "eigvalsh", "svdvals"]
+__all__ = ["blocked_eigh", "blocked_eigvalsh", "blocked_svdvals", "eigvalsh", "svdvals"]
 
-LEAST, INWARD = 24, ord("I")
+LEAST, INWARD, UPPER = 24, ord("I"), ord("U")
 """Below so many rows LAPACK takes no longer."""
+TALL = 2
+"""Matrices of so many times more rows than columns are LAPACK's, which begins with their QR
+factors."""
 
 
 def blocked_eigh(a: Any, w: Any, v: Any, status: Any = None, code: int = 0) -> None:
@@ -27,6 +31,10 @@ def blocked_eigh(a: Any, w: Any, v: Any, status: Any = None, code: int = 0) -> N
 
 def blocked_eigvalsh(a: Any, w: Any, status: Any = None, code: int = 0) -> None:
     factorizations.eigvalsh(a, w, status, code)
+
+
+def blocked_svdvals(a: Any, s: Any, status: Any = None, code: int = 0) -> None:
+    factorizations.svdvals(a, s, status, code)
 
 
 def _usual(a: Any) -> bool:
@@ -202,5 +210,44 @@ def _type_eigh(a: Any, w: Any, v: Any, status: Any = None, code: Any = 0) -> Any
                     record(status, code, info)
                 else:
                     back(n, apart, vectors, 0, tau, 0, inner, 0, v, q * n * n, space, 0)
+
+    return body
+
+
+@implements(blocked_svdvals, inline=False)
+def _type_svdvals(a: Any, s: Any, status: Any = None, code: Any = 0) -> Any:
+    own = routine(OWN, f"bidiagonal_{a.dtype}", bidiagonal.BIDIAGONAL_KINDS)
+    t, bdsqr = numpy_support.as_dtype(a.dtype).type, lapack(a.dtype, "bdsqr", "ciiiiaaaiaiaiao")
+    least, tall, rest, few = LEAST, TALL, bidiagonal.SLACK, bidiagonal.FEW
+    side, room = bidiagonal.side, bidiagonal.bidiagonal_space
+
+    def body(a: Any, s: Any, status: Any = None, code: int = 0) -> None:
+        count, rows, columns = a.shape
+        k, large = min(rows, columns), max(rows, columns)
+        if k < least or large >= tall * k:
+            svdvals(a, s, status, code)
+            return
+        # The columns of the matrix that is reduced lie along memory: it is a or its transpose.
+        row, col = (1, columns) if rows > columns else (columns, 1)
+        beside, left_tau, right_tau = np.empty(k, t), np.empty(k, t), np.empty(k, t)
+        left = np.empty(signed((index(k) + few) * side(index(large))) + rest, t)
+        right = np.empty(signed(index(k) * side(index(k) + few)) + rest, t)
+        space = np.empty(signed(room(index(large), index(k))), t)
+        none = np.empty(1, t)
+        for q in range(count):
+            failed = own(
+                large, k, row, col, a, q * rows * columns, s, q * k, beside, 0, left_tau, 0,
+                right_tau, 0, left, 0, right, 0, space, 0,
+            )  # fmt: skip
+            if failed != 0:
+                svdvals(a[q], s[q], status, code)
+            else:
+                info = bdsqr(
+                    UPPER, k, 0, 0, 0, s, q * k, beside, 0, none, 0, 1, none, 0, 1, none, 0, 1,
+                    space, 0,
+                )  # fmt: skip
+                if info != 0:
+                    fill(s[q], np.nan)
+                    record(status, code, info)
 
     return body

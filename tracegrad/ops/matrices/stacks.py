@@ -36,7 +36,7 @@ IN_REGISTERS = ("cholesky", "det", "inv", "solve", "triangular_solve")
 
 IN_BLOCKS = {
     "eigh": 24, "eigvalsh": 24, "cholesky": 48, "triangular_solve": 48, "inv": 48, "qr": 48,
-    "det": 96, "slogdet": 96, "solve": 96,
+    "det": 96, "slogdet": 96, "solve": 96, "svdvals": 24,
 }  # fmt: skip
 """Real matrices of at least so many rows, and of numbers of rows that are not known, are worked off
 by own routines in blocks; below, LAPACK takes no longer."""
