@@ -19,7 +19,6 @@ from ..ir.evaluate import evaluate, evaluate_batched
 from ..ir.graph import Graph
 from ..ir.op import Op, Types, op
 from ..ir.trace import Trace
-from ..ops import convert
 from ..ops.totals.reductions import sum as sum_of
 from ..ops.totals.statistics import stop_gradient_op
 from ..surroundings.state import unchanged
@@ -34,6 +33,7 @@ from ..transforms.tracing import face_of, leaf_type, plain, trace_function
 from ..tree import flatten, unflatten
 from ..types import ArrayType
 from .residuals import Residuals, keep, kept, residuals_of
+from .returned import cotangents_in, fit, place, tangents_in
 
 
 def stop_gradient(x: Any) -> Any:
@@ -259,19 +259,6 @@ class Mapped:
         return [with_axis(o, p, self.size, 0) for o, p in zip(outs, places, strict=True)]
 
 
-def _fit(g: Any, x: Any, who: str) -> Any:
-    """A cotangent returned by a user's rule, checked against the value it belongs to."""
-    shape = getattr(x, "shape", ())
-    if getattr(g, "shape", ()) != shape:
-        raise ValueError(
-            f"{who}: the rule returned a derivative of shape {getattr(g, 'shape', ())} "
-            f"for a value of shape {shape}"
-        )
-    return convert(
-        g if isinstance(g, Boxed) else np.asarray(g), x.dtype if hasattr(x, "dtype") else np.float64
-    )
-
-
 def vjp_of(cts: Any, inputs: Any, outs: Any, wanted: Any, *, graph: Any, rule: Any) -> list[Any]:
     """The user's reverse rule."""
     return by_rule(lambda: rule.vjp(cts, inputs, outs, wanted))
@@ -294,22 +281,11 @@ def _vjp_of_vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, rule: Any) -> lis
         if before is not None:
             before.compare(residuals)
     found = rule.custom.backward(*rule.static, residuals, unflatten(rule.out_spec, full))
-    if not isinstance(found, (tuple, list)):
-        raise TypeError(
-            f"{name}: the backward rule must return a tuple with one cotangent per argument, "
-            f"it returned {type(found).__name__}"
-        )
-    expected = len(rule.spec.children()) if rule.spec.num_leaves else 0
-    if len(found) != expected:
-        raise TypeError(
-            f"{name}: the backward rule returned {len(found)} cotangents for {expected} arguments"
-        )
-    flat: list[Any] = []
-    for part, child in zip(found, rule.spec.children(), strict=True):
-        flat.extend([None] * child.num_leaves if part is None else flatten(part)[0])
+    who = place(name, rule.custom.backward)
+    flat = cotangents_in(found, rule.spec, who)
     flat += [None] * (len(inputs) - len(flat))
     return [
-        None if not w else zeros(type_of_value(x)) if g is None else _fit(g, x, name)
+        None if not w else zeros(type_of_value(x)) if g is None else fit(g, x, who)
         for g, w, x in zip(flat, wanted, inputs, strict=True)
     ]
 
@@ -337,12 +313,14 @@ def _jvp_of_jvp(tangents: Any, inputs: Any, outs: Any, rule: Any) -> list[Any]:
     ]
     n = rule.spec.num_leaves
     primals, directions = rule.arguments(inputs), unflatten(rule.spec, full[:n])
-    _, found = rule.custom.rule(
+    found = rule.custom.rule(
         *rule.static,
         tuple(p for k, p in enumerate(primals) if k not in rule.custom.nondiff),
         tuple(directions),
     )
-    return [_fit(t, o, rule.custom.__name__) for t, o in zip(flatten(found)[0], outs, strict=True)]
+    who = place(rule.custom.__name__, rule.custom.rule)
+    made = tangents_in(found, rule.out_spec, who)
+    return [None if t is None else fit(t, o, who) for t, o in zip(made, outs, strict=True)]
 
 
 def _vjp_by_jvp(
