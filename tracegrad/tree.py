@@ -108,6 +108,13 @@ def input_names(parameters: Sequence[str], spec: Any, static: Any) -> list[str]:
     return names
 
 
+def place_in(spec: Any, k: int, numbers: Sequence[int]) -> str:
+    """Where a leaf of several arguments stands, which have these numbers: `1` where it is one of
+    them, `1["rate"]`."""
+    argument, *steps = spec.paths()[k]
+    return str(numbers[argument]) + "".join(f"[{step!r}]" for step in steps)
+
+
 def node(cls: type, take_apart: Callable[[Any], Any], together: Callable[[Any, Any], Any]) -> None:
     """Make a class a kind of node: `take_apart(x)` gives children, what else there is (which is
     compared), and the names of the children; `together` makes one of these two."""

@@ -92,7 +92,11 @@ def make_njit(
             if named.get(str(s)) == (b.name, axis):
                 continue
             lines.append(f"    if {b.name}_.shape[{axis}] != {s}:")
-            text = f"{program.name}: axis {axis} of {b.name} must have size {s}"
+            text = (
+                f"{program.name}: axis {axis} of {b.name} must have size {s}, that of the example "
+                "given to njit. For any size, call the function once with each of two sizes, "
+                "before njit"
+            )
             lines.append(f'        raise ValueError("{text}")')
     for b in outputs:
         shape = "(" + "".join(f"{s}, " for s in b.shape) + ")"

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.stats
 
 import tracegrad as tg
 from tracegrad.compiled import first_calls
@@ -223,10 +224,27 @@ def nothing(x: Any) -> None:
         (lambda: tg.jacobian(lambda x, y: x * y, (0, 1))(1.0, y=2.0), "by keyword, y: give"),
         (
             lambda: tg.grad(lambda x, y: x * y, (0, 1))(1.0, 2),
-            r"one of the arguments of argnums=\(0, 1\) holds int64",
+            r"argument 1 holds int64",
         ),
+        (
+            lambda: tg.grad(lambda p: p["a"] * p["b"][1])({"a": 1.0, "b": [2.0, 3]}),
+            r"argument 0\['b'\]\[1\] holds int64",
+        ),
+        (lambda: tg.minimize(np.sum, np.ones(2), bounds=[(0, 1)] * 2), r"tg\.scipy\.minimize"),
+        (lambda: tg.jit(lambda x, k: x * k).njit(), r"write f\.njit\(x, k\)"),
+        (lambda: tg.jit(lambda x: x).export("there", "f"), r"f\.export\(folder, name, x\)"),
+        (
+            lambda: tg.grad(lambda m: scipy.stats.multivariate_normal.logpdf([1.0], m))(X[:1]),
+            r"Write tg\.stats\.multivariate_normal\.logpdf",
+        ),
+        (lambda: tg.jit(powers)(1.1, 6), r'static_argnames="n"'),
     ],
 )
 def test_what_newcomers_are_told(call: Any, said: str) -> None:
-    with pytest.raises(TypeError, match=said):
+    with pytest.raises((TypeError, tg.errors.TracegradError), match=said):
         call()
+
+
+def powers(x: Any, n: int) -> Any:
+    """Ends by its second argument."""
+    return x if n < 2 else x * powers(x, n - 1)

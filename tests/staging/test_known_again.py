@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
-from tracegrad.staging import session
+from tracegrad.staging import functions, session
 
 X = np.linspace(0.2, 1.4, 7)
 
@@ -54,6 +54,22 @@ def test_nothing_is_kept_of_later_calls(name: str) -> None:
     found = [objects() for _ in range(3)]
     assert min(b - a for a, b in itertools.pairwise(found)) < 40
     assert all(s.given == () for s in session._KNOWN.values())
+
+
+def test_a_function_is_rewritten_once() -> None:
+    """Not at each call in a loop of eager code, which took a hundred times the time of the step."""
+    functions._version.cache_clear()
+
+    def flow(y: Any) -> Any:
+        return np.array([y[1], -math.sin(y[0])])
+
+    def steps(y: Any) -> Any:
+        for _ in range(20):
+            y = y + 0.01 * flow(y)
+        return y[0]
+
+    assert tg.grad(steps)(X[:2]).shape == (2,)
+    assert functions._version.cache_info().misses == 2
 
 
 def test_it_is_known_by_the_functions_of_users() -> None:

@@ -3,6 +3,7 @@
 # ruff: noqa: PERF401 - the programs are as people write them
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -219,6 +220,46 @@ def test_what_python_raises(read: Any) -> None:
         f(X)
     with pytest.raises(expected.type, match=r"out of (range|bounds)|empty"):
         tg.jit(f)(X)
+
+
+def by_itself(x: Any) -> Any:
+    y, out = x.copy(), []
+    while y[0] < 6:
+        y += 0.1 * y
+        out.append(y[0] * y[1])
+        if y[2] > 9:
+            break
+    return y[0] * len(out) + sum(out)
+
+
+def under_two_names(x: Any) -> Any:
+    y, out = x.copy(), []
+    z = y
+    while z[0] < 6:
+        y[0] += 0.1 * y[2]
+        out.append(z[0] * y[1])
+    return z[0] * len(out) + sum(out)
+
+
+def in_an_object(x: Any) -> Any:
+    s, out = SimpleNamespace(y=x.copy()), []
+    for _ in range(30):
+        s.y *= 1.1
+        if s.y[0] > 3:
+            out.append(s.y[0])
+    s.y *= 2.0
+    mean = np.mean(np.array(out))
+    s.y += 1.0
+    return mean * s.y[0]
+
+
+@pytest.mark.parametrize("f", [by_itself, under_two_names, in_an_object])
+def test_a_state_in_place_beside_the_list(f: Any) -> None:
+    """A block is tried until its lengths are known: each try begins with what the first found."""
+    value, slope = tg.jit(tg.value_and_grad(f))(X)
+    np.testing.assert_allclose(value, f(X), rtol=1e-13)
+    steps = [(f(X + d) - f(X - d)) / 2e-6 for d in 1e-6 * np.eye(4)]
+    np.testing.assert_allclose(slope, steps, rtol=1e-6, atol=1e-8)
 
 
 def given_back(x: Any) -> Any:

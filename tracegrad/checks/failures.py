@@ -170,6 +170,17 @@ def explained(
     return wrong or _unfit(error, name, function, args, kwargs)
 
 
+_SCIPYS = ". What takes SciPy's arguments is tg.scipy.{}"
+ELSEWHERE = {
+    **{
+        ("minimize", n): _SCIPYS.format("minimize")
+        for n in ("bounds", "constraints", "callback", "options", "jac", "hess")
+    },
+    **{("root", n): _SCIPYS.format("root") for n in ("callback", "options", "jac")},
+}
+"""Arguments of functions of SciPy that have the name of one of ours."""
+
+
 def at_fault(
     error: Exception,
     name: str,
@@ -184,8 +195,10 @@ def at_fault(
     try:
         given = list(arguments_of(signature, args, kwargs))
     except TypeError as mismatch:
+        more = next((ELSEWHERE[name, n] for n in kwargs if (name, n) in ELSEWHERE), "")
         return TypeError(
             f"{name}: {mismatch}. It is called as {name.rpartition('.')[2]}{_spelled(signature)}"
+            f"{more}"
         )
     # What looked for an attribute of an array or a Tensor, or calculated with one, was given
     # something else: a number, a list.

@@ -69,7 +69,8 @@ def nested(function: Any, types: Any, name: str) -> Iterator[None]:
         raise TracegradError(
             f"jit: {name} calls itself or others too deeply to be traced: "
             f"Python allows {sys.getrecursionlimit()} nested calls. Halve the array at each step, "
-            "or write the recursion as a loop: tg.scan, tg.fori_loop."
+            "or write the recursion as a loop. Where an argument that is a plain number ends it "
+            '(if n < 2), make that static: tg.jit(f, static_argnames="n").'
         ) from None
     finally:
         _OPEN.keys.pop()

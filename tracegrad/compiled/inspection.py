@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -266,6 +267,7 @@ class Shown:
         an array for each result that is one, which it fills, and returns the 0-d results; it does
         no checks.
         """
+        check_example(self, "njit", args or kwargs)
         entry, leaves, *_ = self._entry(args, kwargs)
         names = [p.path for p in entry.places if p]
         return numba_function(
@@ -294,6 +296,7 @@ class Shown:
         >>> round(quad(c.scipy, 0.0, 1.0)[0] - np.sin(1.0) ** 3, 12)
         np.float64(0.0)
         """
+        check_example(self, "cfunc", args)
         return _interfaces().cfunc(self, args, signature, options)
 
     def export(
@@ -331,6 +334,7 @@ class Shown:
             ...
         ValueError: ...: name must be an identifier of C, not 'no name'
         """
+        check_example(self, "export", args, "folder, name, ")
         return _interfaces().export(
             self, folder, name, args, derivatives, signatures, sizes, cpu, libraries, options
         )
@@ -340,6 +344,22 @@ class Shown:
         `error`); None where none has. `clear` forgets it."""
         flag("clear", clear)
         return _interfaces().last_status(self, clear)
+
+
+def check_example(function: Any, method: str, given: Any, before: str = "") -> None:
+    """A TypeError where what is made for example arguments was given none."""
+    if given:
+        return
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return
+    asked = [p.name for p in parameters if p.default is p.empty and p.kind in (0, 1)]
+    if asked:
+        raise TypeError(
+            f"{method} is made for the dtypes and sizes of example arguments, and was given none: "
+            f"write f.{method}({before}{', '.join(asked)})"
+        )
 
 
 def _interfaces() -> Any:

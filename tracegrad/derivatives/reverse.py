@@ -33,7 +33,7 @@ from ..tape.rule_reads import ASK_THE_USER, asking
 from ..tape.tape import AccumulateGrad, End, Node
 from ..tensor import Array, Boxed, Tensor, fresh_leaf
 from ..transforms.tracing import check_leaf, plain, result_of
-from ..tree import flatten, map_leaves, unflatten
+from ..tree import flatten, map_leaves, place_in, unflatten
 from .forward import copies, jvp
 
 P = ParamSpec("P")
@@ -92,19 +92,15 @@ class Inputs:
         self.fill([x._alias() for x in self.leaves])
 
     def _check(self, what: str) -> None:
-        for x in self.originals:
+        for k, x in enumerate(self.originals):
             check_leaf(x, f"{what}: an argument is")
             dtype = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
             if not is_differentiable(dtype):
                 raise DTypeError(
                     f"{user_line()}: {what} needs floating-point or complex inputs, "
-                    f"{self._words()} holds {dtype}. "
+                    f"argument {place_in(self.spec, k, self.numbers)} holds {dtype}. "
                     "Convert it with .astype(float) (or write 1.0 for 1)."
                 )
-
-    def _words(self) -> str:
-        n = self.numbers
-        return f"argument {n[0]}" if len(n) == 1 else f"one of the arguments of argnums={tuple(n)}"
 
     def parts(self, leaves: Sequence[Any]) -> Sequence[Any]:
         """The differentiated arguments, made of these leaves."""

@@ -49,7 +49,9 @@ class Interchange(Value):
         """The one element as a Python number."""
         self._refresh()
         data = self._concrete(
-            "item()", "Leave the value an array: arithmetic works on it as on a number."
+            "item()",
+            "Leave the value an array: arithmetic works on it as on a number, and print shows it. "
+            "Return it (loss.detach()), and call item() on what the compiled function gives.",
         )
         if data.size != 1:
             raise RuntimeError(f"a Tensor with {data.size} elements cannot be converted to Scalar")

@@ -144,15 +144,18 @@ class Writes(WriteChecks):
                 # Another thread is tracing a change of it, and would put back what it found in the
                 # middle of this one.
                 raise left_over(self._data)
+            if trace.journal is not None and id(self) not in trace.journal:
+                trace.journal[id(self)] = self, self._state()
             if id(self) not in trace.touched and not (
                 type(self._data) is Var and self._data.trace is trace
             ):
-                trace.touched[id(self)] = (
-                    self,
-                    ([getattr(self, name) for name in CHANGING], list(self._version_counter)),
-                )
+                trace.touched[id(self)] = self, self._state()
                 if type(self._data) is not Var:
                     trace.former.append((self, self._data))
+
+    def _state(self: Any) -> Any:
+        """What the box is, for `_restore`."""
+        return [getattr(self, name) for name in CHANGING], list(self._version_counter)
 
     def _restore(self: Any, before: Any) -> None:
         """Be again what the box was when it was touched."""

@@ -184,8 +184,11 @@ def _function_of(frame: FrameType) -> tuple[str, str]:
     if module.startswith("scipy.stats."):
         this = frame.f_locals.get("self")
         called = getattr(getattr(this, "dist", this), "name", None)  # dist: of a frozen one
+        kind = type(this).__name__  # of many variables: without a name, multivariate_normal_gen
+        if not isinstance(called, str) and kind.endswith(("_gen", "_frozen")):
+            called = kind.rpartition("_")[0]
         if isinstance(called, str):
-            return module, f"{called}.{frame.f_code.co_name}"
+            return module, f"{called}.{frame.f_code.co_name}".removesuffix(".__call__")
     if module.startswith("scipy.special.") and name.endswith(".__call__"):  # a table of ufuncs
         called = getattr(frame.f_locals.get("self"), "__name__", None)
         if isinstance(called, str):

@@ -91,6 +91,8 @@ class Trace:
         """Boxes of concrete arrays that were made inside."""
         self.touched: dict[int, tuple[Any, Any]] = {}
         """Boxes from outside that the function changed: each with what it was."""
+        self.journal: dict[int, tuple[Any, Any]] | None = None
+        """While a part of the function may have to run again: the boxes that it changed."""
         self.asked: dict[int, Any] = {}
         """Boxes from outside whose `grad` was looked at before it was set."""
         self.answered: set[int] = set()

@@ -58,7 +58,9 @@ class Held:
     def names(self, array: weakref.ref[Any]) -> int:
         """How many variables, containers, views and callers lead to an array."""
         key = id(array())
-        noted = sum((key in t.touched) + (key in t.made) for t in STATE.traces)
+        noted = sum(
+            (key in t.touched) + (key in t.made) + (key in (t.journal or ())) for t in STATE.traces
+        )
         return _references(array) - _OWN - self.count[key] - noted
 
     def is_named(self, array: weakref.ref[Any]) -> bool:

@@ -276,8 +276,8 @@ class Elements:
         if session is not None and session.regions:
             raise Refused(
                 f"{self.line_of(line)}: {what!r} in a branch or loop on traced values would be "
-                "done once, while the function is traced, and not at each pass. Do it outside, or "
-                "collect values in an array."
+                "done once, while the function is traced, and not at each pass. Collect values in "
+                "a list that the function itself begins (out = []), or in an array that it fills."
             )
 
 

@@ -107,7 +107,6 @@ def _named(inner: CodeType, like: CodeType) -> CodeType:
     return renamed(inner, like.co_name, like.co_qualname)
 
 
-@functools.lru_cache(1024)
 def lines_of(error: BaseException) -> list[tuple[CodeType, int]]:
     """The lines of the user's that were running, the innermost first."""
     tb, lines = error.__traceback__, []
@@ -122,7 +121,10 @@ def lines_of(error: BaseException) -> list[tuple[CodeType, int]]:
 def version_of(code: CodeType, rests: frozenset[tuple[int, int]] = frozenset()) -> Version:
     """The rewritten code, made once; from the statements at the lines `rests` on a block is a
     function of its own."""
-    return Version(code, rests)
+    return _version(code, rests)
+
+
+_version = functools.lru_cache(1024)(Version)
 
 
 def is_users(code: CodeType, home: str = "") -> bool:

@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..faces.writing import CHANGING
 from ..ir.dispatch import STATE
 from ..ir.graph import Var
 from ..ir.of_sizes import of_sizes
@@ -187,8 +186,7 @@ class BoxPlace:
 
     def state(self) -> Any:
         """What the box is now."""
-        box = self.box
-        return [getattr(box, n) for n in CHANGING], list(box._version_counter)
+        return self.box._state()
 
     def restore(self, before: Any) -> None:
         """Be again what the box was."""

@@ -4,12 +4,14 @@ size."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from ..control.lengths import Outlived, over_size
 from ..ir.dispatch import STATE
 from ..ops.places.spans import ComputedLength
+from ..tensor import Boxed
 from .agreement import readable
 from .carried import Retry
 from .growing import InBlock, Roomless
@@ -17,6 +19,27 @@ from .one_loop import StagedLoop
 from .places import variables
 from .rooms import OpenRest, value_of
 from .session import current
+
+
+@contextmanager
+def undone_where_it_fails(loop: StagedLoop) -> Iterator[None]:
+    """What is written into arrays is taken back where this ends with an exception: the next attempt
+    begins with what the first one found, as it does in a graph of its own. The places of the block
+    are put back by `run`."""
+    own = {c.place.key for c in loop.carried}
+    trace = STATE.traces[-1]
+    around, trace.journal = trace.journal, {}
+    written = trace.journal
+    try:
+        yield
+    except BaseException:
+        for key, (box, was) in written.items():
+            if key not in own:
+                box._restore(was)
+        written = {}
+        raise
+    finally:
+        trace.journal = around if around is None else {**written, **around}
 
 
 class Rests:
@@ -51,7 +74,10 @@ class Rests:
                 session.every_pass.append((number if whole else "", depth + 1))
                 session.open_rests.append(OpenRest(rooms))
                 try:
-                    return list(loop.inside(leaves, body, True))
+                    # In boxes of their own, as in a graph, so that a write into them is noticed.
+                    own = [x._alias() if isinstance(x, Boxed) else x for x in leaves]
+                    with undone_where_it_fails(loop):
+                        return list(loop.inside(own, body, True))
                 finally:
                     session.open_rests.pop()
                     session.every_pass.pop()

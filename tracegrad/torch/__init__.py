@@ -96,7 +96,8 @@ _ABSENT = {
     "half": "half precision is no dtype of this library; float32 is the smallest floating one",
     "bfloat16": "half precision is no dtype of this library; float32 is the smallest floating one",
     "HalfTensor": "half precision is no dtype of this library; use FloatTensor",
-    "compile": "compile functions with tracegrad.jit",
+    "compile": "compile the whole training step, one function with zero_grad, forward, backward "
+    "and the optimizer's step, with tracegrad.jit",
     "jit": "compile functions with tracegrad.jit",
     "multiprocessing": "tensors are not shared between processes",
     "distributed": "there is one process",
