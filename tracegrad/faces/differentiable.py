@@ -19,6 +19,7 @@ from ..ir.dispatch import SPECIAL, STATE, Value
 from ..ir.graph import Var
 from ..ops.arrays.transfer import place_of, transfer
 from ..sizes import same_shape
+from ..tape.attempts import ATTEMPTS
 from ..tape.boxes import fresh
 from ..tape.hooks import (
     RemovableHandle,
@@ -217,7 +218,13 @@ class Differentiable(Interchange):
         """The gradient that backward passes have summed up here, or None."""
         if STATE.traces and id(self) not in STATE.traces[-1].answered:
             STATE.traces[-1].asked[id(self)] = self
-        if self.grad_fn is not None and self._grad is None and not self.retains_grad:
+        if (
+            self.grad_fn is not None
+            and self._grad is None
+            and not self.retains_grad
+            # In a body that is looked at a leaf of the user's is a variable.
+            and not getattr(ATTEMPTS.session, "regions", ())
+        ):
             warnings.warn(NOT_A_LEAF, UserWarning, stacklevel=2)
         return self._grad
 
