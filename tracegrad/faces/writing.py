@@ -42,15 +42,8 @@ from .views import insert, note_write, shown
 from .write_checks import MADE_IN, OF_FUNCTION, Untracked, WriteChecks, untracked
 
 CHANGING = (
-    "_data",
-    "_grad",
-    "_past",
-    "_seen",
-    "_tangents",
-    "_grad_fn",
-    "_output_nr",
-    "_requires_grad",
-)
+    "_data", "_grad", "_past", "_seen", "_tangents", "_grad_fn", "_output_nr", "_requires_grad"
+)  # fmt: skip
 """The attributes of a box that a function may change."""
 
 
