@@ -3,6 +3,7 @@ returns."""
 
 from __future__ import annotations
 
+import itertools
 import linecache
 from collections.abc import Sequence
 from typing import Any
@@ -60,7 +61,7 @@ def _as_array(value, dtype, axes):  # type: ignore[no-untyped-def]
     )
 
 
-_counter = [0]
+_NUMBERS = itertools.count(1)
 
 
 def make_njit(
@@ -120,14 +121,14 @@ def make_njit(
     )
     lines.append(f"    return {whole}")
     source = printed.source + "\n\n" + "\n".join(lines) + "\n"
-    _counter[0] += 1
-    file = f"<{program.name}_njit_{_counter[0]}>"
+    number = next(_NUMBERS)
+    file = f"<{program.name}_njit_{number}>"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     space: dict[str, Any] = {
         "as_array": as_array,
         "index": index,
         "np": np,
-        "__name__": f"tracegrad_njit_{_counter[0]}",
+        "__name__": f"tracegrad_njit_{number}",
     }
     space |= {
         f"frozen_{b.name}": np.array(v, b.dtype)

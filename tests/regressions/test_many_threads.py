@@ -7,24 +7,35 @@ once: every number is right.
 from __future__ import annotations
 
 import collections
+import contextlib
 import random
 import threading
 import time
 import traceback
+from typing import Any
 
 import pytest
 
 import tracegrad as tg
+from tests.interleaved import interleaved
 from tests.soak_programs import clean, drawn
 
-THREADS, SECONDS = 32, 3.0
+SECONDS = 3.0
+WAYS = {"as Python switches": (32, 0.0), "between any two instructions": (16, 0.0007)}
 
 
+@pytest.mark.parametrize("way", WAYS)
 def test_all_that_can_be_done(
-    request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
+    request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str], way: str
 ) -> None:
     """Each thread draws programs, runs them several times, and runs some that it shares with all
     others."""
+    threads, rate = WAYS[way]
+    with interleaved(rate) if rate else contextlib.nullcontext():
+        all_at_once(request, capsys, threads)
+
+
+def all_at_once(request: Any, capsys: Any, threads: int) -> None:
     soak = max(1, request.config.getoption("--soak"))
     rng = random.Random(11)
     shared = [drawn(rng) for _ in range(40)]
@@ -47,7 +58,7 @@ def test_all_that_can_be_done(
         except BaseException:
             failed.append(f"{name}\n{traceback.format_exc()}")
 
-    workers = [threading.Thread(target=work, args=(k,)) for k in range(THREADS)]
+    workers = [threading.Thread(target=work, args=(k,)) for k in range(threads)]
     for t in workers:
         t.start()
     for t in workers:

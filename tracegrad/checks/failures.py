@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from .._codegen import locks
 from ..errors import (
     AxisError,
     ConcretizationError,
@@ -296,6 +297,7 @@ _CALLED: dict[types.CodeType, list[tuple[str, types.FunctionType]]] = {}
 """The public functions that have no failure path of their own, by their code, which those that one
 function made share."""
 _WAITING: list[Callable[[], None]] = []
+_LOOKING = locks.lock()
 
 
 def _known(frame: FrameType) -> tuple[str, types.FunctionType] | None:
@@ -310,8 +312,9 @@ def _known(frame: FrameType) -> tuple[str, types.FunctionType] | None:
 def called() -> tuple[str, types.FunctionType, FrameType] | None:
     """The public function that the user's code has called, as far as it is registered: seen from a
     shared check that failed."""
-    while _WAITING:
-        _WAITING.pop()()
+    with _LOOKING:
+        while _WAITING:
+            _WAITING.pop()()
     frame: FrameType | None = sys._getframe(1)
     found = None
     while frame is not None and frame.f_code.co_filename.startswith(_LIBRARIES):

@@ -394,7 +394,8 @@ class Jitted(Shown, Travelling, Generic[P, R]):
     ) -> Jitted[..., Any]:
         """The jitted `make(function)`, made once per key: transforms of a jitted function are
         jitted. `again(self)` is the same transform."""
-        if key not in self._derived:
+        derived = self._derived.get(key)
+        if derived is None:
             made = make(self.function)
             functools.update_wrapper(made, self.function)
             made.__name__ = f"{getattr(self.function, '__name__', 'function')}_{key[0]}".replace(
@@ -407,8 +408,9 @@ class Jitted(Shown, Travelling, Generic[P, R]):
             derived._names, derived._positional = (
                 (self._names, self._positional) if key[0] != "hvp" else (["x", "v"], [])
             )
-            self._derived[key] = derived
-        return self._derived[key]
+            # Of two threads that ask at once both get the first one made.
+            derived = self._derived.setdefault(key, derived)
+        return derived
 
 
 def likewise(

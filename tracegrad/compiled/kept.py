@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from .._codegen import locks
+
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -25,22 +27,27 @@ RETRACED = 16
 """So many times the surroundings of one signature may change before a warning says so."""
 
 
+_CHANGING = locks.lock()
+
+
 class Kept(dict[K, V]):
-    """A dict of the newest so many keys."""
+    """A dict of the newest so many keys, which several threads may change at once."""
 
     def __init__(self, most: int = MOST_ENTRIES) -> None:
         self.most = most
 
     def __setitem__(self, key: K, value: V) -> None:
-        super().__setitem__(key, value)
-        if len(self) > self.most:
-            del self[next(iter(self))]
+        with _CHANGING:
+            super().__setitem__(key, value)
+            if len(self) > self.most:
+                del self[next(iter(self))]
 
     def setdefault(self, key: K, default: V) -> V:
         """The value of a key, which is made where there is none."""
-        if key not in self:
-            self[key] = default
-        return self[key]
+        with _CHANGING:
+            if key not in self:
+                self[key] = default
+            return self[key]
 
 
 __all__ = [

@@ -298,7 +298,7 @@ def converted(x: DeviceArray, dtype: np.dtype[Any]) -> DeviceArray:
     return Array(x).astype(dtype)._data  # type: ignore[no-any-return]
 
 
-_NUMBERS: dict[tuple[Device, np.dtype[Any], bytes], DeviceArray] = {}
+_NUMBERS: dict[tuple[Device, np.dtype[Any], bytes], DeviceArray] = Kept(MOST_NUMBERS)
 
 
 def number(device: Device, value: np.ndarray[Any, Any]) -> DeviceArray:
@@ -306,7 +306,5 @@ def number(device: Device, value: np.ndarray[Any, Any]) -> DeviceArray:
     key = device, value.dtype, value.tobytes()
     found = _NUMBERS.get(key)
     if found is None:
-        while len(_NUMBERS) >= MOST_NUMBERS:
-            _NUMBERS.pop(next(iter(_NUMBERS)), None)
         found = _NUMBERS[key] = from_host(device, value)
     return found

@@ -6,6 +6,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from .._codegen import integers
@@ -183,7 +184,7 @@ class Signatures:
             entry.contents.update({k: fresh.contents[k] for k in changed if k in fresh.contents})
             entry.settle(changed)
             return entry
-        for key in [k for k, e in self.entries.items() if e is entry]:
+        for key in [k for k, e in list(self.entries.items()) if e is entry]:
             self.entries[key] = fresh
         for found in self.symbolic.values():
             found[:] = [fresh if e is entry else e for e in found]
@@ -191,12 +192,11 @@ class Signatures:
 
     def forget(self, entry: Entry) -> None:
         """Keep this entry no longer."""
-        for k in [k for k, e in self.entries.items() if e is entry]:
-            del self.entries[k]
+        for k in [k for k, e in list(self.entries.items()) if e is entry]:
+            self.entries.pop(k, None)
         self.drop(entry)
         for found in (*self.symbolic.values(), *self.former.values()):
-            if entry in found:
-                found.remove(entry)
+            found[:] = [e for e in found if e is not entry]
 
     def _because(self, reason: str, entry: Entry) -> Entry:
         """Note why an entry was traced."""
@@ -224,7 +224,8 @@ class Signatures:
         former = self.former.setdefault(key, [])
         found = next((e for e in former if e.holds()), None)
         if found is not None:
-            former.remove(found)
+            with suppress(ValueError):  # another thread may not have waited for this one
+                former.remove(found)
             self.entries[key] = found
         former.append(entry)
         while len(former) > MOST_FORMER:
@@ -245,8 +246,9 @@ class Signatures:
 
     def _make_room(self) -> None:
         if len(self.entries) > MOST_ENTRIES:
-            key = next(iter(self.entries))
-            for gone in (self.entries.pop(key), *self.former.pop(key, ())):
+            key = list(self.entries)[0]
+            oldest = self.entries.pop(key, None)
+            for gone in (*([] if oldest is None else [oldest]), *self.former.pop(key, ())):
                 if gone not in self.entries.values() and not any(
                     gone in found for found in self.symbolic.values()
                 ):

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .._codegen import lowering
+from .._codegen import locks, lowering
 from ..ir import upward
 from ..ir.graph import Graph, Node, Var
 from ..ir.op import Op
@@ -37,6 +37,7 @@ KEPT = 128
 STAMPS = re.compile(r"  # after .*")
 """What a printed graph says of the passes that made it, with the time that they took."""
 MADE: OrderedDict[str, Graph] = OrderedDict()
+_MAKING = locks.lock()
 _BRIEF: ContextVar[bool] = ContextVar("tracegrad.brief", default=False)
 
 
@@ -95,10 +96,11 @@ def natively(op: Op, inputs: Sequence[Any], params: dict[str, Any]) -> tuple[Any
     outputs = tuple([Var(t) for t in op.infer(*given, **params)])
     graph = Graph(op.name, given, (Node(op, given, params, outputs),), outputs)
     text = STAMPS.sub("", str(graph))
-    graph = MADE.setdefault(text, graph)
-    MADE.move_to_end(text)
-    if len(MADE) > KEPT:
-        MADE.popitem(last=False)
+    with _MAKING:
+        graph = MADE.setdefault(text, graph)
+        MADE.move_to_end(text)
+        if len(MADE) > KEPT:
+            MADE.popitem(last=False)
     return tuple(upward.COMPILER.run(graph, arrays))
 
 

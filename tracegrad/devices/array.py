@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .._codegen import addresses, loading
+from .._codegen import addresses, loading, locks
 from .device import CPU, Device, driver, resolve
 from .pool import pool_of
 
@@ -21,6 +21,7 @@ PENDING: dict[Device, list[tuple[np.ndarray[Any, Any], Callable[[int, int], Exce
 """By device: where programs that were started will have recorded a failure, and what makes an error
 of its code and value."""
 MOST_PENDING = 1024
+_NOTING = locks.lock()
 
 
 def later(
@@ -28,15 +29,18 @@ def later(
 ) -> None:
     """Look for a failure when something waits for the device anyway (or when too many have not been
     looked for)."""
-    waiting = PENDING.setdefault(device, [])
-    waiting.append((status, failure))
+    with _NOTING:
+        # Never into a list that another thread has taken and looked through.
+        waiting = PENDING.setdefault(device, [])
+        waiting.append((status, failure))
     if len(waiting) > MOST_PENDING:
         raise_failures(device)
 
 
 def raise_failures(device: Device) -> None:
     """Raise the first failure of the programs that were started on a device."""
-    waiting = PENDING.pop(device, [])
+    with _NOTING:
+        waiting = PENDING.pop(device, [])
     for status, failure in waiting:
         code, value = driver().download(device.number, status).tolist()
         if code:

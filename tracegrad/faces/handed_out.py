@@ -10,12 +10,14 @@ from weakref import ref
 
 import numpy as np
 
+from .._codegen import locks
 from ..errors import ConcretizationError
 from ..ir.trace import user_line
 
 HANDED: dict[int, tuple[ref[Any], list[ref[Any]], str]] = {}
 """By the identity of a base: the base, the ndarrays, and where the last of them was made. Nearly
 always empty."""
+_NOTING = locks.lock()
 
 
 class MemoryOwner:
@@ -29,16 +31,19 @@ class MemoryOwner:
 def handed_out(box: Any, memory: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """An ndarray on the memory of a box, which is remembered as long as there is one."""
     root, shown = box._root, np.asarray(MemoryOwner(memory))
-    known = HANDED.get(id(root))
-    arrays = [r for r in known[1] if r() is not None] if known and known[0]() is root else []
-    HANDED[id(root)] = ref(root, partial(_forget, id(root))), [*arrays, ref(shown)], user_line()
+    line, gone = user_line(), ref(root, partial(_forget, id(root)))
+    with _NOTING:
+        known = HANDED.get(id(root))
+        arrays = [r for r in known[1] if r() is not None] if known and known[0]() is root else []
+        HANDED[id(root)] = gone, [*arrays, ref(shown)], line
     return shown
 
 
 def _forget(number: int, gone: Any) -> None:
-    known = HANDED.get(number)
-    if known is not None and known[0] is gone:
-        del HANDED[number]
+    with _NOTING:
+        known = HANDED.get(number)
+        if known is not None and known[0] is gone:
+            del HANDED[number]
 
 
 def see_unseen(root: Any) -> None:
@@ -46,12 +51,13 @@ def see_unseen(root: Any) -> None:
 
     Raises ConcretizationError where there is one.
     """
-    known = HANDED.get(id(root))
-    if known is None or known[0]() is not root:
-        return
-    if all(r() is None for r in known[1]):
-        del HANDED[id(root)]
-        return
+    with _NOTING:
+        known = HANDED.get(id(root))
+        if known is None or known[0]() is not root:
+            return
+        if all(r() is None for r in known[1]):
+            del HANDED[id(root)]
+            return
     raise ConcretizationError(
         f"{user_line()}: this writes to an array of which an ndarray was made at {known[2]}, which "
         "would not see it, as values under differentiation are replaced. Make that of a copy "

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 from weakref import ref
 
+from .._codegen import locks
 from ..dtypes import is_differentiable
 from ..ir.dispatch import STATE, bind
 from ..ops.totals.statistics import overwritten_op, stop_gradient_op
@@ -21,6 +22,8 @@ from .views import shown
 TWINS: dict[int, list[ref[Any]]] = {}
 """By the identity of a box, those with which it shares memory, itself among them. Nearly always
 empty."""
+_JOINING = locks.lock()
+"""Threads may detach values of one box, as of shared weights."""
 
 
 def detached(x: Any, versions: Any) -> Any:
@@ -47,27 +50,30 @@ def _twin(root: Any, versions: Any) -> Any:
         data = STATE.traces[-1].lift(root)
     value = fresh(root.face, data)
     value._versions, value._borrowed = versions, root._borrowed
-    group = TWINS.get(id(root))
-    if group is None:
-        group = []
-        _join(group, root)
-    _join(group, value)
+    _join(root, value)
     return value
 
 
-def _join(group: list[ref[Any]], box: Any) -> None:
-    TWINS[id(box)] = group
-    group.append(ref(box, partial(_forget, id(box))))
+def _join(root: Any, box: Any) -> None:
+    """A box shares memory with a base, and with all that do so already."""
+    with _JOINING:
+        group = TWINS.get(id(root))
+        if group is None:
+            group = TWINS[id(root)] = [ref(root, partial(_forget, id(root)))]
+        TWINS[id(box)] = group
+        group.append(ref(box, partial(_forget, id(box))))
 
 
 def _forget(number: int, gone: Any) -> None:
-    _without(TWINS.pop(number, None), gone)
+    with _JOINING:
+        _without(TWINS.pop(number, None), gone)
 
 
 def leave(box: Any) -> None:
     """A box gets other memory (`x.data = y`)."""
-    group = TWINS.pop(id(box), None)
-    _without(group, next((r for r in group or () if r() is box), None))
+    with _JOINING:
+        group = TWINS.pop(id(box), None)
+        _without(group, next((r for r in group or () if r() is box), None))
 
 
 def _without(group: list[ref[Any]] | None, one: Any) -> None:
@@ -84,7 +90,7 @@ def share_data(box: Any, new: Any) -> None:
     twin = detached(new, new._version_counter)
     box._data = twin._data
     if twin._base is None:
-        _join(TWINS[id(new._root)], box)
+        _join(new._root, box)
 
 
 def twins(box: Any) -> list[Any]:

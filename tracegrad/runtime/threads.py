@@ -141,11 +141,13 @@ class Sharing:
         if threads == 1 or not self.shares:
             return None
         key = (threads, *sizes)
-        if key not in self._tables:
+        try:
+            return self._tables[key]
+        except KeyError:
             if len(self._tables) > 4096:
                 self._tables.clear()
-            self._tables[key] = divide(self._rows(*sizes), threads)
-        return self._tables[key]
+            made = self._tables[key] = divide(self._rows(*sizes), threads)
+            return made
 
     def run(self, table: Table, operands: Sequence[Any], status: np.ndarray[Any, Any]) -> None:
         """One call over array objects that fit the kernel, shared unless others have the helpers or

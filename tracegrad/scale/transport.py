@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..compiled.kept import Kept
 from ..tree import flatten, unflatten
 
 LARGE = 1 << 15
@@ -180,14 +181,14 @@ def _mapped(path: str, write: bool = False) -> mmap.mmap:
         os.close(descriptor)
 
 
-_MAPS: dict[str, mmap.mmap] = {}
 MOST = 64
 """So many files are kept mapped."""
+_MAPS: dict[str, mmap.mmap] = Kept(MOST)
 
 
 def let_go() -> None:
     """Forget files that are no more."""
-    for path in [p for p in _MAPS if not os.path.exists(p)]:
+    for path in [p for p in list(_MAPS) if not os.path.exists(p)]:
         _MAPS.pop(path, None)
 
 
@@ -195,8 +196,6 @@ def opened(stored: Shelved) -> np.ndarray[Any, Any]:
     """The array at a place, which nobody may write to."""
     memory = _MAPS.get(stored.path)
     if memory is None:
-        while len(_MAPS) >= MOST:
-            _MAPS.pop(next(iter(_MAPS)))
         memory = _MAPS[stored.path] = _mapped(stored.path)
     return np.ndarray(stored.shape, stored.dtype, memory, stored.offset)
 

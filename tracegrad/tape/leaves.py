@@ -19,7 +19,7 @@ def end(leaf: Any) -> None:
     not for anybody to differentiate by it."""
     if leaf._grad_fn is None:
         leaf._requires_grad = False
-        for one in tuple(_RERUNS):
+        for one in _RERUNS.copy():
             run = one()
             if run is not None:
                 run.ended[id(leaf)] = ref(leaf, partial(_forget, run.ended, id(leaf)))
@@ -41,7 +41,7 @@ class Rerun:
         """A block in which those leaves count as they did."""
         found = [
             leaf
-            for one in tuple(self.ended.values())
+            for one in list(self.ended.values())
             if (leaf := one()) is not None and not leaf._requires_grad
         ]
         for leaf in found:
