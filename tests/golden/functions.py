@@ -273,6 +273,11 @@ def equations(a: Any) -> Any:
     return np.sum(tg.root(lambda x: np.stack([x[0] ** 2 + x[1] - a, x[1] ** 3 - x[0]]), np.ones(2)))
 
 
+def nearest(x: Any) -> Any:
+    ahead = x > 0.5
+    return np.sum(np.min(np.where(ahead, np.sqrt(np.where(ahead, x, 1.0)), 2.0), axis=1))
+
+
 def pairs(x: Any) -> Any:
     return np.sum(np.exp(-((x[:, None] - x[None, :]) ** 2)))
 
@@ -393,6 +398,7 @@ GOLDEN: dict[str, Golden] = {
     "powers_grad": Golden(tg.grad(powers, (0, 1)), (zeros(5), zeros(40))),
     "reciprocals": Golden(lambda x: (1 / x) / x, (zeros(9),)),
     "summed_product": Golden(lambda a, b: np.sum(a @ b, 0), (zeros(40, 30), zeros(30, 20))),
+    "nearest_grad": Golden(tg.grad(nearest), (zeros(900, 20),)),
     "narrow_product": Golden(lambda w, x: w.T @ (x * x - 1.0), (zeros(900, 3), zeros(900, 20))),
     "lattice_value_and_grad": Golden(tg.value_and_grad(lattice), (zeros(9),)),
     "looked_up_grad": Golden(tg.grad(looked_up, (0, 1)), (zeros(90), zeros(90))),

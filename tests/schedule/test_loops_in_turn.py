@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
-from tracegrad._codegen import kernel
+from tracegrad._codegen import kernel, traversal
 
 N, M = 300, 9_001
 RANDOM = np.random.default_rng(0)
@@ -53,7 +53,7 @@ def takes_turns(program: kernel.Program) -> bool:
         isinstance(s, kernel.Loop) and sum(isinstance(t, kernel.Loop) for t in s.body) > 1
         for phase in program.phases
         if phase.kind == "serial"
-        for s in phase.body
+        for s in traversal.within(phase.body)
     )
 
 

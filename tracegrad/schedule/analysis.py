@@ -194,7 +194,8 @@ class Analysis:
         if isinstance(size, int) and size <= NEARBY:
             return REPEATED
         if self.row_by_row(var):
-            return IN_A_ROW
+            # What vectors of numbers compare to is packed into bytes, and unpacked again.
+            return REPEATED if var.type.dtype.kind == "b" else IN_A_ROW
         if any(isinstance(r.op.lowering, lowering.Scatter) for r in self.roots[var]):
             return REPEATED
         few = self.cached and isinstance(size, int) and size <= WITHIN

@@ -11,7 +11,7 @@ Threads no longer share the first loop then, so it must not be the longer one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
@@ -32,15 +32,18 @@ INSIDE = (
 IN_ORDER = 2
 """How many times as long a statement takes where passes go in order, and so not side by side."""
 
+NEAR = 128
+"""So many rows at a time: what both loops read of them stays in the nearest cache."""
+
 
 def loops_in_turn(
-    phases: Sequence[kernel.Phase], buffers: dict[str, kernel.Buffer]
+    phases: Sequence[kernel.Phase], buffers: dict[str, kernel.Buffer], fresh: Callable[[str], str]
 ) -> list[kernel.Phase]:
     """The phases with such loops in turn; changes what is handed over in `buffers` to one block."""
     result = list(phases)
     k = 0
     while k < len(result):
-        joined = _with_a_later_loop(result, k, buffers)
+        joined = _with_a_later_loop(result, k, buffers, fresh)
         if joined is None:
             k += 1
         else:
@@ -49,7 +52,10 @@ def loops_in_turn(
 
 
 def _with_a_later_loop(
-    phases: list[kernel.Phase], k: int, buffers: dict[str, kernel.Buffer]
+    phases: list[kernel.Phase],
+    k: int,
+    buffers: dict[str, kernel.Buffer],
+    fresh: Callable[[str], str],
 ) -> list[kernel.Phase] | None:
     """The phases with phase k and the first later loop that fits in turn."""
     body = phases[k].body
@@ -78,7 +84,7 @@ def _with_a_later_loop(
                 before, after = order
                 others = [p for j, p in enumerate(phases) if j != k]
                 own = [name for name in handed if _is_theirs(name, others, s, buffers, owner)]
-                loop = blocks.in_turn(own, buffers)
+                loop = blocks.in_turn(own, buffers, owner, fresh)
                 together = kernel.Phase("serial", (loop,), phases[k].comment)
                 return [*phases[:k], *before, together, *after, *phases[n + 1 :]]
     return None
@@ -141,16 +147,33 @@ class _InBlocks:
             if owner.of(b) == name
         )
 
-    def in_turn(self, own: Iterable[str], buffers: dict[str, kernel.Buffer]) -> kernel.Loop:
+    def in_turn(
+        self,
+        own: Iterable[str],
+        buffers: dict[str, kernel.Buffer],
+        owner: owners.Owners,
+        fresh: Callable[[str], str],
+    ) -> kernel.Loop:
         """The loop over blocks with the second loop in it; what nobody else reads has the rows of
-        one block."""
-        lo, hi = self.ends
-        loop = replace(
-            self.outer, body=(*self.outer.body, replace(self.later, lo=lo, hi=hi)), sequential=True
-        )
+        one turn."""
+        (lo, hi), rows = self.ends, self.count
+        behind = self.outer.body[self.outer.body.index(self.rows[-1]) + 1 :]
+        apart = not _Meeting(behind, owner).meets(_Meeting([self.later], owner))
+        if isinstance(rows, int) and rows > 2 * NEAR and len(self.rows) == 1 and apart:
+            turn = fresh("turn")
+            lo, rows = lo + NEAR * integers.symbol(turn), NEAR
+            hi = integers.minimum(hi, lo + NEAR)
+            turns = integers.floordiv(self.ends[1] - self.ends[0] + NEAR - 1, NEAR)
+            both = [replace(t, lo=lo, hi=hi) for t in (self.rows[0], self.later)]
+            together = kernel.Loop(turn, 0, turns, tuple(both), sequential=True)
+            start = self.outer.body.index(self.rows[0])
+            body = (*self.outer.body[:start], together, *behind)
+        else:
+            body = (*self.outer.body, replace(self.later, lo=lo, hi=hi))
+        loop = replace(self.outer, body=body, sequential=True)
         names = set(own)
         for name in names:
-            buffers[name] = replace(buffers[name], shape=(self.count, *buffers[name].shape[1:]))
+            buffers[name] = replace(buffers[name], shape=(rows, *buffers[name].shape[1:]))
 
         def move(name: str, at: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
             return (name, (at[0] - lo, *at[1:])) if name in names else (name, at)

@@ -98,7 +98,7 @@ PIPELINE: tuple[tuple[str, Callable[[Draft], list[kernel.Phase]]], ...] = (
     ),  # when loops are what they will be
     (
         "loops in turn",
-        lambda d: loops_in_turn(d.phases, d.buffers),
+        lambda d: loops_in_turn(d.phases, d.buffers, d.fresh),
     ),  # when it is known what loops compute, and before they stand twice
     (
         "sound indices",
