@@ -184,6 +184,17 @@ def test_operations_on_integers_commute() -> None:
             assert equal(op.evaluate(x, y), op.evaluate(y, x)), op
 
 
+def test_symmetric_matrices_are_so_to_the_last_bit() -> None:
+    rng = np.random.default_rng(4)
+    for op in ALL_OPS:
+        if op.symmetric:
+            for n in (5, 70):
+                operands = [rng.normal(size=(2, n, n)) + 9 * np.eye(n) for _ in op.inputs]
+                for f in (op.evaluate, tg.jit(lambda *xs, op=op: bind(op, xs))):
+                    found = np.asarray(f(*operands))
+                    np.testing.assert_array_equal(found, found.swapaxes(1, 2))
+
+
 # --- nobody asks for names ------------------------------------------------------------------------
 
 BY_NAME = {

@@ -161,6 +161,13 @@ ALMOST = {
     "product / difference": (lambda a, b: a * b / (a - b), REPEATED),
     "1 / product of differences": (lambda a, b: 1 / ((a - b) * (a * a - b * b + a - b)), REPEATED),
     "atan(1 / difference)": (lambda a, b: np.arctan(1 / (a - b)), REPEATED),
+    "1 / minus added": (lambda a, b: 1 / (a + -b), REPEATED),
+    "minus added, the other way": (lambda a, b: 1 / (-b + a), REPEATED),
+    "1 / sum of products of differences": (
+        lambda a, b: 1 / ((a - b) * (a * a - b * b + a - b) + (a - b) * (b - a)),
+        REPEATED,
+    ),
+    "minus added to unsigned": (lambda a, b: (a + -b).astype(np.float64), UNSIGNED),
     "copysign": (lambda a, b: np.copysign(1.0, (a - b) * 2.0), REPEATED),
     "atan2": (lambda a, b: np.arctan2((a - b) * 2.0, -1.0), REPEATED),
     "unsigned": (lambda a, b: (a - b).astype(np.float64), UNSIGNED),
@@ -208,6 +215,34 @@ def test_forces_are_still_summed_once() -> None:
         force = d / (d * d + 0.01) ** 1.5 + np.sin(d)
         return np.sum(force, axis=0), np.sum(force, axis=1)
 
-    graph = tg.jit(both).graphs(A)[1]
-    assert sum(node.op.name == "sum" for node in graph.nodes) == 1
-    assert_same(tg.jit(both)(A), both(A), 1e-12)
+    def with_minus_added(x: Any) -> Any:
+        y = x * x
+        d, e = x[:, None] - x, y[:, None] + -y[None]
+        force = d * (1.0 + 2.0 * (d * e))
+        return np.sum(force, axis=0), np.sum(force, axis=1)
+
+    for f in (both, with_minus_added):
+        graph = tg.jit(f).graphs(A)[1]
+        assert sum(node.op.name == "sum" for node in graph.nodes) == 1
+        assert_same(tg.jit(f)(A), f(A), 1e-12)
+
+
+def test_symmetric_results() -> None:
+    """Cotangents of symmetric matrices make pairs symmetric: a likelihood of a Gaussian process
+    sums its forces once, and so do its second derivatives."""
+    n = 50
+    x, b = RNG.normal(size=(n, 3)), RNG.normal(size=n)
+
+    def process(h: Any) -> Any:
+        k = np.exp(2 * h[1] - 0.5 * distances(x / np.exp(h[0]))) + np.exp(2 * h[2]) * np.eye(n)
+        factor = np.linalg.cholesky(k)
+        w = tg.linalg.triangular_solve(factor, b)
+        return 0.5 * np.sum(w * w) + np.sum(np.log(np.diagonal(factor)))
+
+    h = np.array([0.1, 0.2, -1.0])
+    for f, pairs in ((tg.grad(process), (n, n, 3)), (tg.hessian(process), (3, n, n, 3))):
+        nodes = optimize(tg.jit(f).graphs(h)[0]).nodes
+        sums = [k for k in nodes if k.op.name == "sum" and k.inputs[0].type.shape == pairs]
+        first = len(pairs) - 3
+        assert len({k.params["axes"] for k in sums} & {(first,), (first + 1,)}) == 1, pairs
+    assert_same(tg.jit(tg.hessian(process))(h), tg.hessian(process)(h), 1e-9)

@@ -91,6 +91,7 @@ class Op(records.Record):
                 Zeros count as equal: 1/x is not odd, since 1/0 is not -(1/0). `odd` and `even` are
                 the usual ones
     commutes    whether f(x, y) = f(y, x), but for the sign of a zero
+    symmetric   whether it gives symmetric matrices, to the last bit, in its last two axes
     neutral     for each of two inputs the number (or None) that, standing there, leaves the other
                 one as it is
     passes      the input of which it shows all elements: where the result has that input's type, it
@@ -138,6 +139,7 @@ class Op(records.Record):
     keeps their types in their place."""
     parity: Callable[..., int | None] | None = None
     commutes: bool = False
+    symmetric: bool = False
     neutral: tuple[float | None, ...] = ()
     passes: int | None = None
     symbolic: Callable[..., Any] | None = None

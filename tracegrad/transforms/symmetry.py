@@ -15,7 +15,7 @@ from .._codegen import lowering
 from ..ir.graph import Atom, Literal, Node, Var
 from ..ops.arrays.shape import reshape_op, sum_op, transpose_op
 from ..ops.elementwise.arithmetic import neg_op, sub_op
-from ..ops.elementwise.derived import convert_op
+from ..ops.elementwise.derived import add_op, convert_op
 from ..types import Int, Shape
 
 if TYPE_CHECKING:
@@ -121,6 +121,8 @@ class _Exchange:
         node = self.b.definition.get(x)
         if node is None or len(node.outputs) != 1:
             return self.turned(x, p, q)
+        if node.op.symmetric and {p, q} == {-1, -2}:
+            return Exchanged(1, x)
         if isinstance(node.op.lowering, lowering.Pointwise) or node.op is convert_op:
             return self.pointwise(node, x, p, q, depth)
         source = node.inputs[0] if node.inputs else None
@@ -138,9 +140,10 @@ class _Exchange:
         else:
             return self.turned(x, p, q)
         found = None if a is None or c is None else self.of(source, a, c, depth)
-        return (
+        there = (
             None if found is None else self.there(found.sign, node, [found.value], x, found.exact)
         )
+        return there or self.turned(x, p, q)
 
     def there(
         self, sign: int, node: Node, inputs: Sequence[Atom], x: Var, exact: bool
@@ -176,15 +179,22 @@ class _Exchange:
             r"\{\d+\}", rule.code if isinstance(rule.code, str) else rule.code(node.params)
         ):
             return None
+        # Integers wrap around: of unsigned ones no difference is negative.
+        if x.dtype.kind == "f" and (pair := self.difference(node)) is not None:
+            first, second = (self.of(a, p, q, depth) for a in pair)
+            if (
+                first is not None
+                and second is not None
+                and first.value is pair[1]
+                and second.value is pair[0]
+                and first.sign == second.sign
+            ):
+                return Exchanged(-first.sign, x, False)
         found = [f for a in node.inputs if (f := self.of(a, p, q, depth)) is not None]
         if len(found) < len(node.inputs):
             return None
         inputs = [f.value for f in found]
         changed = [k for k, f in enumerate(found) if f.sign < 0 or not f.exact]
-        if node.op is sub_op and inputs[0] is node.inputs[1] and inputs[1] is node.inputs[0]:
-            # Integers wrap around: of unsigned ones no difference is negative.
-            swapped = found[0].sign == found[1].sign and x.dtype.kind == "f"
-            return Exchanged(-found[0].sign, x, False) if swapped else None
         if not changed:
             return self.there(1, node, inputs, x, True)
         if node.op.parity is None or any(node.inputs[k].type.dtype.kind != "f" for k in changed):
@@ -193,14 +203,26 @@ class _Exchange:
         other = node.op.parity(
             *[-f.sign if k in changed else f.sign for k, f in enumerate(found)], **node.params
         )
-        # What has no parity for both signs may tell zeros apart.
-        if sign is None or other is None or (sign < 0 and x.dtype.kind != "f"):
+        # What has no parity for both signs may tell zeros apart; sums do so by a zero's sign alone.
+        apart = other is None and node.op is not add_op and node.op is not sub_op
+        if sign is None or apart or (sign < 0 and x.dtype.kind != "f"):
             return None
         # The square of a difference is the same to the last bit.
         exact = sign == other == 1 and all(
             node.inputs[k] is node.inputs[changed[0]] for k in changed
         )
         return self.there(sign, node, inputs, x, exact)
+
+    def difference(self, node: Node) -> tuple[Atom, Atom] | None:
+        """The x and y of x - y, or of x + -y, as a tangent of it is."""
+        if node.op is sub_op:
+            return node.inputs[0], node.inputs[1]
+        if node.op is add_op:
+            for x, y in (node.inputs, node.inputs[::-1]):
+                negated = self.b.made_by(y, neg_op)
+                if negated is not None:
+                    return x, negated.inputs[0]
+        return None
 
 
 def _size(shape: Shape, axis: int) -> Int:

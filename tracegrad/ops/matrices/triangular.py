@@ -209,6 +209,7 @@ cholesky_adjoint_op: Op = op(
     jvp=_cholesky_adjoint_jvp,
     batch=batch_stacks(lambda: cholesky_adjoint_op),
     lowering=routine("cholesky_adjoint"),
+    symmetric=True,
     doc=(
         "The cotangent of real symmetric matrices from that of their lower Cholesky factors; "
         "of both operands the lower triangle is read."
