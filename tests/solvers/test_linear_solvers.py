@@ -169,3 +169,22 @@ def test_no_wrong_solutions(method: str) -> None:
         assert np.linalg.norm(M @ x - b) <= 1e-11 * np.linalg.norm(b) + 1e-14 * np.linalg.norm(
             M, 2
         ) * np.linalg.norm(x)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, tg.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize("method", ["dense", "cg", "sparse", "gmres"])
+def test_complex_numbers_for_real_ones(method: str, n: int, wrap: Any) -> None:
+    """Their imaginary parts are not dropped."""
+    b = np.arange(1.0, n + 1)
+    for tree in (lambda x: x, lambda x: {"a": x}):
+        with pytest.raises(tg.DTypeError, match=r"b is of float64, and .* returned complex128"):
+            wrap(
+                lambda b, tree=tree: tg.linear_solve(
+                    lambda x: tree((2 + 1j) * (x["a"] if isinstance(x, dict) else x)),
+                    tree(b),
+                    method=method,
+                )
+            )(b)
+    with pytest.raises(tg.DTypeError, match=r"x0 is of float64, and .* returned complex128"):
+        wrap(lambda b: tg.fixed_point(lambda x: 0.5j * x + 1, b))(b)

@@ -71,3 +71,20 @@ class TestMinimize:
     def test_without_a_minimum(self, wrap: str, method: str) -> None:
         with pytest.raises(RuntimeError, match="minimize has not converged"):
             WRAP[wrap](lambda a: tg.minimize(lambda x: a * x, 1.0, method=method))(2.0)
+
+
+@pytest.mark.parametrize("method", ["newton", "bfgs"])
+@pytest.mark.parametrize("start", [0.0, 1.0])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_nan_is_no_minimum(start: float, method: str) -> None:
+    """Of values, of gradients, of both: none of them has converged."""
+    x0 = np.full(2, start)
+    for f in (
+        lambda x: np.sum(x) * np.nan,
+        lambda x: np.sum(np.sqrt(x - 5.0)),
+        lambda x: np.sum(tg.stop_gradient(x * np.nan)),
+        lambda x: np.sum(np.sqrt(np.abs(x - start)) * (x - x + 1.0)),
+    ):
+        assert not tg.minimize(f, x0, method=method, max_steps=4, info=True)[1].converged
+    with pytest.raises(RuntimeError, match="minimize has not converged"):
+        tg.minimize(lambda x: np.sum(np.sqrt(x - 5.0)), x0, method=method, max_steps=4)

@@ -143,7 +143,13 @@ def _searched(function: Function, state: Any, direction: Any, tol: float) -> tup
     # The step says how far the minimum was, which a small gradient alone does not.
     close = (after[3] <= tol) & (move <= tol**0.5 * ops.maximum(reach, 1))
     rounding = (move <= 4 * eps * reach) | (~better & ((size <= tol) | (move <= eps**0.5 * reach)))
-    return after, better, close | rounding | (after[3] == 0)
+    ended = close | rounding | (after[3] == 0)
+    # Where the value or the gradient is NaN nothing was found.
+    return after, better, ended & _known(after[1], after[3])
+
+
+def _known(value: Any, size: Any) -> Any:
+    return ops.isfinite(value) & ops.isfinite(size)
 
 
 def newton(
@@ -193,7 +199,7 @@ def newton(
 
     value, g = function(z)
     size = largest(g)
-    return (z, value, g, size), size == 0, step
+    return (z, value, g, size), (size == 0) & _known(value, size), step
 
 
 def bfgs(function: Function, z: Any, tol: float) -> tuple[Any, Any, Step]:
@@ -222,7 +228,11 @@ def bfgs(function: Function, z: Any, tol: float) -> tuple[Any, Any, Step]:
 
     value, g = function(z)
     size = largest(g)
-    return (z, value, g, identity / ops.maximum(norm(g), 1), np.True_, size), size == 0, step
+    return (
+        (z, value, g, identity / ops.maximum(norm(g), 1), np.True_, size),
+        (size == 0) & _known(value, size),
+        step,
+    )
 
 
 __all__ = ["bfgs", "minimize", "newton"]

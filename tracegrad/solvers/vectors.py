@@ -59,7 +59,8 @@ class Layout:
         self.type = ArrayType(self.dtype, (form(self.size),))
 
     def pack(self, leaves: Sequence[Any]) -> Any:
-        """The vector of these leaves, which may have any dtype."""
+        """The vector of these leaves, which may have any dtype; complex numbers in the place of
+        real ones are an error."""
         parts = []
         for x, kind, count in zip(leaves, self.kinds, self.counts, strict=True):
             if kind.dtype.kind == "c":
@@ -69,6 +70,12 @@ class Layout:
                     ops.reshape(ops.imag(x), (count,)),
                 ]
             else:
+                given = leaf_type(x).dtype
+                if given.kind == "c":
+                    raise DTypeError(
+                        f"{user_line()}: {self.who} is of {kind.dtype}, and the function returned "
+                        f"{given} for it; make it complex, or return real numbers"
+                    )
                 parts.append(ops.reshape(ops.convert(x, self.dtype), (count,)))
         return parts[0] if len(parts) == 1 else ops.concatenate(parts)
 
