@@ -6,6 +6,7 @@ data from arrays keeps the array's.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -328,8 +329,18 @@ def randint(
     return made
 
 
-def _lying_as(made: Tensor, x: Any) -> Tensor:
-    """A new tensor, with its axes in the order of those of another one."""
+def _like(
+    make: Callable[..., Tensor], x: Any, dtype: Any, device: Any, requires_grad: bool, *filled: Any
+) -> Tensor:
+    """What `make` makes in x's shape; in x's dtype, and where x is, if nothing else is said. Its
+    axes lie in the order of x's."""
+    made = make(
+        _shape(x),
+        *filled,
+        dtype=_dtype(dtype, _array(x)),
+        device=place_of(x) if device is None else device,
+        requires_grad=requires_grad,
+    )
     found: Tensor = laid(made, "K", x)
     return found
 
@@ -338,83 +349,42 @@ def zeros_like(
     x: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """Zeros of x's shape and dtype."""
-    made = zeros(
-        _shape(x),
-        dtype=_dtype(dtype, _array(x)),
-        device=_device(device, x),
-        requires_grad=requires_grad,
-    )
-    return _lying_as(made, x)
+    return _like(zeros, x, dtype, device, requires_grad)
 
 
 def ones_like(
     x: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """Ones of x's shape and dtype."""
-    made = ones(
-        _shape(x),
-        dtype=_dtype(dtype, _array(x)),
-        device=_device(device, x),
-        requires_grad=requires_grad,
-    )
-    return _lying_as(made, x)
+    return _like(ones, x, dtype, device, requires_grad)
 
 
 def empty_like(
     x: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """A tensor of x's shape and dtype, to be filled."""
-    made = empty(
-        _shape(x),
-        dtype=_dtype(dtype, _array(x)),
-        device=_device(device, x),
-        requires_grad=requires_grad,
-    )
-    return _lying_as(made, x)
+    return _like(empty, x, dtype, device, requires_grad)
 
 
 def full_like(
     x: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """One value in x's shape and dtype."""
-    made = full(
-        _shape(x),
-        fill_value,
-        dtype=_dtype(dtype, _array(x)),
-        device=_device(device, x),
-        requires_grad=requires_grad,
-    )
-    return _lying_as(made, x)
+    return _like(full, x, dtype, device, requires_grad, fill_value)
 
 
 def rand_like(
     x: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """Uniform random numbers in x's shape and dtype."""
-    made = rand(
-        _shape(x),
-        dtype=_dtype(dtype, _array(x)),
-        device=_device(device, x),
-        requires_grad=requires_grad,
-    )
-    return _lying_as(made, x)
+    return _like(rand, x, dtype, device, requires_grad)
 
 
 def randn_like(
     x: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """Normal random numbers in x's shape and dtype."""
-    made = randn(
-        _shape(x),
-        dtype=_dtype(dtype, _array(x)),
-        device=_device(device, x),
-        requires_grad=requires_grad,
-    )
-    return _lying_as(made, x)
-
-
-def _device(device: Any, like: Any) -> Any:
-    return place_of(like) if device is None else device
+    return _like(randn, x, dtype, device, requires_grad)
 
 
 def _array(x: Any) -> Any:
