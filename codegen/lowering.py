@@ -8,8 +8,10 @@ indices mostly). `types` below means the operation's input types: objects with `
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from .integers import Int
 from .records import Record
@@ -30,6 +32,15 @@ class Pointwise(Record):
     cost: int = 1
     """How many additions it takes the time of, measured in vectorised loops; above 20 a value read
     from several nests is stored."""
+    of_complex: str | Callable[[dict[str, Any]], str] = ""
+    """The code for complex operands, where that is another one."""
+
+    def template(self, params: dict[str, Any], dtypes: Iterable[np.dtype[Any]] = ()) -> str:
+        """The code for these parameters, and operands of these dtypes."""
+        code = self.code
+        if self.of_complex and any(dtype.kind == "c" for dtype in dtypes):
+            code = self.of_complex
+        return code if isinstance(code, str) else code(params)
 
 
 class Reduce(Record):

@@ -10,8 +10,8 @@ import numpy as np
 from numba.core import types
 from numba.np import numpy_support
 
-from ..scalars.elementary import complex_power
-from .bridge import implements, is_bool, is_complex, is_float, is_integer
+from ..scalars.elementary import complex_exp, complex_power
+from .bridge import implements, inlined, is_bool, is_complex, is_float, is_integer
 from .math.vector_math import written
 from .support import copysign_float, floor_float, unify
 
@@ -157,7 +157,7 @@ implements(mod)(_divisions(_mod_int, _mod_float))
 implements(fmod)(_divisions(_fmod_int, _fmod_float))
 
 
-_complex_pow = complex_power(np.exp, np.log)
+_complex_pow = complex_power(inlined(complex_exp), np.log)
 implements(_complex_pow, inline=False)(lambda x, y: _complex_pow)
 written(pow, "pow", integers=False)
 

@@ -3,6 +3,7 @@ scalars, in Python and compiled."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ from numba.core import types
 
 from ..scalars.trigonometric import _sinc_derivative
 from . import scalar, support
-from .bridge import implements, is_bool, is_complex, is_float, is_integer, scalar_type
+from .bridge import implements, inlined, is_bool, is_complex, is_float, is_integer, scalar_type
 from .integral import floordiv
 from .support import select
 
@@ -68,7 +69,22 @@ def _type_reciprocal(x: Any) -> Any:
     one = t(1)
     if is_integer(x):
         return lambda x: floordiv(one, x)
+    if is_complex(x):
+        part = np.float32(1) if x == types.complex64 else np.float64(1)
+        return lambda x: t(_complex_reciprocal(x.real, x.imag, part))
     return lambda x: t(one / x)
+
+
+@inlined
+def _complex_reciprocal(a: Any, b: Any, one: Any) -> Any:
+    """As NumPy has it: NaN at 0."""
+    if abs(b) <= abs(a):
+        ratio = b / a
+        size = a + b * ratio
+        return complex(one / size, -ratio / size)
+    ratio = a / b
+    size = a * ratio + b
+    return complex(ratio / size, -one / size)
 
 
 def abs_(x: Any) -> Any:
@@ -99,6 +115,8 @@ def _type_sign(x: Any) -> Any:
 
         def of_complex(x: Any) -> Any:
             size = np.abs(x)
+            if size == np.inf:
+                return kind(_infinite_sign(x.real, x.imag))
             return kind(0) if size == 0 else kind(complex(x.real / size, x.imag / size))
 
         return of_complex
@@ -108,6 +126,14 @@ def _type_sign(x: Any) -> Any:
         return lambda x: select(x > zero, one, zero)
     minus = t(-1)
     return lambda x: select(x > zero, one, select(x < zero, minus, select(x == zero, zero, x)))
+
+
+@inlined
+def _infinite_sign(a: Any, b: Any) -> Any:
+    """As NumPy has it: that of the infinite part, NaN of two."""
+    if abs(a) == np.inf:
+        return complex(np.nan, np.nan) if abs(b) == np.inf else complex(math.copysign(1.0, a), 0.0)
+    return complex(0.0, math.copysign(1.0, b))
 
 
 def _predicate(name: str, python: Any, of_float: Any, otherwise: bool) -> Python:

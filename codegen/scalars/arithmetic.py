@@ -20,6 +20,7 @@ SCALARS = (
         )
     ],
     *[Scalar(name, native="parts") for name in ("conj", "imag", "of_parts", "real", "signbit")],
+    Scalar("complex_div", native="parts", integers=False, cost=4),
     Scalar("reciprocal", native="numbers", cost=4),
     Scalar("copysign", native="numbers"),
     Scalar("nextafter", native="numbers", device=("libdevice.nextafter", "libdevice.nextafterf")),

@@ -49,6 +49,15 @@ def _complex_log1p(x: Any) -> Any:
     return complex(length, math.atan2(b, 1.0 + a))
 
 
+def complex_exp(x: Any) -> Any:
+    """Where the exponential of the real part is infinite, 0 times that is NaN."""
+    return complex(np.exp(x.real), x.imag) if x.imag == 0 else np.exp(x)
+
+
+def _complex_exp2(x: Any) -> Any:
+    return complex(np.exp2(x.real), x.imag) if x.imag == 0 else np.exp2(x)
+
+
 def _complex_expm1(x: Any) -> Any:
     a, b = np.float64(x.real), np.float64(x.imag)
     half = math.sin(0.5 * b)
@@ -80,13 +89,13 @@ def complex_power(exp: Body, log: Body) -> Body:
 
 
 SCALARS = (
-    Scalar("exp", np.exp, "vector", np.exp, "math.exp", "cmath.exp", cost=10, ulp=(1.0, 1.0)),
+    Scalar("exp", np.exp, "vector", complex_exp, "math.exp", "cmath.exp", cost=10, ulp=(1.0, 1.0)),
     Scalar("expm1", np.expm1, "vector", _complex_expm1, "math.expm1", cost=10, ulp=(2.0, 1.7)),
     Scalar(
         "exp2",
         np.exp2,
         "vector",
-        np.exp2,
+        _complex_exp2,
         ("libdevice.exp2", "libdevice.exp2f"),
         "bodies.complex_exp2",
         cost=10,

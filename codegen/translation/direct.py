@@ -3,11 +3,13 @@ pipeline behind it."""
 
 from __future__ import annotations
 
+import operator
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import llvmlite.binding as binding
 from numba.core import (
+    base,
     bytecode,
     callconv,
     cgutils,
@@ -20,6 +22,7 @@ from numba.core import (
 )
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.lowering import Environment
+from numba.np.npyfuncs import np_complex_div_impl
 
 from ..disk.sources import complete, tree_of
 from ..fallbacks import fell_back
@@ -72,7 +75,8 @@ class CallConvention(callconv.CPUCallConv):  # type: ignore[misc]
     """Numba's, in a module in which the translated functions below the kernel return plain values
     and no error code.
 
-    What they call of Numba's own raises nothing; memory is not allocated there.
+    Of Numba's own they call only what raises nothing (`Context.call_internal`); memory is not
+    allocated there.
     """
 
     def return_status_propagate(self, builder: Any, status: Any) -> None:
@@ -82,7 +86,13 @@ class CallConvention(callconv.CPUCallConv):  # type: ignore[misc]
     def return_user_exc(self, builder: Any, *args: Any, **kwargs: Any) -> None:
         if builder.function.name in self.context.plain:
             raise UntranslatableError("an exception in a function that has none")
+        self.context.raising.add(builder.function.name)
         super().return_user_exc(builder, *args, **kwargs)
+
+
+QUOTIENTS = (operator.truediv, operator.itruediv)
+RETURNING = ("int_power_impl.<locals>.int_power",)
+"""What raises in the text alone: with NumPy's error model it returns."""
 
 
 class Context(cpu.CPUContext):  # type: ignore[misc]
@@ -90,8 +100,11 @@ class Context(cpu.CPUContext):  # type: ignore[misc]
     it is kept apart."""
 
     plain: set[str]
+    entry: str
     internal: ClassVar[dict[Any, Any]] = {}
     sizes: ClassVar[dict[Any, int]] = {}
+    raising: ClassVar[set[str]] = set()
+    """What Numba has compiled for it that may raise."""
 
     def get_abi_sizeof(self, ty: Any) -> int:
         """Bytes of an LLVM type. LLVM is told them by a module of its own for each question."""
@@ -102,6 +115,21 @@ class Context(cpu.CPUContext):  # type: ignore[misc]
     @property
     def call_conv(self) -> CallConvention:
         return CallConvention(self)
+
+    def call_internal(self, builder: Any, fndesc: Any, sig: Any, args: Any) -> Any:
+        """A call of what Numba compiled; of what may raise, only by what Numba compiled."""
+        if fndesc.llvm_func_name in self.raising and fndesc.qualname not in RETURNING:
+            if builder.function.name in (*self.plain, self.entry):
+                raise UntranslatableError(f"{fndesc.qualname} may raise")
+            self.raising.add(builder.function.name)
+        return super().call_internal(builder, fndesc, sig, args)
+
+    def get_function(self, fn: Any, sig: Any, _firstcall: bool = True) -> Any:
+        """As Numba's, but for complex quotients: its own raises where the divisor is 0."""
+        named = getattr(fn, "typing_key", fn)
+        if named in QUOTIENTS and isinstance(sig.return_type, types.Complex):
+            return base._wrap_impl(np_complex_div_impl, self, sig)
+        return super().get_function(fn, sig, _firstcall)
 
 
 class Lowering:
@@ -122,6 +150,7 @@ class Lowering:
     def lower(self) -> None:
         llvm = self.context.declare_function(self.module, self.descriptor)
         self.context.declare_env_global(self.module, self.context.get_env_name(self.descriptor))
+        self.context.entry = llvm.name
         builder = cgutils.ir.IRBuilder(llvm.append_basic_block("entry"))
         self.call_helper = self.context.call_conv.init_call_helper(builder)
         Unit(self.typing, self.context, self.module).entry(

@@ -140,6 +140,35 @@ def test_equals_python(function: Callable[..., Any], fallbacks: list[str]) -> No
     assert not fallbacks
 
 
+def ratios(x: Any, out: Any) -> None:
+    for i in range(index(0), index(x.shape[0])):
+        out[i] = x[i] / (x[i] - x[1])
+
+
+@pytest.mark.falls_back
+@pytest.mark.parametrize("own", [True, False])
+def test_what_may_raise_is_never_called(
+    own: bool, fallbacks: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Numba's complex quotient raises where the divisor is 0, and translated functions return no
+    status: they take another one, and would leave the kernel to Numba rather than call that."""
+    if not own:
+        monkeypatch.setattr(direct, "QUOTIENTS", ())
+        monkeypatch.setattr(direct.Context, "internal", {})
+    x, found = np.array([1j, 2.0, 3.0]), np.zeros(3, complex)
+    kernel = compiled(ratios, types.complex128[::1], types.complex128[::1])
+    if own:
+        with np.errstate(all="ignore"):
+            expected = x / (x - x[1])
+        kernel(x, found)
+        np.testing.assert_array_equal(found, expected)
+        assert not fallbacks
+    else:
+        assert any("may raise" in refused for refused in fallbacks)
+        with pytest.raises(ZeroDivisionError):
+            kernel(x, found)
+
+
 def test_memory_made_in_loops_is_told_apart(fallbacks: list[str]) -> None:
     x, found, expected = np.linspace(0.5, 1.5, 6), np.zeros(6), np.zeros(6)
     compiled(scratch, VECTOR, VECTOR, NUMBERS)(x, found, np.zeros(2, np.int64))

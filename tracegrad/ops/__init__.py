@@ -106,8 +106,10 @@ from .elementwise.special import (
     xlog1py, xlogy,
 )
 from .totals.statistics import (
-    average, log_softmax, logsumexp, mean, nanmax, nanmean, nanmin, nansum, norm, softmax, std, var,
-    vector_norm,
+    average, log_softmax, logsumexp, mean, norm, softmax, std, var, vector_norm,
+)
+from .totals.ignoring_nan import (
+    nanmax, nanmean, nanmin, nansum,
 )
 from .elementwise.trigonometric import (
     acos, acosh, angle, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, asin, asinh,

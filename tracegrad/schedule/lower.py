@@ -295,12 +295,12 @@ class Emitter:
     def pointwise(
         self, node: Node, rule: lowering.Pointwise, var: Var, index: Index
     ) -> Steps[kernel.Expression]:
-        code = rule.code if isinstance(rule.code, str) else rule.code(node.params)
         dtypes = (
             node.op.compute(*node.inputs, **node.params)
             if node.op.compute
             else tuple(a.type.dtype for a in node.inputs)
         )
+        code = rule.template(node.params, dtypes)
         arguments: list[tuple[str, kernel.Expression]] = []
         for name, atom, dtype in zip(node.op.inputs, node.inputs, dtypes, strict=True):
             at = aligned(index, atom.type.shape)

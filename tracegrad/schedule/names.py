@@ -101,7 +101,7 @@ def templates(graph: Graph) -> Iterator[str]:
     for node in graph.nodes:
         rule = node.op.lowering
         if isinstance(rule, lowering.Pointwise):
-            yield str(rule.code(node.params) if callable(rule.code) else rule.code)
+            yield rule.template(node.params, [a.type.dtype for a in node.inputs])
         elif isinstance(rule, (lowering.Library, lowering.Kernel)):
             name = rule.call(
                 [a.type for a in node.inputs], [v.type for v in node.outputs], node.params

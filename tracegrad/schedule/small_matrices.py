@@ -13,6 +13,7 @@ import numpy as np
 
 from .._codegen import kernel, lowering
 from ..ir.graph import Node
+from ..ops.elementwise.arithmetic import div_op
 from ..ops.matrices.systems import det_op, inv_op, slogdet_op, solve_op
 from ..ops.matrices.triangular import cholesky_op, triangular_op
 from .names import comment_of, place_of
@@ -88,6 +89,11 @@ class _Matrix:
             name, kernel.Apply(code, tuple(arguments.items()), kind or self.dtype), self.comment
         )
 
+    def quotient(self, x: kernel.Expression, y: kernel.Expression) -> kernel.Expression:
+        rule = div_op.lowering
+        assert isinstance(rule, lowering.Pointwise)
+        return self.make(rule.template({}, [self.dtype]), x=x, y=y)
+
     def minus_product(
         self, x: kernel.Expression, y: kernel.Expression, z: kernel.Expression
     ) -> kernel.Expression:
@@ -153,7 +159,7 @@ class _Matrix:
             if regular:
                 self.check("{x} != 0", pivot)
             for r in range(c + 1, n):
-                factor = self.make("{x} / {y}", x=rows[r][c], y=pivot)
+                factor = self.quotient(rows[r][c], pivot)
                 if not regular:
                     some = self.make("{x} != 0", BOOL, x=pivot)
                     factor = self.make("{x} if {some} else {y}", x=factor, y=pivot, some=some)
@@ -168,7 +174,7 @@ class _Matrix:
             for j in range(n, len(rows[i])):
                 for c in range(i + 1, n):
                     rows[i][j] = self.minus_product(rows[i][j], rows[i][c], rows[c][j])
-                rows[i][j] = self.make("{x} / {y}", x=rows[i][j], y=pivots[i])
+                rows[i][j] = self.quotient(rows[i][j], pivots[i])
                 self.store((0, i, j - n), rows[i][j])
 
     def cholesky(self) -> None:
@@ -182,7 +188,7 @@ class _Matrix:
                 a[i][j] = (
                     self.make("sqrt({x})", x=a[j][j])
                     if i == j
-                    else self.make("{x} / {y}", x=a[i][j], y=a[j][j])
+                    else self.quotient(a[i][j], a[j][j])
                 )
             for i in range(self.n):
                 self.store((0, i, j), a[i][j] if i >= j else kernel.Literal(0.0, self.dtype))
@@ -202,7 +208,7 @@ class _Matrix:
                 for c in range(i) if forwards else range(i + 1, n):
                     x[i][j] = self.minus_product(x[i][j], a[i][c], x[c][j])
                 if not params["unit"]:
-                    x[i][j] = self.make("{x} / {y}", x=x[i][j], y=a[i][i])
+                    x[i][j] = self.quotient(x[i][j], a[i][i])
                 self.store((0, i, j), x[i][j])
 
 

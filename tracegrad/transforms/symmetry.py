@@ -176,7 +176,7 @@ class _Exchange:
     def pointwise(self, node: Node, x: Var, p: int, q: int, depth: int) -> Exchanged | None:
         rule = node.op.lowering
         if isinstance(rule, lowering.Pointwise) and re.search(
-            r"\{\d+\}", rule.code if isinstance(rule.code, str) else rule.code(node.params)
+            r"\{\d+\}", rule.template(node.params)
         ):
             return None
         # Integers wrap around: of unsigned ones no difference is negative.

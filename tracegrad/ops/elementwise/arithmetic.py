@@ -47,6 +47,7 @@ div_op = elementwise(
     ("x", "y"),
     numpy=np.true_divide,
     code="{x} / {y}",
+    of_complex="complex_div({x}, {y})",
     partials=(lambda y: _inverse(y), lambda x, y: -(x / y * (1 / y))),
     result="quotient",
     cost=4,

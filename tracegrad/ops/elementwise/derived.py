@@ -103,6 +103,7 @@ def elementwise(
     result: str = "float",
     domain: str = "finite",
     cost: int | None = None,
+    of_complex: str | Callable[[dict[str, Any]], str] = "",
     weak: bool = False,
     compute: Callable[..., tuple[np.dtype[Any], ...]] | None = None,
     doc: str = "",
@@ -121,6 +122,7 @@ def elementwise(
     domain      "finite" where every partial is finite on the domain; "singular" where one can be
                 infinite or NaN: then a zero cotangent gives exactly zero (`strong_mul`)
     cost        as `Pointwise` has it, where it is not that of the functions that `code` calls
+    of_complex  the code for complex operands, as `Pointwise` has it, where that is another one
     weak        whether of Python scalars it gives a Python scalar, which stays weak, as Python's
                 operators do; a named NumPy function gives a NumPy scalar
     compute     the dtypes that the operands are converted to, as `Op` has it, where that is not one
@@ -198,7 +200,7 @@ def elementwise(
         None if partials is None else rules,
         None if partials is None else jvp,
         None,
-        lowering.Pointwise(code, cost),
+        lowering.Pointwise(code, cost, of_complex),
         compute or promoted,
         doc=doc,
         weak=weak,

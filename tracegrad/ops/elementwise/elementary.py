@@ -111,6 +111,7 @@ reciprocal_op = pointwise(
     ("x",),
     numpy=np.reciprocal,
     code="np.{dtype}(1) / {x}",
+    of_complex="reciprocal({x})",
     partials=(lambda out: -(out * out),),
     result="promote",
     domain="singular",

@@ -49,6 +49,7 @@ inverse_pow_op: Op = pointwise(
     ("x",),
     numpy=lambda x, *, n: 1 / _power_by_squaring(x, n),
     code=lambda p: f"np.{{dtype}}(1) / ({_power_code(p['n'])})",
+    of_complex=lambda p: f"complex_div(np.{{dtype}}(1), {_power_code(p['n'])})",
     partials=(lambda x, *, n: -n * inverse_pow_op(x, n=n + 1),),
     result="float",
     domain="singular",

@@ -69,17 +69,18 @@ def sum(
 
 def select_or(mask: Any, x: Any, otherwise: Any) -> Any:
     """`x` where the mask holds, else a neutral value of x's own dtype."""
-    return where(flags_of(mask), x, x.dtype.type(otherwise))
+    return where(flags_of(mask, x), x, x.dtype.type(otherwise))
 
 
-def flags_of(mask: Any) -> Any:
-    """What `where=` selects, as booleans: as in NumPy, no other numbers are taken for them."""
+def flags_of(mask: Any, x: Any) -> Any:
+    """What `where=` selects of an array, as booleans of its shape: as in NumPy, no other numbers
+    are taken for them."""
     mask = as_array(mask)
     if mask.dtype.kind != "b":
         raise explained_here(
             TypeError(f"where is {describe(mask)}; it must be True, False or an array of them")
         )
-    return mask
+    return broadcast_to(mask, shape_of(x))
 
 
 def start_of(initial: Any, dtype: np.dtype[Any]) -> Any:
@@ -264,7 +265,7 @@ def _extreme_of(primitive: Op, x: Any, axis: Axis, keepdims: bool, initial: Any,
             raise ShapeError(
                 f"{primitive.name} with where= needs initial=, the result where nothing is selected"
             )
-        x = where(flags_of(mask), x, start_of(initial, x.dtype))
+        x = where(flags_of(mask, x), x, start_of(initial, x.dtype))
     if initial is not None:
         # One more element per result: flattened, because the reduced axes may be several.
         order = moved_axes(axes, len(shape))

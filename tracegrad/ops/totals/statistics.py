@@ -14,7 +14,7 @@ from ...errors import ShapeError
 from ...ir.dispatch import Value, bind
 from ...ir.op import Op, odd, op
 from ...sizes import larger_of, number_of, numel, same
-from ...types import ArrayType, Int, broadcast_shapes, normalize_axis, show
+from ...types import ArrayType, broadcast_shapes, normalize_axis, show
 from ..arrays.shape import broadcast_to, front, reshape
 from ..define import as_array, linear, ndim_of, shape_of
 from ..elementwise.arithmetic import div, equal, imag, not_equal, sub
@@ -23,10 +23,9 @@ from ..elementwise.comparison import maximum
 from ..elementwise.derived import add, convert, elementwise, mul, real
 from ..elementwise.elementary import abs as abs_
 from ..elementwise.elementary import exp, log, sqrt, square
-from ..elementwise.logic import isfinite, isnan, logical_not
+from ..elementwise.logic import isfinite
 from ..elementwise.powers import power
 from .axes import Axis, count, keep, normalize_axes, reduced_axes, spread
-from .reductions import all as all_
 from .reductions import flags_of
 from .reductions import max as max_
 from .reductions import min as min_
@@ -97,7 +96,7 @@ def stop_gradient(x: Any) -> Any:
     return bind(stop_gradient_op, [x])
 
 
-def _inexact(x: Any) -> Any:
+def inexact(x: Any) -> Any:
     """x as floating-point numbers, as NumPy averages them: integers and booleans in float64."""
     x = as_array(x)
     return (
@@ -154,10 +153,10 @@ def mean(
     """
     if dtype is not None and np.dtype(dtype).kind in "iu":
         return convert(mean(convert(as_array(x), dtype), axis, keepdims, where=where), dtype)
-    x = _inexact(x if dtype is None else convert(as_array(x), dtype))
+    x = inexact(x if dtype is None else convert(as_array(x), dtype))
     axes = normalize_axes(axis, ndim_of(x))
     if where is not True:
-        chosen = broadcast_to(flags_of(where), shape_of(x))
+        chosen = flags_of(where, x)
         return div(
             sum_(x, axes, keepdims, where=chosen),
             convert(sum_(chosen, axes, keepdims), _real_dtype(x)),
@@ -178,7 +177,7 @@ def average(x: Any, axis: Axis = None, weights: Any = None, keepdims: bool = Fal
     """
     if weights is None:
         return mean(x, axis, keepdims)
-    x, weights = _inexact(x), as_array(weights)
+    x, weights = inexact(x), as_array(weights)
     weights = convert(weights, promote(x.dtype, weights.dtype))
     shape = shape_of(x)
     axes = normalize_axes(axis, len(shape))
@@ -197,15 +196,22 @@ def average(x: Any, axis: Axis = None, weights: Any = None, keepdims: bool = Fal
     return div(sum_(mul(x, weights), axes, keepdims), sum_(weights, axes, keepdims))
 
 
-def _degrees(total: Int, ddof: Any, dtype: Any) -> Any:
-    if isinstance(known := number_of(total), Value):
-        return convert(maximum(sub(known, ddof), 0), dtype)
-    if isinstance(ddof, int):
-        return larger_of(total - ddof, 0)
+COUNTED = (Value, np.ndarray, np.generic)
+"""What counts of selected elements are, where sizes are integers and expressions of symbols."""
+
+
+def _degrees(total: Any, ddof: Any, dtype: Any) -> Any:
+    """How many elements count, less `ddof`, and at least 0: a size, or numbers beside a result of
+    this dtype."""
     if (
         not isinstance(ddof, (float, np.number)) and (ndim_of(ddof) or np.iscomplexobj(ddof))
     ) or isinstance(ddof, (complex, np.complexfloating)):
         raise explained_here(TypeError(f"ddof is {describe(ddof)}; it must be a real number"))
+    known = total if isinstance(total, COUNTED) else number_of(total)
+    if isinstance(known, COUNTED):
+        return convert(maximum(sub(known, ddof), 0), dtype)
+    if isinstance(ddof, int):
+        return larger_of(total - ddof, 0)
     # A number without a dtype: it takes no part in that of the result.
     return (
         max(int(total) - float(ddof), 0.0)
@@ -214,29 +220,55 @@ def _degrees(total: Int, ddof: Any, dtype: Any) -> Any:
     )
 
 
-def var(
-    x: Any, axis: Axis = None, ddof: Any = 0, keepdims: bool = False, *, correction: Any = None
-) -> Any:
-    """Variance over axes: the mean squared distance from the mean, with `n - ddof` as divisor
-    (`correction` is another name for ddof).
-
-    >>> import tracegrad as tg
-    >>> float(tg.var([1.0, 3.0]))
-    1.0
-    """
-    x = _inexact(x)
+def squared_distances(
+    x: Any, axis: Axis, keepdims: bool, dtype: Any, where: Any, mean_of: Any
+) -> tuple[Any, Any]:
+    """The sum over axes of the squared distances from the mean of what `where` selects, and how
+    many these are."""
+    if dtype is not None and np.dtype(dtype).kind not in "fc":
+        raise explained_here(
+            TypeError(f"dtype is {np.dtype(dtype)}; a variance is calculated in floats")
+        )
+    x = inexact(x if dtype is None else convert(as_array(x), dtype))
     shape = shape_of(x)
-    axes = normalize_axes(axis, len(shape))
-    centered = sub(x, broadcast_to(mean(x, axes, keepdims=True), shape))
+    axes = reduced_axes(axis, len(shape))
+    chosen = where if where is True else flags_of(where, x)
+    centre = mean(x, axes, keepdims=True, where=chosen) if mean_of is None else mean_of
+    # A number of Python's takes no part in the dtype.
+    centered = sub(x, broadcast_to(centre, shape) if ndim_of(centre) else centre)
+    if chosen is not True:
+        centered = where_(chosen, centered, centered.dtype.type(0))
     squares = (
         add(square(real(centered)), square(imag(centered)))
         if x.dtype.kind == "c"
         else square(centered)
     )
-    return div(
-        sum_(squares, axes, keepdims),
-        _degrees(count(shape, axes), ddof if correction is None else correction, _real_dtype(x)),
-    )
+    many = count(shape, axes) if chosen is True else sum_(chosen, axes, keepdims)
+    return sum_(squares, axes, keepdims), many
+
+
+def var(
+    x: Any,
+    axis: Axis = None,
+    ddof: Any = 0,
+    keepdims: bool = False,
+    *,
+    correction: Any = None,
+    dtype: Any = None,
+    where: Any = True,
+    mean: Any = None,
+) -> Any:
+    """Variance over axes: the mean squared distance from the mean, with `n - ddof` as divisor
+    (`correction` is another name for ddof). `where` selects the elements that count, `mean` is
+    their mean where it is known, with the reduced axes kept.
+
+    >>> import tracegrad as tg
+    >>> float(tg.var([1.0, 3.0]))
+    1.0
+    """
+    total, many = squared_distances(x, axis, keepdims, dtype, where, mean)
+    ddof = ddof if correction is None else correction
+    return div(total, _degrees(many, ddof, total.dtype))
 
 
 def _safe_sqrt(x: Any) -> Any:
@@ -247,7 +279,15 @@ def _safe_sqrt(x: Any) -> Any:
 
 
 def std(
-    x: Any, axis: Axis = None, ddof: Any = 0, keepdims: bool = False, *, correction: Any = None
+    x: Any,
+    axis: Axis = None,
+    ddof: Any = 0,
+    keepdims: bool = False,
+    *,
+    correction: Any = None,
+    dtype: Any = None,
+    where: Any = True,
+    mean: Any = None,
 ) -> Any:
     """Standard deviation over axes; its derivative is 0 where all elements are equal. See `var`.
 
@@ -255,7 +295,9 @@ def std(
     >>> float(tg.std([1.0, 3.0]))
     1.0
     """
-    return _safe_sqrt(var(x, axis, ddof, keepdims, correction=correction))
+    return _safe_sqrt(
+        var(x, axis, ddof, keepdims, correction=correction, dtype=dtype, where=where, mean=mean)
+    )
 
 
 # --- norms ----------------------------------------------------------------------------------------
@@ -269,7 +311,7 @@ def vector_norm(x: Any, ord: Any = 2, axis: Axis = None, keepdims: bool = False)
     >>> float(tg.vector_norm([3.0, 4.0]))
     5.0
     """
-    x = _inexact(x)
+    x = inexact(x)
     axes = normalize_axes(axis, ndim_of(x))
     if ord == 2:
         squares = add(square(real(x)), square(imag(x))) if x.dtype.kind == "c" else square(x)
@@ -310,7 +352,7 @@ def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> 
     >>> float(tg.norm([[3.0, 0.0], [0.0, 4.0]]))
     5.0
     """
-    x = _inexact(x)
+    x = inexact(x)
     axes = normalize_axes(axis, ndim_of(x))
     if ord is None:
         return vector_norm(x, 2, axes, keepdims)
@@ -363,7 +405,7 @@ def logsumexp(x: Any, axis: Axis = None, keepdims: bool = False, b: Any = None) 
 
 def log_and_sum(x: Any, axis: Axis, keepdims: bool, b: Any, of_size: bool = False) -> Any:
     """`logsumexp`, of the sum's size if asked for, and a number of the sum's sign."""
-    x = _inexact(x)
+    x = inexact(x)
     if b is not None:
         x, b = _both(x, b)
     axes = reduced_axes(axis, ndim_of(x))
@@ -404,7 +446,7 @@ def softmax(x: Any, axis: Axis = -1) -> Any:
     >>> tg.softmax(np.array([0.0, 0.0]))
     array([0.5, 0.5])
     """
-    x = _inexact(x)
+    x = inexact(x)
     if ndim_of(x) == 0:
         return reshape(softmax(reshape(x, (1,)), 0), ())
     axes = normalize_axes(axis, ndim_of(x))
@@ -422,7 +464,7 @@ def log_softmax(x: Any, axis: Axis = -1) -> Any:
     >>> tg.log_softmax(np.array([0.0, 1000.0]))
     array([-1000.,     0.])
     """
-    x = _inexact(x)
+    x = inexact(x)
     if ndim_of(x) == 0:
         return reshape(log_softmax(reshape(x, (1,)), 0), ())
     axes = normalize_axes(axis, ndim_of(x))
@@ -430,64 +472,6 @@ def log_softmax(x: Any, axis: Axis = -1) -> Any:
         return x
     shifted = sub(x, _peak(x, axes))
     return sub(shifted, log(sum_(exp(shifted), axes, keepdims=True)))
-
-
-# --- without NaN ----------------------------------------------------------------------------------
-
-
-def nansum(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
-    """Sum over axes of what is not NaN.
-
-    >>> import tracegrad as tg
-    >>> float(tg.nansum([1.0, float("nan"), 2.0]))
-    3.0
-    """
-    x = as_array(x)
-    return (
-        sum_(x, axis, keepdims, where=logical_not(isnan(x)))
-        if x.dtype.kind in "fc"
-        else sum_(x, axis, keepdims)
-    )
-
-
-def nanmean(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
-    """Mean over axes of what is not NaN.
-
-    >>> import tracegrad as tg
-    >>> float(tg.nanmean([1.0, float("nan"), 2.0]))
-    1.5
-    """
-    x = _inexact(x)
-    return mean(x, reduced_axes(axis, ndim_of(x)), keepdims, where=logical_not(isnan(x)))
-
-
-def nanmax(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
-    """Largest element over axes that is not NaN (NaN where all are).
-
-    >>> import tracegrad as tg
-    >>> float(tg.nanmax([1.0, float("nan"), 2.0]))
-    2.0
-    """
-    return _nan_extreme(max_, x, axis, keepdims, -np.inf)
-
-
-def nanmin(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
-    """Smallest element over axes that is not NaN (NaN where all are).
-
-    >>> import tracegrad as tg
-    >>> float(tg.nanmin([1.0, float("nan"), 2.0]))
-    1.0
-    """
-    return _nan_extreme(min_, x, axis, keepdims, np.inf)
-
-
-def _nan_extreme(extreme: Any, x: Any, axis: Axis, keepdims: bool, neutral: float) -> Any:
-    x = as_array(x)
-    if x.dtype.kind != "f":
-        return extreme(x, axis, keepdims)
-    missing = isnan(x)
-    found = extreme(where_(missing, x.dtype.type(neutral), x), axis, keepdims)
-    return where_(all_(missing, axis, keepdims), x.dtype.type(np.nan), found)
 
 
 OPS = (mean_op, no_grad_op, overwritten_op, stop_gradient_op)
