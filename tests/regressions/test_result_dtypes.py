@@ -56,6 +56,7 @@ ALONE = (
     "diff",
     "real",
     "abs",
+    "fabs",
     "sign",
     "square",
     "sqrt",
@@ -102,6 +103,15 @@ for _name in ("sum", "prod", "max", "min"):
         CASES[f"{_name} where initial={_initial}"] = named(
             _name, axis=0, initial=_initial, where=MASK
         )
+for _name in ("std", "var", "nanstd", "nanvar", "nanmean", "nansum", "nanprod"):
+    for _given in ({"dtype": "f4"}, {"where": MASK}, {"where": MASK, "axis": 0, "keepdims": True}):
+        CASES[f"{_name} {_given}"] = named(_name, **_given)
+for _name in ("std", "nanstd"):
+    for _mean in (1.5, np.float32(1.5), np.array([[1.5], [0]])):
+        CASES[f"{_name} mean={_mean!r}"] = named(_name, axis=1, mean=_mean, keepdims=True)
+    CASES[f"{_name} where ddof"] = named(_name, axis=0, where=MASK, correction=1)
+for _name in ("nanmax", "nanmin"):
+    CASES[f"{_name} where initial"] = named(_name, axis=1, initial=1, where=MASK)
 for _q in (0.3, [0.2, 0.7]):
     CASES[f"quantile {_q}"] = named("quantile", _q)
     CASES[f"percentile {_q}"] = named("percentile", _q)

@@ -186,9 +186,7 @@ class _Matrix:
                 if i == j:
                     self.check("{x} > 0", a[j][j])
                 a[i][j] = (
-                    self.make("sqrt({x})", x=a[j][j])
-                    if i == j
-                    else self.quotient(a[i][j], a[j][j])
+                    self.make("sqrt({x})", x=a[j][j]) if i == j else self.quotient(a[i][j], a[j][j])
                 )
             for i in range(self.n):
                 self.store((0, i, j), a[i][j] if i >= j else kernel.Literal(0.0, self.dtype))

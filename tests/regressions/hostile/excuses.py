@@ -32,12 +32,7 @@ EXCUSES: dict[str, list[Excuse]] = {
     "NumPy takes these, and means nothing by them": [
         Excuse(
             "differs",
-            "where=None",
-            "np.nanprod",
-        ),
-        Excuse(
-            "differs",
-            "ddof=a complex number|ddof=complex numbers|where=None",
+            "ddof=a complex number|ddof=complex numbers",
             "np.nanstd|np.nanvar",
         ),
         Excuse(
@@ -100,11 +95,6 @@ EXCUSES: dict[str, list[Excuse]] = {
     ],
     "None is the option left out": [
         Excuse(
-            "differs",
-            "where=None",
-            "np.nanmean|np.nansum",
-        ),
-        Excuse(
             "lenient",
             "max=None|min=None",
             both("clip"),
@@ -118,11 +108,6 @@ EXCUSES: dict[str, list[Excuse]] = {
             "lenient",
             "nan=None",
             "np.nan_to_num",
-        ),
-        Excuse(
-            "lenient",
-            "where=None",
-            "np.nanmax|np.nanmin|np.std|np.var",
         ),
         Excuse(
             "lenient",

@@ -7,8 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ...checks import explained_here
+from ...dtypes import inexact
+from ...errors import DTypeError
 from ...ir.dispatch import bind
 from ...ir.op import even, odd
+from ..define import as_array
 from .arithmetic import equal, where
 from .derived import conj, convert, elementwise, mul, real
 from .pointwise import pointwise
@@ -334,7 +338,23 @@ def positive(x: Any) -> Any:
     return bind(identity_op, [x])
 
 
-abs, fabs = absolute, absolute
+abs = absolute
+
+
+def fabs(x: Any) -> Any:
+    """Absolute value of real numbers, as a float: of integers too.
+
+    >>> import tracegrad as tg
+    >>> float(tg.fabs(-2))
+    2.0
+    """
+    x = as_array(x)
+    if x.dtype.kind == "c":
+        raise explained_here(
+            DTypeError(f"fabs is not defined for {x.dtype} arrays; abs gives their size")
+        )
+    return absolute(x if x.dtype.kind == "f" else convert(x, inexact(x.dtype)))
+
 
 APPLIED_BY = {
     sqrt: sqrt_op,

@@ -6,19 +6,20 @@ from typing import Any
 
 import numpy as np
 
+from ...checks import describe, explained_here
 from ..define import as_array, ndim_of
 from ..elementwise.arithmetic import div, greater, sub
 from ..elementwise.arithmetic import where as where_
 from ..elementwise.derived import convert
 from ..elementwise.elementary import sqrt
-from ..elementwise.logic import isnan, logical_and, logical_not
+from ..elementwise.logic import isnan, logical_and, logical_not, logical_or
 from .axes import Axis, reduced_axes
 from .reductions import all as all_
-from .reductions import flags_of, prod
+from .reductions import flags_of, prod, start_of
 from .reductions import max as max_
 from .reductions import min as min_
 from .reductions import sum as sum_
-from .statistics import inexact, mean, squared_distances
+from .statistics import check_ddof, inexact, mean, squared_distances
 
 
 def _numbers(x: Any, where: Any) -> Any:
@@ -27,6 +28,13 @@ def _numbers(x: Any, where: Any) -> Any:
         return where
     there = logical_not(isnan(x))
     return there if where is True else logical_and(there, flags_of(where, x))
+
+
+def _no_list(axis: Any) -> None:
+    if isinstance(axis, list):
+        raise explained_here(
+            TypeError(f"axis is {describe(axis)}; it must be an integer, a tuple of them or None")
+        )
 
 
 def nansum(
@@ -58,6 +66,7 @@ def nanprod(
     initial: Any = None,
 ) -> Any:
     """Product over axes of what is not NaN."""
+    _no_list(axis)
     x = as_array(x)
     return prod(x, axis, keepdims, dtype, where=_numbers(x, where), initial=initial)
 
@@ -88,8 +97,15 @@ def nanvar(
     mean: Any = None,
 ) -> Any:
     """Variance over axes of what is not NaN; NaN where there are not more numbers than `ddof`."""
-    total, left = squared_distances(x, axis, keepdims, dtype, _numbers(as_array(x), where), mean)
-    left = sub(left, ddof if correction is None else correction)
+    _no_list(axis)
+    ddof = ddof if correction is None else correction
+    check_ddof(ddof)
+    x = inexact(x if dtype is None else convert(as_array(x), dtype))
+    # NumPy subtracts it in place.
+    mean = mean if mean is None else convert(mean, x.dtype)
+    axes = reduced_axes(axis, ndim_of(x))
+    total, left = squared_distances(x, axes, keepdims, None, _numbers(x, where), mean)
+    left = sub(left, ddof)
     enough = greater(left, 0)
     # Where there is NaN there is no number to differentiate by either.
     divisor = convert(where_(enough, left, 1), total.dtype)
@@ -143,10 +159,13 @@ def _extreme(
     x = as_array(x)
     if x.dtype.kind != "f":
         return extreme(x, axis, keepdims, initial=initial, where=where)
-    missing = isnan(x)
-    found = extreme(
-        where_(missing, x.dtype.type(neutral), x), axis, keepdims, initial=initial, where=where
-    )
+    missing, least = isnan(x), x.dtype.type(neutral)
+    lost: Any = np.True_
     if initial is not None:
-        return found
-    return where_(all_(missing, axis, keepdims), x.dtype.type(np.nan), found)
+        initial = start_of(initial, x.dtype)
+        lost = isnan(initial)
+        initial = where_(lost, least, initial)
+    found = extreme(where_(missing, least, x), axis, keepdims, initial=initial, where=where)
+    unseen = missing if where is True else logical_or(missing, logical_not(flags_of(where, x)))
+    nothing = logical_and(lost, all_(unseen, axis, keepdims))
+    return where_(nothing, x.dtype.type(np.nan), found)

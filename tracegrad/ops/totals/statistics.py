@@ -200,13 +200,18 @@ COUNTED = (Value, np.ndarray, np.generic)
 """What counts of selected elements are, where sizes are integers and expressions of symbols."""
 
 
-def _degrees(total: Any, ddof: Any, dtype: Any) -> Any:
-    """How many elements count, less `ddof`, and at least 0: a size, or numbers beside a result of
-    this dtype."""
+def check_ddof(ddof: Any) -> None:
+    """See that it is a real number."""
     if (
         not isinstance(ddof, (float, np.number)) and (ndim_of(ddof) or np.iscomplexobj(ddof))
     ) or isinstance(ddof, (complex, np.complexfloating)):
         raise explained_here(TypeError(f"ddof is {describe(ddof)}; it must be a real number"))
+
+
+def _degrees(total: Any, ddof: Any, dtype: Any) -> Any:
+    """How many elements count, less `ddof`, and at least 0: a size, or numbers beside a result of
+    this dtype."""
+    check_ddof(ddof)
     known = total if isinstance(total, COUNTED) else number_of(total)
     if isinstance(known, COUNTED):
         return convert(maximum(sub(known, ddof), 0), dtype)
@@ -231,7 +236,7 @@ def squared_distances(
         )
     x = inexact(x if dtype is None else convert(as_array(x), dtype))
     shape = shape_of(x)
-    axes = reduced_axes(axis, len(shape))
+    axes = normalize_axes(axis, len(shape))
     chosen = where if where is True else flags_of(where, x)
     centre = mean(x, axes, keepdims=True, where=chosen) if mean_of is None else mean_of
     # A number of Python's takes no part in the dtype.
