@@ -318,6 +318,8 @@ class Array(ArrayNumbers, ArrayMethods, Boxed):
 
     __slots__ = ()
     type = Boxed.array_type
+    without_axes: ClassVar[Any]
+    """What shows one element and can be written into."""
 
 
 class ZeroDimensional(Array):
@@ -325,6 +327,9 @@ class ZeroDimensional(Array):
 
     __slots__ = ()
     writes_numbers = True
+
+
+Array.without_axes = ZeroDimensional
 
 
 class Tensor(TensorMethods, Differentiable, Boxed):

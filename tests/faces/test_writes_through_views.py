@@ -165,3 +165,36 @@ def test_writes_through_views(steps: Any, start: int) -> None:
 def test_chosen_programs(steps: Any) -> None:
     """Some programs that are run every time."""
     check(steps, 0)
+
+
+def _elements_written(x: Any) -> Any:
+    y = x.copy()
+    v, w = y[..., 0], y[-1, ...]
+    v[...] = 3 * x[1]
+    w += v
+    np.multiply(x[1], 2.0, out=y[1, ...])
+    return np.sum(y**2)
+
+
+def _elements_seen(x: Any) -> Any:
+    y = x.copy()
+    v, number = y[..., 0], y[0]
+    y[0] = 3 * x[1]
+    number += 1.0
+    v.fill(v * x[2])
+    return y[0] * v + number
+
+
+@pytest.mark.parametrize("f", [_elements_written, _elements_seen])
+@pytest.mark.parametrize("shape", [(3,), (3, 1)])
+def test_an_element_with_an_ellipsis_is_a_view(f: Any, shape: Any) -> None:
+    """An array without axes, which writes and sees writes; without the ellipsis it is a number."""
+    x = np.array([1.2, 2.1, 3.3])
+    g = (lambda x: f(x.reshape(3, 1)[:, 0])) if len(shape) == 2 else f
+    steps = [(g(x + d) - g(x - d)) / 2e-6 for d in 1e-6 * np.eye(3)]
+    for found in (tg.value_and_grad(g), tg.jit(tg.value_and_grad(g))):
+        value, slope = found(x)
+        np.testing.assert_allclose(value, g(x), rtol=1e-13)
+        np.testing.assert_allclose(slope, steps, rtol=1e-6)
+    tangents = tg.jacobian(tg.vmap(g))(np.stack([x, 2 * x]))
+    np.testing.assert_allclose(tangents[0, 0], steps, rtol=1e-6)

@@ -65,7 +65,7 @@ class Writes(WriteChecks):
             return result
         shown: Any = source
         box: Any = result if isinstance(result, Value) else fresh(self.face, np.asarray(result))
-        if not box.boxes_everything and not box.shape:
+        if not box.boxes_everything and not box.shape and not box.writes_numbers:
             return box  # a number, which `+=` replaces
         root = shown._root
         memory, data = shown._data, box._data

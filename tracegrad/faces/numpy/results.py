@@ -23,7 +23,9 @@ from ...ir.graph import Var
 from ...ir.trace import user_line
 from ...ops.arrays.padding import NOT_GIVEN
 from ...ops.arrays.shape import broadcast_to_op, reshape_op
+from ...ops.arrays.slices import slice_op
 from ...ops.places.gathering import Placed
+from ...ops.places.keys import make_plan
 from ...types import broadcast_shapes
 from ..strides import in_memory_order
 from .laying import columns_first, in_one_row, laid
@@ -133,6 +135,20 @@ def getitem(x: Any, key: Any) -> Any:
     # torch's new tensors lie as their source, NumPy's as is best for what reads them.
     torchs = isinstance(result, Value) and result.boxes_everything and result._base is None
     return laid(result, "K" if result.ndim == np.ndim(x) else "C", x) if torchs else result
+
+
+def shown(x: Any, key: Any) -> Any:
+    """`x[key]` with an ellipsis in the key: NumPy gives an array without axes, and no number, where
+    it shows one element. It is a view, too: of one element with axes, under another shape."""
+    result = getitem(x, key)
+    plan = None if result.shape or not isinstance(result, Value) else make_plan(x.shape, key)
+    if plan is None or plan.indices or not x.ndim:
+        return result
+    part = x._bind(slice_op, [x], {"start": plan.start, "size": plan.size, "step": plan.step})
+    number = part._bind(reshape_op, [part], {"shape": ()})
+    if isinstance(part, Value) and part._base is not None and isinstance(number, Value):
+        number = part._viewed(reshape_op, part, {"shape": ()}, number._as(x.without_axes))
+    return number
 
 
 @functools.wraps(ops.flip)
