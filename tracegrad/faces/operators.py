@@ -395,7 +395,12 @@ class Operators(Value):
         return _matmul(self, other)
 
     def __getitem__(self: Any, index: Any) -> Any:
-        if type(index) is tuple and not self.boxes_everything and any(e is ... for e in index):
+        if (
+            type(index) is tuple
+            and len(index) > len(self._data.shape)  # so perhaps one element, with an ellipsis
+            and not self.boxes_everything
+            and any(e is ... for e in index)
+        ):
             return results.shown(self, index)
         if not (SPECIAL and STATE.special):
             if self._base is not None:
