@@ -62,7 +62,7 @@ class _Typing:
                     e.slice = self.index(e.slice)
             case ast.Call(function, args):
                 match function:
-                    case ast.Name("range" | "signed"):
+                    case ast.Name("range" | "apart" | "signed"):
                         e.args = [self.index(a) for a in args]
                     case ast.Name("view"):
                         args[1:3] = [self.index(a) for a in args[1:3]]

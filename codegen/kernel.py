@@ -137,6 +137,8 @@ class Loop:
     """True where iterations must run in order."""
     own: frozenset[str] | None = None
     """Of a loop over items: the temporaries that each iteration writes before it reads them."""
+    apart: bool = False
+    """Whether no iteration reads or writes an element that another one writes."""
 
     @property
     def trips(self) -> Int:

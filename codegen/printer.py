@@ -19,7 +19,7 @@ from .options import CodeOptions
 _PLACE = re.compile(r"\{(\w+)\}")
 _WORD = re.compile(r"\w+")
 _CALLED = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\s*\(")
-_SUPPORT = ("acc", "arithmetic", "grown", "index", "signed", "view")
+_SUPPORT = ("acc", "apart", "arithmetic", "grown", "index", "signed", "view")
 _PYTHON = {
     "abs",
     "min",
@@ -340,7 +340,8 @@ class Printer:
                 checks.append((name, s.code, self.expression(dict(s.condition.arguments)["n"])))
             else:
                 body.append(s)
-        self.line(depth, f"for {loop.index} in range({lo}, {hi}):")
+        steps = "apart" if loop.apart else "range"
+        self.line(depth, f"for {loop.index} in {steps}({lo}, {hi}):")
         self.body(depth + 1, body)
         for name, code, size in checks:
             limit = size if size.isdigit() and self.word == "{}" else f"index({size})"

@@ -80,9 +80,9 @@ def _statement(s: kernel.Statement) -> Iterator[str]:
             )
         case kernel.Store(buffer, index, value, combine):
             yield f"{buffer}[{_indices(index)}] {_sign(combine)} {text_of(value)}"
-        case kernel.Loop(index, lo, hi, body, sequential, own):
+        case kernel.Loop(index, lo, hi, body, sequential, own, apart):
             notes = [
-                *(["in order"] if sequential else []),
+                *(["apart"] if apart else ["in order"] if sequential else []),
                 *([f"own {' '.join(sorted(own))}"] if own is not None else []),
             ]
             yield f"for {index} in {lo} .. {hi}{''.join(f', {n}' for n in notes)}:"

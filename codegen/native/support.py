@@ -38,6 +38,11 @@ def _lower_index(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     return context.cast(builder, args[0], sig.args[0], types.uintp)
 
 
+apart = range
+"""The numbers of steps that may be computed side by side: none reads or writes an element that
+another one writes."""
+
+
 def signed(value: Any) -> Any:
     """An index as an int64 value."""
     return np.uint64(int(value) & (1 << 64) - 1).astype(np.int64)

@@ -22,6 +22,7 @@ from numba.core import types
 from ..disk.sources import assignments
 from .calls import Calls
 from .expressions import Again, Expressions
+from .hints import AccessGroup, independent, one_by_one, several_a_jump, side_by_side
 from .operands import SCALARS, ArrayFields, NumbaValue, Operand, Static, UntranslatableError
 
 WRITTEN_OUT = 16
@@ -83,7 +84,18 @@ class FunctionTranslation(Expressions):
         self, begin: Callable[[], Any], arguments: Callable[[Any], Sequence[Operand]]
     ) -> Any:
         """`begin()` makes the LLVM function, empty, each time that it is begun."""
+        outside = self.values.group
+        try:
+            return self._translated(begin, arguments)
+        finally:
+            self.values.group = outside
+
+    def _translated(
+        self, begin: Callable[[], Any], arguments: Callable[[Any], Sequence[Operand]]
+    ) -> Any:
         for _ in range(LIMIT):
+            # Memory of a function's own is the same in all steps of a loop that calls it.
+            self.values.group = None
             llvm = begin()
             self.settled = False
             self.builder = ir.IRBuilder(llvm.append_basic_block("entry"))
@@ -135,8 +147,15 @@ class FunctionTranslation(Expressions):
             case ast.AugAssign(target, op, value):
                 old = self.expression(_reading(target))
                 self.assign(target, self.operate(op, old, self.expression(value)))
-            case ast.For(ast.Name(name), ast.Call(ast.Name("range"), args, []), body, []):
-                self.loop(name, [self.expression(a) for a in args], body)
+            case ast.For(
+                ast.Name(name), ast.Call(ast.Name("range" | "apart" as order), args, []), body, []
+            ):
+                limits = [self.expression(a) for a in args]
+                outside, self.values.group = self.values.group, None
+                if order == "apart":
+                    self.values.group = AccessGroup(self.values.module)
+                self.loop(name, limits, body)
+                self.values.group = outside
             case ast.While(test, body, []):
                 self.while_loop(test, body)
             case ast.If(test, then, otherwise):
@@ -258,6 +277,8 @@ class FunctionTranslation(Expressions):
             len(written) <= BRIEF and b.function.name in self.unit.parts and stores_behind_ifs(body)
         ):
             several_a_jump(latch)
+        if self.values.group is not None:
+            independent(latch, self.values.group)
         b.position_at_end(after)
 
     def along_columns(self, name: str, body: Sequence[ast.stmt]) -> bool:
@@ -360,44 +381,3 @@ def stores_behind_ifs(body: Sequence[ast.stmt]) -> bool:
         return False
     inside = [n for s in nodes if isinstance(s, ast.If) for n in ast.walk(s)]
     return any(isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) for n in inside)
-
-
-def several_a_jump(latch: Any) -> None:
-    """Ask for four steps of a loop, one behind the other, before the jump back.
-
-    Where a step is a comparison and a branch, the jump is a good part of it: shortest paths take
-    0.209 ms without.
-    """
-    hint(latch, "llvm.loop.unroll.count", 4)
-
-
-def one_by_one(latch: Any) -> None:
-    """Tell the vectoriser to leave the loop that this branch closes as it is.
-
-    Vectors that are put together of elements from several rows cost more than they save where
-    little is computed: the columns of Gram-Schmidt take 0.186 ms with them, 0.116 without.
-    """
-    hint(latch, "llvm.loop.vectorize.width", 1)
-
-
-def side_by_side(latch: Any) -> None:
-    """Ask the vectoriser for two vectors at a time in the loop that this branch closes, where it
-    would not by itself.
-
-    Of a long body the processor sees no two iterations at once, and waits for each result:
-    black_scholes' gradient takes 5.6 ns an element instead of 7.5. Short bodies need it less than
-    the registers.
-    """
-    hint(latch, "llvm.loop.interleave.count", 2)
-
-
-def hint(latch: Any, name: str, value: int) -> None:
-    """Give LLVM a hint about the loop that a branch closes."""
-    module = latch.module
-    found = module.add_metadata(
-        [ir.MetaDataString(module, name), ir.Constant(ir.IntType(32), value)]
-    )
-    loop = module.add_metadata([found, ir.Constant(ir.IntType(32), len(module.metadata))])
-    # What tells loops apart is that each refers to itself.
-    loop.operands = (loop, found)
-    latch.set_metadata("llvm.loop", loop)

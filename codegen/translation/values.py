@@ -40,6 +40,8 @@ class Values:
         self.frozen: dict[int, Any] = {}
         self.scopes: dict[Room, Any] = {}
         """What tells accesses to memory that moves from all others."""
+        self.group: Any = None
+        """Of what is read and written now, where steps of the loop do not wait for one another."""
 
     # --- values -----------------------------------------------------------------------------------
 
@@ -480,14 +482,16 @@ class Values:
         block = builder.block
         before = len(block.instructions)
         yield
+        made = [i for i in block.instructions[before:] if i.opname in ("load", "store")]
+        if self.group is not None:
+            for instruction in made:
+                instruction.set_metadata("llvm.access.group", self.group)
         if x.memory is None or not self.scopes:
             return
         others = [scope for room, scope in self.scopes.items() if room is not x.memory]
-        for instruction in block.instructions[before:]:
-            if instruction.opname in ("load", "store"):
-                if x.memory in self.scopes:
-                    instruction.set_metadata(
-                        "alias.scope", self.module.add_metadata([self.scopes[x.memory]])
-                    )
-                if others:
-                    instruction.set_metadata("noalias", self.module.add_metadata(others))
+        for instruction in made:
+            if x.memory in self.scopes:
+                own = self.module.add_metadata([self.scopes[x.memory]])
+                instruction.set_metadata("alias.scope", own)
+            if others:
+                instruction.set_metadata("noalias", self.module.add_metadata(others))

@@ -72,4 +72,4 @@ def test_which_loops_are_cut() -> None:
     x = np.ones(40)
     assert [parts(s, x) for s in (behind, chained, between)] == [3, 3, 3]
     assert [parts(s, x) for s in (waiting, dividing)] == [0, 0]
-    assert parts(behind, x[:20]) == 0  # so few are not worth it
+    assert parts(behind, x[:12]) == 0  # so few are not worth it

@@ -18,7 +18,7 @@ from ...types import Int
 
 BLOCK = 256
 """The steps of a block: numbers that they hand over lie in the nearest cache."""
-FEWEST = 32
+FEWEST = 16
 """Loops of fewer steps stay as they are."""
 MOST_HANDED = 8
 """So many numbers are handed over for each step, at most: writing and reading one costs about as
@@ -191,7 +191,8 @@ def _distributed(
     for name in handed:
         number, value = made[name]
         steps = fresh(f"{name}_steps")
-        buffers[steps] = kernel.Buffer(steps, value.dtype, (BLOCK,), "temp")
+        room = min(BLOCK, trips) if isinstance(trips, int) else BLOCK
+        buffers[steps] = kernel.Buffer(steps, value.dtype, (room,), "temp")
         keeps[number].append(kernel.Store(steps, place, kernel.Name(name, value.dtype)))
         values[name] = kernel.Load(steps, place, value.dtype)
     loops: list[kernel.Statement] = []

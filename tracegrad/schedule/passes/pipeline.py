@@ -20,6 +20,7 @@ from .memory import mentioned, plan, prune, resolve_views
 from .memory_of_steps import memory_of_steps
 from .registers import promote
 from .sound_indices import sound_indices
+from .split_loops import split_loops
 from .tiling import tile
 from .transpose_short_axes import transpose_short_axes
 
@@ -101,6 +102,10 @@ PIPELINE: tuple[tuple[str, Callable[[Draft], list[kernel.Phase]]], ...] = (
         lambda d: loops_in_turn(d.phases, d.buffers, d.fresh),
     ),  # when it is known what loops compute, and before they stand twice
     (
+        "split loops",
+        lambda d: split_loops(d.phases, d.buffers, d.fresh),
+    ),  # when no pass puts steps of several loops together any more
+    (
         "sound indices",
         lambda d: sound_indices(d.phases, d.buffers, d.fresh),
     ),  # when no pass reads bodies of loops any more
@@ -118,6 +123,7 @@ HOST_ONLY = frozenset(
         "distribute",
         "choose stores",
         "loops in turn",
+        "split loops",
         "sound indices",
         "hoist",
         "tile",
