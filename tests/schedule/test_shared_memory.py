@@ -22,7 +22,14 @@ from tracegrad.codegen.owners import Owners
 from tests.kernel_runner import Runner
 from tests.random_kernels import F64, FLAG, inputs_of, random_program
 from tracegrad._codegen import inplace, integers, kernel, traversal, verify
-from tracegrad.schedule.passes import batch_blocks, distribute, lockstep, pipeline, tiling
+from tracegrad.schedule.passes import (
+    batch_blocks,
+    distribute,
+    lockstep,
+    pipeline,
+    split_loops,
+    tiling,
+)
 from tracegrad.schedule.passes.memory import plan
 
 K, J, T = (integers.symbol(name) for name in "ijt")
@@ -36,6 +43,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Non
     monkeypatch.setattr(tiling, "TILE", 3)
     monkeypatch.setattr(distribute, "BLOCK", 5)
     monkeypatch.setattr(distribute, "FEWEST", 2)
+    monkeypatch.setattr(split_loops, "FEWEST", 2)
     if getattr(request, "param", False):
         monkeypatch.setattr(batch_blocks, "LOCKSTEP", 4)
         monkeypatch.setattr(lockstep, "WIDTH", 4)
@@ -387,8 +395,9 @@ def test_at_random(tiny: None, request: pytest.FixtureRequest) -> None:
         settled += check(program, inputs_of(program, seed), taken)
     assert settled > 0.9 * count
     # Tiles are for long loops, and rare; no index comes from an array here (test_sound_indices),
-    # no write stands behind a condition (test_choose_stores), and nobody asks for memory.
-    rare = {"choose stores", "memory of steps", "sound indices", "tile"}
+    # no write stands behind a condition (test_choose_stores), nobody asks for memory, and what all
+    # steps read lies in no array that they write (test_split_loops).
+    rare = {"choose stores", "memory of steps", "sound indices", "split loops", "tile"}
     if count >= 12:
         passes = [name for name, _ in pipeline.PIPELINE if name not in rare]
         assert all(taken[f"{name} alone"] for name in passes), taken
