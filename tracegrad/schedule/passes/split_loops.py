@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeAlias
 
 from ..._codegen import integers, kernel, owners, traversal
@@ -42,10 +43,8 @@ def split_loops(
             found = None
             if isinstance(s, kernel.Loop):
                 found = _Split(s, site, owner, buffers, reads, fresh).made()
-                inside = site.inside(s)
-            else:
-                inside = site
-            result += found or [traversal.with_bodies(s, lambda b, at=inside: body_of(b, at))]
+            inside = site.inside(s) if isinstance(s, kernel.Loop) else site
+            result += found or [traversal.with_bodies(s, partial(body_of, site=inside))]
             site = site.behind(s)
         return tuple(result)
 
@@ -116,14 +115,14 @@ class _Split:
         steps may wait for one another."""
         loop = self.loop
         stores = [s for s in loop.body if isinstance(s, kernel.Store)]
-        made = {s.name for s in loop.body if not isinstance(s, kernel.Store)}
+        made = {s.name for s in loop.body if isinstance(s, kernel.Let | kernel.Update)}
         written: dict[str, tuple[str, int, tuple[Any, ...]]] = {}
-        for s in stores:
-            axis = self._axis(s.index, made)
-            if s.combine is not None or axis is None:
+        for store in stores:
+            axis = self._axis(store.index, made)
+            if store.combine is not None or axis is None:
                 return None
-            mine = s.buffer, axis, s.index
-            if written.setdefault(self.owner.of(s.buffer), mine) != mine:
+            mine = store.buffer, axis, store.index
+            if written.setdefault(self.owner.of(store.buffer), mine) != mine:
                 return None
         fixed: dict[Place, tuple[Any, Int]] = {}
         others = False
@@ -136,10 +135,11 @@ class _Split:
                     return None
                 if e.index == at:
                     continue
-                own = [integers.coefficient(i, loop.index) for i in e.index]
+                index: tuple[Any, ...] = e.index
+                own = [integers.coefficient(i, loop.index) for i in index]
                 if any(own):
                     rest = [c for d, c in enumerate(own) if d != axis]
-                    if any(c != 0 for c in rest) or integers.sub(e.index[axis], at[axis]) != 0:
+                    if any(c != 0 for c in rest) or integers.sub(index[axis], at[axis]) != 0:
                         return None
                     others = True
                     continue
@@ -147,7 +147,7 @@ class _Split:
                     return None
                 # The step that writes at this place of the axis.
                 first = integers.substitute(at[axis], {loop.index: 0})
-                fixed[e.buffer, e.index] = e.dtype, integers.sub(e.index[axis], first)
+                fixed[e.buffer, e.index] = e.dtype, integers.sub(index[axis], first)
         return fixed if fixed or others else None
 
     def _axis(self, at: Sequence[Any], made: set[str]) -> int | None:
@@ -184,7 +184,7 @@ class _Split:
             return names.get((e.buffer, e.index), e) if isinstance(e, kernel.Load) else e
 
         # Numbers that are a step's own are no variables: the compiler would hand them on.
-        body = tuple(
+        body: tuple[kernel.Statement, ...] = tuple(
             [
                 kernel.Let(s.name, s.value) if isinstance(s, kernel.Update) else s
                 for s in traversal.mapped(self.loop.body, change, lambda s: s)
