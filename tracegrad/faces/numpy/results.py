@@ -147,7 +147,8 @@ def shown(x: Any, key: Any) -> Any:
     part = x._bind(slice_op, [x], {"start": plan.start, "size": plan.size, "step": plan.step})
     number = part._bind(reshape_op, [part], {"shape": ()})
     if isinstance(part, Value) and part._base is not None and isinstance(number, Value):
-        number = part._viewed(reshape_op, part, {"shape": ()}, number._as(x.without_axes))
+        box: Any = number
+        return part._viewed(reshape_op, part, {"shape": ()}, box._as(x.without_axes))
     return number
 
 
