@@ -87,13 +87,17 @@ def kind_of(value: Any) -> Any:
     return int if hasattr(kind, "__index__") else kind
 
 
-@lru_cache(maxsize=256)
-def inexact(dtype: DType) -> DType:
-    """The dtype in which a float-valued function of `dtype` is computed: itself, or float64
-    (float32 for 8 and 16 bits)."""
+@lru_cache(maxsize=1024)
+def inexact(*kinds: DType | type) -> DType:
+    """The dtype in which a float-valued function of operands of these is computed: the floating
+    one that they promote to, or float64 (float32 for 8 and 16 bits, also where integers of both
+    signs promote to more)."""
+    dtype = promote(*kinds)
     if dtype.kind in "fc":
         return dtype
-    return FLOAT32 if dtype.itemsize <= 2 and dtype.kind in "iu" else FLOAT64
+    strong = [k for k in kinds if isinstance(k, np.dtype)]
+    small = all(k.itemsize <= 2 for k in strong) and any(k.kind in "iu" for k in strong)
+    return FLOAT32 if small else FLOAT64
 
 
 def real_of(dtype: DType) -> DType:

@@ -57,6 +57,8 @@ ALONE = (
     "real",
     "abs",
     "fabs",
+    "degrees",
+    "radians",
     "sign",
     "square",
     "sqrt",
@@ -110,6 +112,9 @@ for _name in ("std", "nanstd"):
     for _mean in (1.5, np.float32(1.5), np.array([[1.5], [0]])):
         CASES[f"{_name} mean={_mean!r}"] = named(_name, axis=1, mean=_mean, keepdims=True)
     CASES[f"{_name} where ddof"] = named(_name, axis=0, where=MASK, correction=1)
+for _name in ("arctan2", "copysign", "hypot", "logaddexp", "logaddexp2", "heaviside"):
+    for _kind in ("?", "i1", "u1", "i2", "u2", "u4", "f4"):
+        CASES[f"{_name} beside {_kind}"] = named(_name, np.array([2, 1, 3]).astype(_kind))
 for _name in ("nanmax", "nanmin"):
     CASES[f"{_name} where initial"] = named(_name, axis=1, initial=1, where=MASK)
 for _q in (0.3, [0.2, 0.7]):

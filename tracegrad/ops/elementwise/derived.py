@@ -138,10 +138,13 @@ def elementwise(
     def promoted(*operands: Any, **_: Any) -> tuple[np.dtype[Any], ...]:
         if result == "where":
             return (BOOL, *[promote(*operand_kinds(operands[1:]))] * (len(operands) - 1))
-        dtype = promote(*operand_kinds(operands))
-        if result == "quotient":
-            return (dtype if dtype.kind in "fc" else FLOAT64,) * len(operands)
-        return (inexact(dtype) if result in ("float", "complex") else dtype,) * len(operands)
+        kinds = operand_kinds(operands)
+        if result in ("float", "complex"):
+            return (inexact(*kinds),) * len(operands)
+        dtype = promote(*kinds)
+        if result == "quotient" and dtype.kind not in "fc":
+            dtype = FLOAT64
+        return (dtype,) * len(operands)
 
     def infer(*operands: Any, **_: Any) -> Types:
         dtype = promoted(*operands)[-1]
@@ -186,7 +189,7 @@ def elementwise(
         made = NotImplemented if instead is None else instead(*operands, **given)
         if made is not NotImplemented or not any(map(is_number, operands)):
             return made
-        dtypes = promoted(*map(_operand, operands), **given)
+        dtypes = promoted(*map(operand_of, operands), **given)
         fit = [fitted(o, t, name) for o, t in zip(operands, dtypes, strict=True)]
         if all(a is b for a, b in zip(fit, operands, strict=True)):
             return NotImplemented
@@ -216,7 +219,7 @@ def elementwise(
     return this
 
 
-def _operand(x: Any) -> Any:
+def operand_of(x: Any) -> Any:
     """What type rules see of an operand of a trace."""
     if is_number(x):
         return Operand(0)

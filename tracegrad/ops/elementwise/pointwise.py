@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import BOOL, inexact, kind_of, promote
+from ...dtypes import BOOL, inexact, kind_of
 from ...errors import DTypeError
 from ...ir.op import Op, Rule, Types
 from .derived import elementwise
@@ -25,7 +25,7 @@ def floating(function: Callable[..., Any], count: int) -> Callable[..., Any]:
         operands = [
             x if isinstance(x, SCALARS) or hasattr(x, "dtype") else np.asarray(x) for x in values
         ]
-        dtype = inexact(promote(*[kind_of(x) for x in operands]))
+        dtype = inexact(*[kind_of(x) for x in operands])
         return function(*[np.asarray(x, dtype) for x in operands], **params)
 
     def evaluate_one(x: Any, **params: Any) -> Any:

@@ -10,12 +10,13 @@ import numpy as np
 import scipy
 
 from ..._codegen import scalars
+from ...dtypes import inexact
 from ...ir.dispatch import bind
-from ...ir.op import odd
+from ...ir.op import odd, operand_kinds
 from ..define import as_array
 from .arithmetic import div, equal, less, neg, sub, where
-from .comparison import floor, maximum, minimum
-from .derived import add, mul, strong_mul
+from .comparison import floor
+from .derived import add, convert, mul, operand_of, strong_mul
 from .elementary import LN2, absolute, exp, log, log1p, square
 from .logic import isinf, isnan, logical_and
 from .pointwise import pointwise
@@ -133,9 +134,9 @@ def logaddexp2(x: Any, y: Any) -> Any:
     >>> round(float(tg.logaddexp2(3.0, 3.0)), 6)
     4.0
     """
-    if getattr(x, "dtype", None) != getattr(y, "dtype", None):
-        # In the dtype of both, or the narrower one would be rounded to its own digits on the way.
-        x, y = maximum(x, y), minimum(x, y)
+    # In the dtype of both, or the narrower one would be rounded to its own digits on the way.
+    dtype = inexact(*operand_kinds([operand_of(x), operand_of(y)]))
+    x, y = convert(x, dtype), convert(y, dtype)
     return div(logaddexp(mul(x, LN2), mul(y, LN2)), LN2)
 
 

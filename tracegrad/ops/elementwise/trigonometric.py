@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...dtypes import inexact
 from ...errors import DTypeError
 from ...ir.dispatch import bind
 from ...ir.op import Op, even, odd
@@ -424,13 +425,15 @@ def angle(x: Any, deg: bool = False) -> Any:
     return mul(result, 180 / math.pi) if deg else result
 
 
-def _real(x: Any, name: str) -> Any:
-    if isinstance(x, complex) or getattr(getattr(x, "dtype", None), "kind", "") == "c":
+def _angle(x: Any, name: str) -> Any:
+    """A real number, as a float."""
+    dtype = getattr(x, "dtype", None)
+    if isinstance(x, complex) or (dtype is not None and dtype.kind == "c"):
         raise DTypeError(
             f"{name} is not defined for complex numbers, only for real ones; "
             "use their real part or angle"
         )
-    return x
+    return convert(x, inexact(dtype)) if dtype is not None and dtype.kind in "biu" else x
 
 
 def deg2rad(x: Any) -> Any:
@@ -440,7 +443,7 @@ def deg2rad(x: Any) -> Any:
     >>> round(float(tg.deg2rad(180.0)), 6)
     3.141593
     """
-    return mul(_real(x, "deg2rad"), math.pi / 180)
+    return mul(_angle(x, "deg2rad"), math.pi / 180)
 
 
 def rad2deg(x: Any) -> Any:
@@ -451,7 +454,7 @@ def rad2deg(x: Any) -> Any:
     >>> float(tg.rad2deg(math.pi))
     180.0
     """
-    return mul(_real(x, "rad2deg"), 180 / math.pi)
+    return mul(_angle(x, "rad2deg"), 180 / math.pi)
 
 
 arcsin, arccos, arctan, arctan2 = asin, acos, atan, atan2

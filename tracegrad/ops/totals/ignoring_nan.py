@@ -19,7 +19,7 @@ from .reductions import flags_of, prod, start_of
 from .reductions import max as max_
 from .reductions import min as min_
 from .reductions import sum as sum_
-from .statistics import check_ddof, inexact, mean, squared_distances
+from .statistics import as_floats, check_ddof, mean, squared_distances
 
 
 def _numbers(x: Any, where: Any) -> Any:
@@ -80,7 +80,7 @@ def nanmean(
     >>> float(tg.nanmean([1.0, float("nan"), 2.0]))
     1.5
     """
-    x = inexact(x) if dtype is None else as_array(x)
+    x = as_floats(x) if dtype is None else as_array(x)
     axes = reduced_axes(axis, ndim_of(x))
     return mean(x, axes, keepdims, dtype, where=_numbers(x, where))
 
@@ -100,7 +100,7 @@ def nanvar(
     _no_list(axis)
     ddof = ddof if correction is None else correction
     check_ddof(ddof)
-    x = inexact(x if dtype is None else convert(as_array(x), dtype))
+    x = as_floats(x if dtype is None else convert(as_array(x), dtype))
     # NumPy subtracts it in place.
     mean = mean if mean is None else convert(mean, x.dtype)
     axes = reduced_axes(axis, ndim_of(x))

@@ -96,7 +96,7 @@ def stop_gradient(x: Any) -> Any:
     return bind(stop_gradient_op, [x])
 
 
-def inexact(x: Any) -> Any:
+def as_floats(x: Any) -> Any:
     """x as floating-point numbers, as NumPy averages them: integers and booleans in float64."""
     x = as_array(x)
     return (
@@ -153,7 +153,7 @@ def mean(
     """
     if dtype is not None and np.dtype(dtype).kind in "iu":
         return convert(mean(convert(as_array(x), dtype), axis, keepdims, where=where), dtype)
-    x = inexact(x if dtype is None else convert(as_array(x), dtype))
+    x = as_floats(x if dtype is None else convert(as_array(x), dtype))
     axes = normalize_axes(axis, ndim_of(x))
     if where is not True:
         chosen = flags_of(where, x)
@@ -177,7 +177,7 @@ def average(x: Any, axis: Axis = None, weights: Any = None, keepdims: bool = Fal
     """
     if weights is None:
         return mean(x, axis, keepdims)
-    x, weights = inexact(x), as_array(weights)
+    x, weights = as_floats(x), as_array(weights)
     weights = convert(weights, promote(x.dtype, weights.dtype))
     shape = shape_of(x)
     axes = normalize_axes(axis, len(shape))
@@ -234,7 +234,7 @@ def squared_distances(
         raise explained_here(
             TypeError(f"dtype is {np.dtype(dtype)}; a variance is calculated in floats")
         )
-    x = inexact(x if dtype is None else convert(as_array(x), dtype))
+    x = as_floats(x if dtype is None else convert(as_array(x), dtype))
     shape = shape_of(x)
     axes = normalize_axes(axis, len(shape))
     chosen = where if where is True else flags_of(where, x)
@@ -316,7 +316,7 @@ def vector_norm(x: Any, ord: Any = 2, axis: Axis = None, keepdims: bool = False)
     >>> float(tg.vector_norm([3.0, 4.0]))
     5.0
     """
-    x = inexact(x)
+    x = as_floats(x)
     axes = normalize_axes(axis, ndim_of(x))
     if ord == 2:
         squares = add(square(real(x)), square(imag(x))) if x.dtype.kind == "c" else square(x)
@@ -357,7 +357,7 @@ def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> 
     >>> float(tg.norm([[3.0, 0.0], [0.0, 4.0]]))
     5.0
     """
-    x = inexact(x)
+    x = as_floats(x)
     axes = normalize_axes(axis, ndim_of(x))
     if ord is None:
         return vector_norm(x, 2, axes, keepdims)
@@ -410,7 +410,7 @@ def logsumexp(x: Any, axis: Axis = None, keepdims: bool = False, b: Any = None) 
 
 def log_and_sum(x: Any, axis: Axis, keepdims: bool, b: Any, of_size: bool = False) -> Any:
     """`logsumexp`, of the sum's size if asked for, and a number of the sum's sign."""
-    x = inexact(x)
+    x = as_floats(x)
     if b is not None:
         x, b = _both(x, b)
     axes = reduced_axes(axis, ndim_of(x))
@@ -451,7 +451,7 @@ def softmax(x: Any, axis: Axis = -1) -> Any:
     >>> tg.softmax(np.array([0.0, 0.0]))
     array([0.5, 0.5])
     """
-    x = inexact(x)
+    x = as_floats(x)
     if ndim_of(x) == 0:
         return reshape(softmax(reshape(x, (1,)), 0), ())
     axes = normalize_axes(axis, ndim_of(x))
@@ -469,7 +469,7 @@ def log_softmax(x: Any, axis: Axis = -1) -> Any:
     >>> tg.log_softmax(np.array([0.0, 1000.0]))
     array([-1000.,     0.])
     """
-    x = inexact(x)
+    x = as_floats(x)
     if ndim_of(x) == 0:
         return reshape(log_softmax(reshape(x, (1,)), 0), ())
     axes = normalize_axes(axis, ndim_of(x))
