@@ -124,6 +124,15 @@ class Context(cpu.CPUContext):  # type: ignore[misc]
             self.raising.add(builder.function.name)
         return super().call_internal(builder, fndesc, sig, args)
 
+    def _compile_subroutine_no_cache(
+        self, builder: Any, impl: Any, sig: Any, locals: Any = None, flags: Any = None
+    ) -> Any:
+        """As Numba's, but that real quotients by zero are NumPy's, too: they raise otherwise."""
+        if flags is None:
+            flags = compiler.Flags()
+            flags.error_model = "numpy"
+        return super()._compile_subroutine_no_cache(builder, impl, sig, locals, flags)
+
     def get_function(self, fn: Any, sig: Any, _firstcall: bool = True) -> Any:
         """As Numba's, but for complex quotients: its own raises where the divisor is 0."""
         named = getattr(fn, "typing_key", fn)

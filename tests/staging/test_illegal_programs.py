@@ -272,7 +272,9 @@ def int_key_store(x: Any) -> Any:
     return d[0]
 
 
-@refused("'list.append' in a branch or loop .* collect values in an array")
+@refused(
+    "'list.append' in a branch or loop .* Collect values in a list that the function itself begins"
+)
 def outside_list(x: Any) -> Any:
     for i in range(int(x[2])):
         LIST.append(x[i])  # here

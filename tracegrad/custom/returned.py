@@ -11,7 +11,7 @@ import numpy as np
 
 from ..checks import describe
 from ..errors import DTypeError
-from ..ops import convert
+from ..ops import convert, real
 from ..tensor import Boxed
 from ..tree import flatten
 
@@ -24,8 +24,9 @@ def place(name: str, rule: Callable[..., Any] | None) -> str:
     return f"{name} (rule in {os.path.basename(code.co_filename)}:{code.co_firstlineno})"
 
 
-def fit(g: Any, x: Any, who: str) -> Any:
-    """A derivative that a rule returned, as one of the value x."""
+def fit(g: Any, x: Any, who: str, cotangent: bool = False) -> Any:
+    """A derivative that a rule returned, as one of the value x. The cotangent of a real value is
+    the real part of what a rule gives; a tangent has none to lose."""
     shape, dtype = getattr(x, "shape", ()), getattr(x, "dtype", np.dtype(np.float64))
     given = g if isinstance(g, Boxed) else np.asarray(g)
     if given.dtype.kind not in "biufc":
@@ -36,6 +37,8 @@ def fit(g: Any, x: Any, who: str) -> Any:
             f"for a value of shape {shape}"
         )
     if given.dtype.kind == "c" and dtype.kind != "c":
+        if cotangent:
+            return convert(real(given), dtype)
         raise DTypeError(
             f"{who}: the rule returned a derivative of {given.dtype} for a value of {dtype}; "
             "return its real part, if that is what is meant"

@@ -285,7 +285,7 @@ def _vjp_of_vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, rule: Any) -> lis
     flat = cotangents_in(found, rule.spec, who)
     flat += [None] * (len(inputs) - len(flat))
     return [
-        None if not w else zeros(type_of_value(x)) if g is None else fit(g, x, who)
+        None if not w else zeros(type_of_value(x)) if g is None else fit(g, x, who, True)
         for g, w, x in zip(flat, wanted, inputs, strict=True)
     ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import scipy
 
 from ..._codegen import scalars
 from ...dtypes import inexact
+from ...errors import DTypeError
 from ...ir.dispatch import bind
 from ...ir.op import odd, operand_kinds
 from ..define import as_array
@@ -135,8 +137,9 @@ def logaddexp2(x: Any, y: Any) -> Any:
     4.0
     """
     # In the dtype of both, or the narrower one would be rounded to its own digits on the way.
-    dtype = inexact(*operand_kinds([operand_of(x), operand_of(y)]))
-    x, y = convert(x, dtype), convert(y, dtype)
+    with suppress(DTypeError):  # which is said of the function's operands below
+        dtype = inexact(*operand_kinds([operand_of(x), operand_of(y)]))
+        x, y = convert(x, dtype), convert(y, dtype)
     return div(logaddexp(mul(x, LN2), mul(y, LN2)), LN2)
 
 
