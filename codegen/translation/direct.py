@@ -17,6 +17,7 @@ from numba.core import (
     compiler,
     config,
     cpu,
+    targetconfig,
     typed_passes,
     types,
 )
@@ -131,6 +132,9 @@ class Context(cpu.CPUContext):  # type: ignore[misc]
         if flags is None:
             flags = compiler.Flags()
             flags.error_model = "numpy"
+            around = targetconfig.ConfigStack.top_or_none()
+            if around is not None and around.is_set("nrt"):
+                flags.nrt = around.nrt
         return super()._compile_subroutine_no_cache(builder, impl, sig, locals, flags)
 
     def get_function(self, fn: Any, sig: Any, _firstcall: bool = True) -> Any:
