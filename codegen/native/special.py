@@ -12,6 +12,7 @@ from numba.core import types
 from ..scalars.special import FAR_BELOW, scipys_polygamma
 from .bridge import implements, is_real
 from .math.gamma_functions import BERNOULLI
+from .support import trunc_float
 from .symbols import SPECIAL, external, symbol
 
 
@@ -30,10 +31,12 @@ def _polygamma(n: Any, x: Any) -> Any:
     order = np.int64(n)
     if order == 0:
         return _psi(x)
-    if x <= 0 and x == np.floor(x):
+    # What devices have: their `floor` gives integers.
+    beyond = x - trunc_float(x)
+    if x <= 0 and (beyond == 0 or x == -math.inf):
         return math.inf if order % 2 == 1 else -math.inf
     if x < FAR_BELOW:
-        part = x - np.floor(x)
+        part = 1.0 + beyond
         # Both halves of the sum over all integers first: they may cancel.
         sign = 1.0 if order % 2 == 1 else -1.0
         all_of_them = _by_recurrence(order, part) + sign * _by_recurrence(order, 1.0 - part)
