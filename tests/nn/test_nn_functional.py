@@ -383,3 +383,12 @@ def test_errors_say_what_was_wrong(name: str) -> None:
     call, kind, message = ERRORS[name]
     with pytest.raises(kind, match=message):
         call()
+
+
+@pytest.mark.parametrize(("shape", "dim"), [((1, 3), 0), ((3,), 0), ((3,), -1), ((2, 1), 1)])
+def test_cosines_of_what_is_broadcast(shape: tuple[int, ...], dim: int) -> None:
+    x, y = np.arange(6.0).reshape(2, 3) - 1.5, np.arange(float(np.prod(shape))).reshape(shape) + 1
+    a, b = np.broadcast_arrays(x, y)
+    expected = (a * b).sum(dim) / np.linalg.norm(a, axis=dim) / np.linalg.norm(b, axis=dim)
+    for first, second in ((x, y), (y, x)):
+        np.testing.assert_allclose(F.cosine_similarity(first, second, dim), expected, rtol=1e-12)

@@ -179,6 +179,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.
     for word, number in (("discont", discont), ("period", period)):
         if number is not None and ndim_of(array_of(operand(number))):
             raise ShapeError(f"{word} is {describe(number)}; it must be one number")
+    kind = result_type(x, period)
     x = x if result_type(x).kind == "f" else ops.convert(x, np.float64)
     place = normalize_axis(axis, ndim_of(x))
     half = operand(period) / 2
@@ -189,7 +190,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.
     turns = ops.where(ops.absolute(d) < limit, ops.convert(d * 0, d.dtype), within - d)
     start = ops.moveaxis(x, place, 0)[:1]
     rest = ops.moveaxis(x, place, 0)[1:] + ops.moveaxis(ops.cumsum(turns, place), place, 0)
-    return ops.convert(ops.moveaxis(ops.concatenate([start, rest]), 0, place), x.dtype)
+    return ops.convert(ops.moveaxis(ops.concatenate([start, rest]), 0, place), kind)
 
 
 def real_if_close(a: Any, tol: float = 100) -> Any:

@@ -167,7 +167,8 @@ def cov(
         centred = rows - ops.sum(rows * weights, axis=1, keepdims=True) / total
         weighted = centred * weights
         count = total if aweights is None else ops.sum(weights * array_of(aweights)) / total
-        count = total - lost * (1 if aweights is None else count)
+        # NumPy's divisor is never negative: with 0 there is no number.
+        count = ops.maximum(total - lost * (1 if aweights is None else count), 0)
     return ops.squeeze(ops.matmul(weighted, ops.conj(ops.transpose(centred))) / count)
 
 
@@ -281,6 +282,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
         )
     if edge_order not in (1, 2) or isinstance(edge_order, bool):
         raise ValueError(f"edge_order is {describe(edge_order)}; it must be 1 or 2")
+    if f.dtype.kind == "b":
+        raise TypeError("f is an array of bool; there is no difference of two flags")
     # Differences of integers could wrap around.
     f = f if f.dtype.kind in "fc" else ops.convert(f, np.float64)
     if f.dtype.kind == "f" and any(result_type(h).kind == "c" for h in steps):

@@ -81,10 +81,23 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
         raise DTypeError("x and bins must be real; complex numbers have no order")
     if ndim_of(edges) != 1:
         raise ShapeError(f"bins must be a vector, not of shape {shape_of(edges)}")
-    if not tracked(edges) and edges.shape[0] > 1 and plain(edges)[0] > plain(edges)[-1]:
-        count = ops.searchsorted(edges[::-1], places, "right" if right else "left")
-        return edges.shape[0] - count
-    return ops.searchsorted(edges, places, "left" if right else "right")
+    side, count = "left" if right else "right", edges.shape[0]
+    if not tracked(edges):
+        known = plain(edges)
+        falls = bool(count) and bool(known[0] > known[-1])
+        if np.any(known[1:] > known[:-1] if falls else known[1:] < known[:-1]):
+            raise ValueError("bins must go up all along, or down")
+        return (
+            count - ops.searchsorted(edges[::-1], places, side)
+            if falls
+            else ops.searchsorted(edges, places, side)
+        )
+    # Which way they go is not known before the numbers are.
+    if isinstance(count, int) and count < 2:
+        return ops.searchsorted(edges, places, side)
+    falls = edges[0] > edges[-1]
+    found = ops.searchsorted(ops.where(falls, edges[::-1], edges), places, side)
+    return ops.where(falls, count - found, found)
 
 
 def dsplit(ary: Any, indices_or_sections: Any) -> Any:
@@ -157,7 +170,8 @@ def histogram(
         if range is None:
             flat = low == high
             low, high = ops.where(flat, low - 0.5, low), ops.where(flat, high + 0.5, high)
-        edges = ops.linspace(low, high, count + 1)
+        kind = result_type(low, high, x)
+        edges = ops.linspace(low, high, count + 1, dtype=kind if kind.kind == "f" else None)
     else:
         edges = array_of(bins)
         count = int(edges.shape[0]) - 1

@@ -54,7 +54,8 @@ def polyfit(
     return found / (scale[:, None] if ndim_of(y) == 2 else scale)
 
 
-def polyadd(a1: Any, a2: Any) -> Any:
+def _as_long(a1: Any, a2: Any) -> tuple[Any, Any]:
+    """Both with zeros before, so that they are of one length."""
     x, y = _coefficients("a1", a1), _coefficients("a2", a2)
     longer = max(shape_of(x)[0], shape_of(y)[0])
 
@@ -62,11 +63,17 @@ def polyadd(a1: Any, a2: Any) -> Any:
         missing = longer - shape_of(p)[0]
         return ops.concatenate([np.zeros(missing, result_type(p)), p]) if missing else p
 
-    return filled(x) + filled(y)
+    return filled(x), filled(y)
+
+
+def polyadd(a1: Any, a2: Any) -> Any:
+    x, y = _as_long(a1, a2)
+    return x + y
 
 
 def polysub(a1: Any, a2: Any) -> Any:
-    return polyadd(a1, -_coefficients("a2", a2))
+    x, y = _as_long(a1, a2)
+    return x - y
 
 
 def polymul(a1: Any, a2: Any) -> Any:

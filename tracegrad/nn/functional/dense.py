@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from ... import ops
+from ...ops.define import shape_of
 from ...ops.totals.statistics import stop_gradient
 from ...sizes import same
-from ...types import show
+from ...types import broadcast_shapes, show
 from .common import as_integers, in_place, known, titled
 
 
@@ -141,8 +142,11 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     >>> tg.nn.functional.cosine_similarity(tg.tensor([1.0, 0.0]), tg.tensor([1.0, 1.0]), dim=0)
     tensor(0.7071)
     """
+    # `dim` is an axis of what they make together.
+    shape = broadcast_shapes(shape_of(x1), shape_of(x2))
     first, second = (
-        x / _at_least(ops.vector_norm(x, 2, dim, keepdims=True), eps) for x in (x1, x2)
+        x / _at_least(ops.vector_norm(x, 2, dim, keepdims=True), eps)
+        for x in (ops.broadcast_to(x, shape) for x in (x1, x2))
     )
     return ops.sum(first * second, axis=dim)
 

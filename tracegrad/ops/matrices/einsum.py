@@ -37,7 +37,7 @@ def einsum(subscripts: Any, *operands: Any, optimize: Any = True, dtype: Any = N
                 and lists of integers in turn: einsum(x, [0, 1], y, [1, 2], [0, 2])
     optimize    False contracts from left to right, anything else the cheapest pair first
 
-    Sizes of one index must agree or be 1, otherwise ShapeError.
+    Sizes of one index must agree (in one operand) or be 1 (in others), otherwise ShapeError.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -169,7 +169,14 @@ def _sizes(
 ) -> dict[Label, Int]:
     sizes: dict[Label, Int] = {}
     for x, labels in zip(arrays, inputs, strict=True):
-        for c, n in zip(labels, shape_of(x), strict=True):
+        shape = shape_of(x)
+        for c, n in zip(labels, shape, strict=True):
+            first = shape[labels.index(c)]
+            if isinstance(n, int) and isinstance(first, int) and n != first:
+                raise ShapeError(
+                    f"einsum: the index {chr(c)!r} of {text!r} stands for sizes {first} and {n} of "
+                    f"one operand, of shape {show(tuple(shape))}; they must agree"
+                )
             known = sizes.get(c, 1)
             if _is_one(known):
                 sizes[c] = n

@@ -276,10 +276,11 @@ def _of_orders(
     the axis."""
     x, dtype = as_image(name, input, output, cval)
     along = _along(name, x, axes)
+    modes = per_axis(name, "mode", mode, len(along))
     total: Any = mul(x, 0.0) if not along else None
-    for axis in along:
+    for axis, m in zip(along, modes, strict=True):  # SciPy's: a mode is of a term, not of an axis
         orders = [order if k == axis else 0 for k in along]
-        smooth = gaussian_filter(x, sigma, orders, None, mode, cval, axes=along, **options)
+        smooth = gaussian_filter(x, sigma, orders, None, m, cval, axes=along, **options)
         term = part(smooth)
         total = term if total is None else add(total, term)
     return total, dtype

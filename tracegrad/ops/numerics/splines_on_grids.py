@@ -124,7 +124,8 @@ def _folded(at: Any, n: int, mode: str) -> Any:
     if n == 1 and mode not in ("constant", "grid-constant", "nearest"):
         return mul(at, 0)
     if mode == "nearest":
-        return clip(at, 0, n - 1)
+        # The coefficients go on, not the values: what lies a support beyond the ends is level.
+        return clip(at, -7.0, n + 6.0)
     if mode == "mirror":
         t = mod(at, 2 * n - 2)
         return where(greater(t, n - 1), sub(2 * n - 2, t), t)

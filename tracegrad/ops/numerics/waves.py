@@ -97,7 +97,9 @@ def savgol_filter(
         / delta**deriv
         for p in (at[:half], at[window_length - half :])
     )
-    windows = np.arange(n - window_length + 1)[:, None] + np.arange(window_length)
+    # Windows of even length belong to the element behind their middle.
+    starts = np.arange(1 - window_length % 2, n - window_length + 1)
+    windows = starts[:, None] + np.arange(window_length)
     middle = matmul(rows[..., windows], weights[::-1].astype(x.dtype))
     first = matmul(cut(rows, last, 0, window_length), below.T.astype(x.dtype))
     final = matmul(cut(rows, last, n - window_length, window_length), above.T.astype(x.dtype))

@@ -11,7 +11,16 @@ from ...errors import DTypeError
 from ...ir.dispatch import Value, bind
 from ...ir.op import Op
 from ..define import as_array
-from ..elementwise.arithmetic import greater, greater_equal, less, less_equal, neg, sub, where
+from ..elementwise.arithmetic import (
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    neg,
+    sub,
+    where,
+)
 from ..elementwise.derived import add, mul
 from ..elementwise.logic import logical_and
 from ..elementwise.special import digamma, lgamma
@@ -89,8 +98,8 @@ def loggamma(z: Any) -> Any:
 
 def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:
     """How many ways there are to choose k of N, as real numbers: `binom(N, k)`, with repetition
-    `binom(N + k - 1, k)`; 0 where k > N or one is negative. ValueError for exact=True, which is
-    of integers.
+    `binom(N + k - 1, k)`; without it 0 where k > N or one is negative. ValueError for exact=True,
+    which is of integers.
 
     >>> import tracegrad as tg
     >>> float(tg.special.comb(5.0, 2.0))
@@ -100,7 +109,9 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> An
         raise ValueError("comb: exact=True counts with Python's integers; scipy.special.comb does")
     N, k = alike(N, k)
     if repetition:
-        N = sub(add(N, k), 1.0)
+        empty = logical_and(equal(k, 0), greater_equal(N, 0))
+        n = where(empty, 1.0, sub(add(N, k), 1.0))
+        return where(empty, 1.0, binom(n, where(empty, 1.0, k)))
     fits = logical_and(less_equal(k, N), logical_and(greater_equal(N, 0), greater_equal(k, 0)))
     return where(fits, binom(where(fits, N, 1.0), where(fits, k, 1.0)), 0.0)
 

@@ -77,6 +77,8 @@ def zscore(a: Any, axis: Any = 0, ddof: int = 0, nan_policy: str = "propagate") 
     a, place = _samples("zscore", a, axis, nan_policy)
     off = sub(a, mean(a, axis=place, keepdims=True))
     found = div(off, _deviations(a, place, ddof))
+    n = shape_of(a)[place]
+    found = mul(found, np.nan) if type(n) is int and ddof == n else found
     return reshape(found, shape)
 
 

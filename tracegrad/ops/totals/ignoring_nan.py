@@ -11,7 +11,6 @@ from ..define import as_array, ndim_of
 from ..elementwise.arithmetic import div, greater, sub
 from ..elementwise.arithmetic import where as where_
 from ..elementwise.derived import convert
-from ..elementwise.elementary import sqrt
 from ..elementwise.logic import isnan, logical_and, logical_not, logical_or
 from .axes import Axis, reduced_axes
 from .reductions import all as all_
@@ -19,7 +18,7 @@ from .reductions import flags_of, prod, start_of
 from .reductions import max as max_
 from .reductions import min as min_
 from .reductions import sum as sum_
-from .statistics import as_floats, check_ddof, mean, squared_distances
+from .statistics import as_floats, check_ddof, mean, safe_sqrt, squared_distances, var
 
 
 def _numbers(x: Any, where: Any) -> Any:
@@ -100,6 +99,8 @@ def nanvar(
     _no_list(axis)
     ddof = ddof if correction is None else correction
     check_ddof(ddof)
+    if as_array(x).dtype.kind not in "fc":  # as NumPy's: nothing can be missing
+        return var(x, axis, ddof, keepdims, dtype=dtype, where=where, mean=mean)
     x = as_floats(x if dtype is None else convert(as_array(x), dtype))
     # NumPy subtracts it in place.
     mean = mean if mean is None else convert(mean, x.dtype)
@@ -123,8 +124,9 @@ def nanstd(
     where: Any = True,
     mean: Any = None,
 ) -> Any:
-    """Standard deviation over axes of what is not NaN. See `nanvar`."""
-    return sqrt(
+    """Standard deviation over axes of what is not NaN; its derivative is 0 where all of that is
+    equal. See `nanvar`."""
+    return safe_sqrt(
         nanvar(x, axis, ddof, keepdims, correction=correction, dtype=dtype, where=where, mean=mean)
     )
 

@@ -339,6 +339,8 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     x, place = _along(x, axis)
     if n < 0:
         raise ValueError(f"the order of a difference must not be negative, got {n}")
+    if n == 0:
+        return x
     shape = shape_of(x)
     ends = []
     for end in (prepend, append):

@@ -21,7 +21,7 @@ from ..define import as_array, ndim_of, of_list, shape_of
 from ..elementwise.arithmetic import div, equal, less, less_equal, sub, where
 from ..elementwise.comparison import clip
 from ..elementwise.derived import add, convert, mul
-from ..elementwise.logic import isnan, logical_and, logical_not, logical_or
+from ..elementwise.logic import isfinite, isnan, logical_and, logical_not, logical_or
 from ..places.along import take_along_axis
 from ..places.gathering import gather_at
 
@@ -235,7 +235,13 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any
     else:
         k = clip(sub(searchsorted(xp, x, "right"), 1), 0, n - 2)
         x0, x1, y0, y1 = (gather_at(p, [add(k, d)], (0,), 0) for p in (xp, fp) for d in (0, 1))
-        inside = add(mul(div(sub(y1, y0), sub(x1, x0)), sub(x, x0)), y0)
+        # No number lies in a piece without width, whose slope would not be finite.
+        width = where(equal(x0, x1), np.float64(1), sub(x1, x0))
+        slope = div(sub(y1, y0), width)
+        # Infinite values are the value of the piece, but for a point that has another: as NumPy's.
+        level = logical_or(equal(x, x0), logical_or(equal(y0, y1), isfinite(y1)))
+        lost = logical_and(isnan(add(mul(slope, sub(x, x0)), y0)), level)
+        inside = add(mul(where(lost, slope.dtype.type(0), slope), sub(x, x0)), y0)
     result = where(less(x, low), first if left is None else left, inside)
     # The end point itself is a value, not an end of a piece: exactly `fp[-1]`.
     result = where(equal(x, high), last, result)

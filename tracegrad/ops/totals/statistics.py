@@ -276,7 +276,7 @@ def var(
     return div(total, _degrees(many, ddof, total.dtype))
 
 
-def _safe_sqrt(x: Any) -> Any:
+def safe_sqrt(x: Any) -> Any:
     """Square root with derivative 0 at 0, of every order: what a norm or a standard deviation
     needs."""
     zero = equal(x, 0)
@@ -300,7 +300,7 @@ def std(
     >>> float(tg.std([1.0, 3.0]))
     1.0
     """
-    return _safe_sqrt(
+    return safe_sqrt(
         var(x, axis, ddof, keepdims, correction=correction, dtype=dtype, where=where, mean=mean)
     )
 
@@ -320,7 +320,7 @@ def vector_norm(x: Any, ord: Any = 2, axis: Axis = None, keepdims: bool = False)
     axes = normalize_axes(axis, ndim_of(x))
     if ord == 2:
         squares = add(square(real(x)), square(imag(x))) if x.dtype.kind == "c" else square(x)
-        return _safe_sqrt(sum_(squares, axes, keepdims))
+        return safe_sqrt(sum_(squares, axes, keepdims))
     size = abs_(x)
     if ord == np.inf:
         return largest(size, axes, keepdims)
