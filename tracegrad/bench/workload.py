@@ -61,6 +61,8 @@ class Workload:
     loops       whether the function is written with the loops of `control`, which libraries have of
                 their own
     elementwise whether the function does little more than arithmetic on each entry and a sum
+    flush_denormals
+                whether jit takes denormal numbers for 0, as JAX always does
     torch       `torch(module)` gives the function for torch
     tolerance   how far results may be from the reference: all contestants integrate with steps of
                 their own choice, say
@@ -84,6 +86,7 @@ class Workload:
     call_bound: bool = False
     loops: bool = False
     elementwise: bool = False
+    flush_denormals: bool = False
     torch: Callable[[Any], Function] | None = None
     casadi: Callable[[Any], Function] | None = None
     tolerance: float = TOLERANCE

@@ -34,9 +34,10 @@ def prepare_jit(workload: Workload, arguments: list[Any], setting: Setting) -> P
     if workload.step is not None:
         return training(workload, arguments, tg.jit, setting)
     workload = own(workload)
-    derivative = tg.jit(transformed(workload))
+    compiled = tg.jit(flush_denormals=True) if workload.flush_denormals else tg.jit
+    derivative = compiled(transformed(workload))
     return replace(
-        prepared(workload, arguments, derivative, tg.jit(workload.function), setting),
+        prepared(workload, arguments, derivative, compiled(workload.function), setting),
         nodes=lambda: operations(derivative.graphs(*inputs(workload, arguments))[1]),
     )
 

@@ -345,18 +345,25 @@ GRADIENT = Workload(
     numba=loops,
     torch=in_torch,
 )
+WIDE = replace(
+    GRADIENT,
+    variant="wide",
+    doc="the same mixture in 64 dimensions, where products take the time",
+    sizes={
+        "small": {"d": 6, "k": 2, "n": 50},
+        "default": {"d": 64, "k": 10, "n": 1_000},
+        "large": {"d": 64, "k": 25, "n": 10_000},
+    },
+    floor=Floor("BLAS", products, products),
+)
 WORKLOADS = (
     GRADIENT,
+    WIDE,
     replace(
-        GRADIENT,
-        variant="wide",
-        doc="the same mixture in 64 dimensions, where products take the time",
-        sizes={
-            "small": {"d": 6, "k": 2, "n": 50},
-            "default": {"d": 64, "k": 10, "n": 1_000},
-            "large": {"d": 64, "k": 25, "n": 10_000},
-        },
-        floor=Floor("BLAS", products, products),
+        WIDE,
+        variant="wide flushed",
+        doc="the wide mixture, denormal numbers taken for 0 (as JAX does by default)",
+        flush_denormals=True,
     ),
     Workload(
         name="gmm",
