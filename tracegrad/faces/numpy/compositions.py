@@ -14,6 +14,7 @@ from ...checks.kinds import INT
 from ...errors import ShapeError
 from ...ir.dispatch import Value
 from ...ops.define import ndim_of, shape_of
+from ...ops.numerics.convolutions import of_vectors, within
 from ...sizes import larger_of, same
 from ...types import normalize_axis
 from ..operators import array_of, operand
@@ -209,13 +210,11 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     n, m = int(shape_of(x)[0]), int(shape_of(kernel)[0])
     if m == 0:
         raise ValueError("convolve needs arrays that are not empty")
-    margin = {"full": m - 1, "same": m - 1, "valid": 0}[mode]
-    padded = (
-        ops.concatenate([np.zeros(margin, x.dtype), x, np.zeros(margin, x.dtype)]) if margin else x
-    )
-    # Row k holds the window under output k: one product with the reversed kernel.
-    windows = np.arange(n + 2 * margin - m + 1)[:, None] + np.arange(m)[None, :]
-    full = ops.matmul(padded[windows], kernel[::-1])
+    if mode not in ("full", "same", "valid"):
+        raise ValueError(f'mode is {describe(mode)}; it must be "full", "same" or "valid"')
+    if mode == "valid":
+        return within(x, kernel)
+    full = of_vectors(x, kernel)
     return full[(m - 1) // 2 : (m - 1) // 2 + n] if mode == "same" else full
 
 

@@ -13,15 +13,18 @@ from ...dtypes import FLOAT64, promote
 from ...errors import ShapeError, UnsupportedFunctionError
 from ...ir.lines import user_line
 from ...types import show
+from ..arrays.concatenation import concatenate
 from ..arrays.creation import zeros
 from ..arrays.padding import pad
 from ..arrays.shape import reshape
 from ..arrays.slices import cut, flip, slice_array
 from ..define import as_array, ndim_of, shape_of
+from ..elementwise.arithmetic import where
 from ..elementwise.derived import add, conj, convert, mul
 from ..fourier.functions import fftn, ifftn, irfftn, rfftn
 from ..matrices.products import matmul
 from ..places.along import take
+from ..totals.reductions import sum as sum_
 
 FEW = 32
 """So many products of whole arrays are less than transforms of several axes."""
@@ -64,22 +67,43 @@ def _through_transforms(x: Any, y: Any) -> Any:
     return irfftn(mul(rfftn(x, shape), rfftn(y, shape)), shape)
 
 
+def within(x: Any, y: Any) -> Any:
+    """The convolution of two vectors where the shorter one, y, lies within x."""
+    n, m = int(shape_of(x)[0]), int(shape_of(y)[0])
+    windows = np.arange(n - m + 1)[:, None] + np.arange(m)
+    return matmul(take(x, windows, 0), flip(y, (0,)))
+
+
+def of_vectors(x: Any, y: Any) -> Any:
+    """The full convolution of two vectors, product by product. Beyond the ends nothing is
+    multiplied, so what is infinite or NaN reaches its neighbours only."""
+    if int(shape_of(y)[0]) > int(shape_of(x)[0]):
+        x, y = y, x
+    n, m = int(shape_of(x)[0]), int(shape_of(y)[0])
+    if m == 1:
+        return within(x, y)
+    rows = np.concatenate([np.arange(m - 1), np.arange(n, n + m - 1)])
+    places = rows[:, None] - np.arange(m)
+    inside = (places >= 0) & (places < n)
+    # Both are 0 elsewhere, for the sake of the adjoint: it has products with either.
+    near = where(inside, take(x, places.clip(0, n - 1), 0), x.dtype.type(0))
+    products = mul(near, where(inside, y, y.dtype.type(0)))
+    ends = sum_(products, 1, dtype=products.dtype)
+    return concatenate([cut(ends, 0, 0, m - 1), within(x, y), cut(ends, 0, m - 1, m - 1)])
+
+
 def _of_products(x: Any, y: Any) -> Any:
     """The full convolution, product by product."""
+    if ndim_of(x) == 1:
+        return of_vectors(x, y)
     if math.prod(_sizes(y)) > math.prod(_sizes(x)):
         x, y = y, x
-    ndim, sizes = ndim_of(x), _sizes(y)
-    shape = tuple(m + n - 1 for m, n in zip(_sizes(x), sizes, strict=True))
-    x = pad(x, [(n - 1, n - 1) for n in sizes])
-    y = flip(y, tuple(range(ndim)))
-    if ndim == 1:
-        # Row k holds the window under element k of the result.
-        windows = np.arange(shape[0])[:, None] + np.arange(sizes[0])
-        return matmul(take(x, windows, 0), y)
-    total: Any = None
+    sizes, total = _sizes(y), None
     for at in itertools.product(*map(range, sizes)):
-        weight = reshape(slice_array(y, at, (1,) * ndim, (1,) * ndim), (1,) * ndim)
-        term = mul(slice_array(x, at, shape, (1,) * ndim), weight)
+        weight = reshape(slice_array(y, at, (1,) * len(at), (1,) * len(at)), (1,) * len(at))
+        # Zeros come behind the product: an infinite weight has no business with them.
+        around = [(k, n - 1 - k) for k, n in zip(at, sizes, strict=True)]
+        term = pad(mul(x, weight), around)
         total = term if total is None else add(total, term)
     return total
 
