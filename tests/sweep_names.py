@@ -1,5 +1,5 @@
 """Each use of a public name of NumPy and SciPy, checked for itself: value, dtype, slopes in both
-modes, slopes of slopes, jit, vmap, single precision, empty arrays and NaN.
+modes, slopes of slopes, jit, vmap, single precision, empty arrays, NaN and infinities.
 
 Usage: python -m tests.sweep_names [--eager] [PART OF A USE ...]
 """
@@ -7,6 +7,8 @@ Usage: python -m tests.sweep_names [--eager] [PART OF A USE ...]
 from __future__ import annotations
 
 import ast
+import functools
+import itertools
 import re
 import sys
 import warnings
@@ -195,11 +197,11 @@ def check(use: Use, compiled: bool) -> list[str]:
                 wrong.append(f"single: dtypes of grad {kinds[0]} not {kinds[1]}")
             same("single grad", slopes, grad(*x), 2e-2, 2e-2)
 
-    def holes() -> None:
+    def holes(k: int, hole: float) -> None:
         if use.text.startswith("sp.ndimage.shift("):
             return  # SciPy 1.17 reads outside of the array
-        bad = tuple(np.where(np.arange(a.size).reshape(a.shape) == 1, np.nan, a)
-                    if np.ndim(a) else a for a in x)  # fmt: skip
+        places = np.arange(x[k].size).reshape(x[k].shape)
+        bad = (*x[:k], np.where(places == min(1, x[k].size - 1), hole, x[k])[()], *x[k + 1 :])
         try:
             expected = theirs(*bad)
         except Exception:
@@ -208,7 +210,7 @@ def check(use: Use, compiled: bool) -> list[str]:
             found = tg.vjp(lambda *a: ours(*a), *bad)[0]
         except (tg.TracegradError, np.linalg.LinAlgError):
             return
-        same("nan", found, expected, 1e-9, 1e-11)
+        same(f"{hole} in {use.letters[k]}", found, expected, 1e-9, 1e-11)
 
     def nothing() -> None:
         for axis in (0, -1):
@@ -231,7 +233,8 @@ def check(use: Use, compiled: bool) -> list[str]:
     if x:
         attempt("single", single)
     if smooth:
-        attempt("nan", holes)
+        for k, hole in itertools.product(range(len(x)), (np.nan, np.inf)):
+            attempt("hole", functools.partial(holes, k, hole))
         attempt("empty", nothing)
     if smooth:
         many = tuple(np.stack([a, a + 1e-3 * d, a - 2e-3 * d]) for a, d in zip(x, v, strict=True))

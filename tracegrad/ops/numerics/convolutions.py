@@ -18,6 +18,7 @@ from ..arrays.creation import zeros
 from ..arrays.padding import pad
 from ..arrays.shape import reshape
 from ..arrays.slices import cut, flip, slice_array
+from ..arrays.windows import windows
 from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import where
 from ..elementwise.derived import add, conj, convert, mul
@@ -69,9 +70,7 @@ def _through_transforms(x: Any, y: Any) -> Any:
 
 def within(x: Any, y: Any) -> Any:
     """The convolution of two vectors where the shorter one, y, lies within x."""
-    n, m = int(shape_of(x)[0]), int(shape_of(y)[0])
-    windows = np.arange(n - m + 1)[:, None] + np.arange(m)
-    return matmul(take(x, windows, 0), flip(y, (0,)))
+    return matmul(flip(y, (0,)), windows(x, 0, int(shape_of(y)[0])))
 
 
 def of_vectors(x: Any, y: Any) -> Any:

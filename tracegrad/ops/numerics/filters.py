@@ -60,8 +60,10 @@ def _recursive_evaluate(c: Any, x: Any, *, reverse: bool) -> Any:
 def _late(x: Any, by: int, reverse: bool) -> Any:
     """The signals `by` steps later (earlier where `reverse`), zeros coming in."""
     b, m, n = shape_of(x)
+    if by == 0:
+        return x
     if isinstance(n, int) and by >= n:
-        return mul(x, x.dtype.type(0))
+        return zeros((b, m, n), x.dtype)
     kept = cut(x, 2, by if reverse else 0, n - by)
     return embed(kept, (b, m, n), (0, 0, 0 if reverse else by))
 
@@ -147,7 +149,8 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     rows = reshape(moved, (1, numel(shape[:-1]), shape[-1]))
     total: Any = None
     for k in range(int(shape_of(b)[0])):
-        term = mul(cut(b, 0, k, 1), rows if k == 0 else _late(rows, k, False))
+        # What is late comes behind the product: zeros before it are no part of that.
+        term = _late(mul(cut(b, 0, k, 1), rows), k, False)
         total = term if total is None else add(total, term)
     count = max(int(shape_of(b)[0]), int(shape_of(c)[0]) + 1) - 1
     if state is not None:

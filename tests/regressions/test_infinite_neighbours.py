@@ -1,8 +1,10 @@
-"""What is infinite or NaN in a convolution reaches the elements that it is a part of, and no other:
-beyond the ends there is nothing to multiply it by. Values are NumPy's, slopes are correlations,
-which NumPy has too."""
+"""What is infinite or NaN reaches the elements that it is a part of, and no other. In a convolution
+there is nothing beyond the ends to multiply it by (values are NumPy's, slopes are correlations,
+which NumPy has too); beside an infinite value a piece of `interp` begins at its other end."""
 
 from __future__ import annotations
+
+import itertools
 
 import numpy as np
 import pytest
@@ -55,14 +57,14 @@ def test_values(name, mode, bad):
                 assert found.dtype == expected.dtype
 
 
+@pytest.mark.parametrize("sizes", SIZES)
 @pytest.mark.parametrize("which", [0, 1])
-def test_slopes(which):
-    for sizes in SIZES:
-        a, v = vectors(sizes, np.inf, which)
-        c = np.arange(1.0, sum(sizes))
-        slopes = tg.grad(lambda a, v: np.sum(c * np.convolve(a, v)), argnums=(0, 1))(a, v)
-        np.testing.assert_allclose(slopes[0], np.correlate(c, v, "valid"))
-        np.testing.assert_allclose(slopes[1], np.correlate(c, a, "valid"))
+def test_slopes(which, sizes):
+    a, v = vectors(sizes, np.inf, which)
+    c = np.arange(1.0, sum(sizes))
+    slopes = tg.grad(lambda a, v: np.sum(c * np.convolve(a, v)), argnums=(0, 1))(a, v)
+    np.testing.assert_allclose(slopes[0], np.correlate(c, v, "valid"))
+    np.testing.assert_allclose(slopes[1], np.correlate(c, a, "valid"))
 
 
 def test_compiled():
@@ -74,20 +76,23 @@ def test_compiled():
     np.testing.assert_allclose(whole(a)[1], np.correlate(c, v, "valid"))
 
 
+@pytest.mark.parametrize("sizes", [((3, 4), (2, 3)), ((4, 1), (1, 1)), ((2, 2), (2, 2))])
 @pytest.mark.parametrize("which", [0, 1])
-def test_matrices(which):
+def test_matrices(which, sizes):
     rng = np.random.default_rng(0)
-    for sizes in [((3, 4), (2, 3)), ((4, 1), (1, 1)), ((2, 2), (2, 2))]:
-        pair = [rng.standard_normal(size) for size in sizes]
-        pair[which][0, 0] = np.inf
-        a, v = pair
-        expected = np.zeros([n + m - 1 for n, m in zip(*sizes, strict=True)])
-        for at in np.ndindex(*sizes[1]):
-            expected[tuple(slice(k, k + n) for k, n in zip(at, sizes[0], strict=True))] += a * v[at]
-        for ours in (tg.signal.convolve, tg.signal.convolve2d):
-            np.testing.assert_allclose(tg.jvp(lambda a: ours(a, v), (a,), (0 * a,))[0], expected)
-        found = tg.jvp(lambda a: tg.signal.correlate2d(a, v[::-1, ::-1]), (a,), (0 * a,))[0]
-        np.testing.assert_allclose(found, expected)
+    pair = [rng.standard_normal(size) for size in sizes]
+    pair[which][0, 0] = np.inf
+    a, v = pair
+    expected = np.zeros([n + m - 1 for n, m in zip(*sizes, strict=True)])
+    for at in np.ndindex(*sizes[1]):
+        expected[tuple(slice(k, k + n) for k, n in zip(at, sizes[0], strict=True))] += a * v[at]
+    ways = (
+        lambda a: tg.signal.convolve(a, v),
+        lambda a: tg.signal.convolve2d(a, v),
+        lambda a: tg.signal.correlate2d(a, v[::-1, ::-1]),
+    )
+    for way in ways:
+        np.testing.assert_allclose(tg.jvp(way, (a,), (0 * a,))[0], expected)
 
 
 def test_polynomials():
@@ -99,3 +104,20 @@ def test_polynomials():
 def test_a_mode_that_is_none():
     with pytest.raises(ValueError, match="mode is"):
         tg.grad(lambda a: np.sum(np.convolve(a, a, "most")))(np.ones(3))
+
+
+def test_interpolated():
+    places, points = np.array([-1, 0, 0.5, 1, 2, 2.5, 3, np.nan, np.inf, -np.inf]), np.arange(4.0)
+    for compiled in (False, True):
+        wrap = tg.jit if compiled else lambda f: lambda x, y: tg.jvp(f, (x, y), (x, y))[0]
+        ours = wrap(lambda x, y: np.interp(x, points, y))
+        for values in itertools.product([np.inf, -np.inf, np.nan, 1.0, 2.0], repeat=4):
+            np.testing.assert_array_equal(
+                ours(places, np.array(values)), np.interp(places, points, values)
+            )
+
+
+def test_slopes_of_interpolated():
+    values = np.array([1.0, 3.0, -np.inf, 2.0])
+    slope = tg.grad(lambda x: np.sum(np.interp(x, np.arange(4.0), values)))(np.array([0.0, 0.5]))
+    np.testing.assert_array_equal(slope, [2.0, 2.0])
