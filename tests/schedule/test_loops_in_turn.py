@@ -39,29 +39,47 @@ def sharing(x: Any, corners: Any, w: Any) -> Any:
     return np.sum(slopes * slopes) ** 2
 
 
-CASES: dict[str, tuple[Callable[..., Any], bool]] = {
-    "surface": (surface, True),
-    "weighed": (weighed, True),
-    "dear": (dear, False),
-    "a total between": (sharing, False),
+def function(x: Any, corners: Any, w: Any) -> Any:
+    """A row that computes a function is left to vectors."""
+    return np.sum(np.tanh(np.sum(w * x[corners], axis=1)))
+
+
+def twice(x: Any, corners: Any, w: Any) -> Any:
+    """Places of two arrays of different lengths."""
+    return np.sum(np.sum(w * x[corners] * S[corners], axis=1) ** 2)
+
+
+CASES: dict[str, tuple[Callable[..., Any], str]] = {
+    "surface": (surface, "one"),
+    "weighed": (weighed, "one"),
+    "function": (function, "turns"),
+    "two lengths": (twice, "one"),
+    "dear": (dear, "apart"),
+    "a total between": (sharing, "apart"),
 }
 
 
-def takes_turns(program: kernel.Program) -> bool:
-    """Whether one loop over blocks has loops over rows, of which one adds at places."""
-    return any(
-        isinstance(s, kernel.Loop) and sum(isinstance(t, kernel.Loop) for t in s.body) > 1
+def how(program: kernel.Program) -> str:
+    """Whether one loop over blocks has loops over rows, of which one adds at places, or one loop
+    does both."""
+    loops = [
+        s
         for phase in program.phases
         if phase.kind == "serial"
         for s in traversal.within(phase.body)
-    )
+        if isinstance(s, kernel.Loop)
+    ]
+    if any(sum(isinstance(t, kernel.Loop) for t in s.body) > 1 for s in loops):
+        return "turns"
+    inner = [t for s in loops for t in s.body if isinstance(t, kernel.Loop)]
+    return "one" if any(isinstance(s, kernel.If) for t in inner for s in t.body) else "apart"
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_in_turn(name: str) -> None:
     function, expected = CASES[name]
     g = tg.jit(tg.value_and_grad(function))
-    assert takes_turns(g.programs(X, CORNERS, W)[-1].program) == expected
+    assert how(g.programs(X, CORNERS, W)[-1].program) == expected
     value, slopes = g(X, CORNERS, W)
     wanted, wanted_slopes = tg.value_and_grad(function)(X, CORNERS, W)
     np.testing.assert_allclose(value, wanted, rtol=1e-13)
@@ -74,7 +92,8 @@ def test_in_turn(name: str) -> None:
         tg.set_num_threads(one)
     np.testing.assert_array_equal(again[0], value)
     np.testing.assert_array_equal(again[1], slopes)
-    corners = CORNERS.copy()
-    corners[M - 1, 2] = N
-    with pytest.raises(IndexError, match=f"index {N} is out of bounds"):
-        g(X, corners, W)
+    for wrong in (N, -N - 1, 2**63 - 1, -(2**63)):
+        corners = CORNERS.copy()
+        corners[M - 1, 2] = wrong
+        with pytest.raises(IndexError, match=f"index {wrong} is out of bounds for axis 0"):
+            g(X, corners, W)

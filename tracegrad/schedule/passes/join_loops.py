@@ -157,7 +157,7 @@ def _both(
         ]
         if not set.intersection(*own):
             return None
-    return replace(first, body=_forwarded(body, buffers, owner))
+    return replace(first, body=forwarded(body, buffers, owner))
 
 
 def _substituting(name: str, value: Int) -> Callable[[Any], Any]:
@@ -179,7 +179,7 @@ def _is_own(i: Any, index: str, inside: set[str]) -> bool:
     return isinstance(step, int) and step != 0 and inside.isdisjoint(integers.symbols(i))
 
 
-def _forwarded(
+def forwarded(
     body: Sequence[kernel.Statement], buffers: Buffers, owner: owners.Owners
 ) -> tuple[kernel.Statement, ...]:
     """The statements with names in place of elements that were read or written before."""
@@ -229,4 +229,4 @@ def _names(place: tuple[str, Any], value: kernel.Expression) -> set[str]:
     return found
 
 
-__all__ = ["join_loops"]
+__all__ = ["forwarded", "join_loops"]

@@ -18,6 +18,7 @@ from typing import Any
 
 from ..._codegen import integers, kernel, owners, traversal, work
 from ...types import Int
+from .one_row import as_one
 
 INSIDE = (
     kernel.Let,
@@ -159,6 +160,14 @@ class _InBlocks:
         (lo, hi), rows = self.ends, self.count
         behind = self.outer.body[self.outer.body.index(self.rows[-1]) + 1 :]
         apart = not _Meeting(behind, owner).meets(_Meeting([self.later], owner))
+        one = None
+        if len(self.rows) == 1 and apart:
+            one = as_one(self.rows[0], self.later, set(own), buffers, fresh)
+        if one is not None:
+            start = self.outer.body.index(self.rows[0])
+            return replace(
+                self.outer, body=(*self.outer.body[:start], one, *behind), sequential=True
+            )
         if isinstance(rows, int) and rows > 2 * NEAR and len(self.rows) == 1 and apart:
             turn = fresh("turn")
             lo, rows = lo + NEAR * integers.symbol(turn), NEAR

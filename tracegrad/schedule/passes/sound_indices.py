@@ -23,6 +23,8 @@ MOST = 60
 hardly count."""
 STRAIGHT = (kernel.Let, kernel.Store, kernel.Update, kernel.Check)
 WRAPPED = "{i} + {n} if {i} < {f} else {i}"
+SIGN = "{i} | ({n} - 1 - {i})"
+"""Negative where `i` is below 0 or beyond the end."""
 SAFE = "index(max(min({w}, {hi}), {lo}))"
 
 
@@ -59,7 +61,7 @@ def _versions(
         or (isinstance(trips, int) and trips < FEWEST)
         or len(loop.body) > MOST
         or not all(isinstance(s, STRAIGHT) for s in loop.body)
-        or any(map(_calls_function, loop.body))
+        or any(map(calls_function, loop.body))
     ):
         return None
     written = owner.all({s.buffer for s in loop.body if isinstance(s, kernel.Store)})
@@ -119,9 +121,7 @@ def _versions(
         element = traversal.changed(elements[name], there)
         asked += [
             kernel.Let(i.name, element),
-            kernel.Update(
-                signs, kernel.Apply("{i} | ({n} - 1 - {i})", (("i", i), ("n", size)), INT64), "or"
-            ),
+            kernel.Update(signs, kernel.Apply(SIGN, (("i", i), ("n", size)), INT64), "or"),
         ]
     sound = kernel.Apply("{x} >= 0", (("x", kernel.Name(signs, INT64)),), BOOL)
     return (
@@ -131,7 +131,8 @@ def _versions(
     )
 
 
-def _calls_function(s: kernel.Statement) -> bool:
+def calls_function(s: kernel.Statement) -> bool:
+    """Whether a statement computes a function, beside which indices hardly count."""
     value = s.value if isinstance(s, kernel.Let) else None
     return isinstance(value, kernel.Apply) and work.of_call(value.code) >= work.FUNCTION
 
@@ -162,4 +163,4 @@ def _unchecked(
     return replace(loop, body=tuple(body))
 
 
-__all__ = ["sound_indices"]
+__all__ = ["MOST", "SAFE", "SIGN", "WRAPPED", "calls_function", "sound_indices"]
