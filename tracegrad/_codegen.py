@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import codegen as codegen
     from codegen import addresses as addresses
+    from codegen import bands as bands
     from codegen import c_function as c_function
     from codegen import fallbacks as fallbacks
     from codegen import inplace as inplace
@@ -45,6 +46,7 @@ else:
         syntax,
     )
 
+    bands = loading.Late("tracegrad.codegen.bands")
     c_function = loading.Late("tracegrad.codegen.c_function")
     inplace = loading.Late("tracegrad.codegen.inplace")
     kernel = loading.Late("tracegrad.codegen.kernel")
@@ -58,6 +60,7 @@ else:
 
 __all__ = [
     "addresses",
+    "bands",
     "c_function",
     "codegen",
     "fallbacks",

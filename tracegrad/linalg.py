@@ -4,6 +4,8 @@ torch's words are in `tracegrad.torch.linalg`."""
 from __future__ import annotations
 
 from .checks import OFTEN, publish
+from .ops.matrices.banded import *  # noqa: F403
+from .ops.matrices.banded import __all__ as _BANDED
 from .ops.matrices.linalg import *  # noqa: F403
 from .ops.matrices.linalg import __all__ as _NUMPYS
 from .ops.matrices.made_of_others import *  # noqa: F403
@@ -17,6 +19,6 @@ from .ops.matrices.riccati import __all__ as _RICCATI
 from .ops.matrices.scipy_names import *  # noqa: F403
 from .ops.matrices.scipy_names import __all__ as _SCIPYS
 
-__all__ = [*_NUMPYS, *_SCIPYS, *_MADE, *_PATTERNED, *_POLAR, *_RICCATI]
+__all__ = [*_NUMPYS, *_SCIPYS, *_MADE, *_BANDED, *_PATTERNED, *_POLAR, *_RICCATI]
 
 publish(globals(), __all__, OFTEN)

@@ -294,8 +294,37 @@ FACTORS = (
             rng.normal(size=5),
         ),
         lambda ab, b: sl.solve_banded((1, 2), ab, b),
-        errors=(((np.ones((3, 4)), np.ones(4)), ShapeError, "must have 4 rows"),),
+        ("band_solve", "band_product", "band_entries"),
+        special=(
+            (np.ones((4, 0)), np.ones(0)),
+            (np.eye(4, 3, -2, np.float32) + np.float32(1), np.arange(3)),
+        ),
+        errors=(
+            ((np.ones((3, 4)), np.ones(4)), ShapeError, "must have 4 rows"),
+            ((np.ones((4, 4)), np.ones(3)), ShapeError, "need right-hand sides of 4 rows"),
+        ),
     ),
+    Case(
+        "solve_banded complex stack",
+        lambda ab, b: linalg.solve_banded((1, 1), ab, b),
+        lambda rng: (
+            normal((2, 3, 4), dtype=complex)(rng)[0] + np.array([0, 6, 0])[:, None],
+            normal((2, 4, 2), dtype=complex)(rng)[0],
+        ),
+        lambda ab, b: np.stack([sl.solve_banded((1, 1), a, r) for a, r in zip(ab, b, strict=True)]),
+    ),
+    *[
+        Case(
+            f"solveh_banded lower={lower}",
+            lambda ab, b, low=lower: linalg.solveh_banded(ab, b, lower=low),
+            lambda rng, low=lower: (
+                normal((3, 5), dtype=complex)(rng)[0] + np.array([0, 0, 9])[:: 1 - 2 * low, None],
+                rng.normal(size=5),
+            ),
+            lambda ab, b, low=lower: sl.solveh_banded(ab, b, lower=low),
+        )
+        for lower in (False, True)
+    ],
     Case(
         "solve_toeplitz",
         lambda c, r, b: linalg.solve_toeplitz((c, r), b),

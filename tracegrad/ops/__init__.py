@@ -18,7 +18,8 @@ from .elementwise import (
 from .fourier import functions as fft
 from .fourier import transforms
 from .matrices import (
-    functions_of_matrices, linalg, pivoting, products, riccati, spectral, systems, triangular,
+    bands, functions_of_matrices, linalg, pivoting, products, riccati, spectral, systems,
+    triangular,
 )
 from .numerics import filters
 from .places import gathering, indexing
@@ -129,7 +130,7 @@ OPS: tuple[Op, ...] = (
     *powers.OPS, *remainders.OPS,
     *trigonometric.OPS, *comparison.OPS, *special.OPS, *creation.OPS, *random.OPS, *gathering.OPS,
     *reductions.OPS, *scans.OPS, *indexing.OPS, *products.OPS, *logic.OPS, *statistics.OPS,
-    *sorting.OPS, *triangular.OPS, *spectral.OPS, *systems.OPS, *windows.OPS,
+    *sorting.OPS, *triangular.OPS, *spectral.OPS, *systems.OPS, *bands.OPS, *windows.OPS,
     *filters.OPS, *functions_of_matrices.OPS, *pivoting.OPS, *riccati.OPS, *transforms.OPS,
     *special_functions.OPS, *sparse_products.OPS,
 )

@@ -1,5 +1,5 @@
-"""Functions of scipy.linalg for matrices of one pattern: banded and symmetric, tridiagonal,
-circulant, Toeplitz; and powers that are not whole."""
+"""Functions of scipy.linalg for matrices of one pattern: tridiagonal, circulant, Toeplitz; and
+powers that are not whole."""
 
 from __future__ import annotations
 
@@ -19,44 +19,13 @@ from ..arrays.creation import zeros
 from ..arrays.shape import expand_dims, moveaxis, reshape
 from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import div, where
-from ..elementwise.derived import conj, convert, mul, real
+from ..elementwise.derived import convert, mul, real
 from ..fourier.functions import fft, ifft
 from ..places.along import take
 from .factorizations import eigh, eigvalsh
 from .linalg import matrix_power, pinv
 from .products import matmul
-from .scipy_names import expm, logm, solve_banded, toeplitz
-
-
-def solveh_banded(
-    ab: Any, b: Any, overwrite_ab: bool = False, overwrite_b: bool = False, lower: bool = False,
-    check_finite: bool = True,
-) -> Any:  # fmt: skip
-    """x with a @ x = b, for a Hermitian a of which `ab` has the main diagonal and those above it,
-    the outermost first (`lower`: and those below it, the outermost last), as `solve_banded` has
-    them. By the solution of the full system; not positive definite ones are solved, too.
-
-    >>> import numpy as np
-    >>> import tracegrad as tg
-    >>> tg.linalg.solveh_banded(np.array([[0.0, 1.0], [2.0, 2.0]]), np.array([3.0, 3.0]))
-    array([1., 1.])
-    """
-    ab = as_array(ab)
-    if ndim_of(ab) != 2:
-        raise ShapeError(f"solveh_banded: ab must be a matrix, not of shape {show(shape_of(ab))}")
-    k = int(shape_of(ab)[0]) - 1
-    n = shape_of(ab)[1]
-    rows = [ab[j] if lower else ab[k - j] for j in range(k + 1)]
-    # Row j has the diagonal at distance j: above it from its element j on, below up to n - j.
-    near = [row[: n - j] if lower else row[j:] for j, row in enumerate(rows)]
-    nothing = [zeros((min(j, n),), ab.dtype) for j in range(k + 1)]
-    below, above = (near, [conj(r) for r in near]) if lower else ([conj(r) for r in near], near)
-    whole = [
-        *[concatenate([nothing[j], above[j]]) for j in range(k, 0, -1)],
-        near[0],
-        *[concatenate([below[j], nothing[j]]) for j in range(1, k + 1)],
-    ]
-    return solve_banded((k, k), concatenate([expand_dims(r, 0) for r in whole], 0), b)
+from .scipy_names import expm, logm, toeplitz
 
 
 def _tridiagonal(name: str, d: Any, e: Any, select: str) -> Any:
@@ -231,5 +200,5 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
 
 __all__ = [
     "convolution_matrix", "eigh_tridiagonal", "eigvalsh_tridiagonal", "fractional_matrix_power",
-    "matmul_toeplitz", "pinvh", "solve_circulant", "solveh_banded",
+    "matmul_toeplitz", "pinvh", "solve_circulant",
 ]  # fmt: skip

@@ -6,7 +6,6 @@ name (`solve`, `cholesky`, `qr`, ...) `tracegrad.linalg` has NumPy's.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,12 +20,11 @@ from ..arrays.creation import arange, eye, zeros
 from ..arrays.shape import broadcast_to, expand_dims, reshape
 from ..arrays.slices import embed, flip
 from ..define import as_array, ndim_of, shape_of
-from ..elementwise.arithmetic import equal, greater_equal, less_equal, sub, where
-from ..elementwise.comparison import clip, maximum
+from ..elementwise.arithmetic import equal, less_equal, sub, where
+from ..elementwise.comparison import maximum
 from ..elementwise.derived import add, conj, convert, mul
 from ..elementwise.elementary import absolute
-from ..elementwise.logic import logical_and
-from ..places.along import take, take_along_axis
+from ..places.along import take
 from ..totals.reductions import max as max_
 from ..totals.reductions import sum as sum_
 from .factorizations import cholesky
@@ -433,39 +431,8 @@ def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
     return solve(t, b)
 
 
-def solve_banded(
-    l_and_u: Sequence[int],
-    ab: Any,
-    b: Any,
-    overwrite_ab: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-) -> Any:
-    """x with a @ x = b, for a with l diagonals below and u above the main one, given as the rows of
-    `ab`: `ab[u + i - j, j] = a[i, j]`. By the solution of the full system, in a time as n^3.
-
-    >>> import numpy as np
-    >>> import tracegrad as tg
-    >>> tg.linalg.solve_banded((0, 1), np.array([[0.0, 1.0], [2.0, 2.0]]), np.array([3.0, 2.0]))
-    array([1., 1.])
-    """
-    below, above = (int(k) for k in l_and_u)
-    ab = as_array(ab)
-    if ndim_of(ab) != 2 or not same(shape_of(ab)[0], below + above + 1):
-        raise ShapeError(
-            f"solve_banded: ab has shape {show(shape_of(ab))}; for {below} diagonals below and "
-            f"{above} above it must have {below + above + 1} rows"
-        )
-    n = shape_of(ab)[1]
-    i, j = reshape(arange(n), (n, 1)), reshape(arange(n), (1, n))
-    row = add(sub(i, j), above)
-    inside = logical_and(greater_equal(row, 0), less_equal(row, below + above))
-    dense = where(inside, take_along_axis(ab, clip(row, 0, below + above), 0), 0)
-    return solve(dense, b)
-
-
 __all__ = [
     "block_diag", "cho_factor", "cho_solve", "circulant", "eig", "eigvals", "expm", "hankel",
-    "logm", "lu", "lu_factor", "lu_solve", "solve_banded", "solve_continuous_lyapunov",
+    "logm", "lu", "lu_factor", "lu_solve", "solve_continuous_lyapunov",
     "solve_sylvester", "solve_toeplitz", "solve_triangular", "sqrtm", "toeplitz",
 ]  # fmt: skip

@@ -16,7 +16,8 @@ from ...errors import ShapeError
 from ...sizes import same
 from ...types import normalize_axis, show
 from ..arrays.concatenation import concatenate
-from ..arrays.shape import moveaxis, reshape
+from ..arrays.creation import zeros
+from ..arrays.shape import expand_dims, moveaxis, reshape
 from ..arrays.slices import cut
 from ..define import ndim_of, shape_of
 from ..elementwise.arithmetic import div, equal, greater, less, sub, where
@@ -26,6 +27,7 @@ from ..elementwise.elementary import absolute, sign
 from ..elementwise.floating import floating
 from ..elementwise.logic import logical_and, logical_not, logical_or
 from ..elementwise.remainders import mod
+from ..matrices.banded import solve_banded
 from ..matrices.linalg import solve
 from ..places.along import take
 from ..totals.reductions import max as max_
@@ -204,9 +206,9 @@ class CubicSpline(_Cubic):
         last = _end(h, chord, y, n - 2, n - 3, bc_type)
         # Between them, row i says that second derivatives agree at sample i.
         before, behind = part(h, 0, n - 2), part(h, 1, n - 2)
-        lower = concatenate([last[1] * 0, behind, last[1]])
+        below = concatenate([behind, last[1], last[1] * 0])
         main = concatenate([first[0], mul(add(before, behind), 2.0), last[0]])
-        upper = concatenate([first[1], before, first[1] * 0])
+        above = concatenate([first[1] * 0, first[1], before])
         inside = mul(
             add(
                 mul(rows(behind, y), part(chord, 0, n - 2)),
@@ -215,11 +217,14 @@ class CubicSpline(_Cubic):
             3.0,
         )
         right = concatenate([first[2], inside, last[2]])
-        off = np.arange(n) - np.arange(n)[:, None]
-        matrix: Any = 0.0
-        for diagonal, values in ((-1, lower), (0, main), (1, upper)):
-            matrix = where(off == diagonal, reshape(values, (n, 1)), matrix)
-        return reshape(solve(matrix, reshape(right, (n, -1))), tuple(shape_of(right)))
+        return _solved(above, main, below, right)
+
+
+def _solved(above: Any, main: Any, below: Any, right: Any) -> Any:
+    """The solution of a system of three diagonals."""
+    bands = concatenate([expand_dims(v, 0) for v in (above, main, below)])
+    found = solve_banded((1, 1), bands, reshape(right, (shape_of(right)[0], -1)))
+    return reshape(found, tuple(shape_of(right)))
 
 
 def _round_slopes(y: Any, h: Any, chord: Any, n: int) -> Any:
@@ -230,11 +235,31 @@ def _round_slopes(y: Any, h: Any, chord: Any, n: int) -> Any:
     around = [n - 1, *range(n - 1)]
     before, slope = take(h, around, 0), take(chord, around, 0)
     right = mul(add(mul(rows(h, y), slope), mul(rows(before, y), chord)), 3.0)
-    off = (np.arange(n) - np.arange(n)[:, None]) % n
-    matrix: Any = 0.0
-    for place, values in ((-1, h), (0, mul(add(before, h), 2.0)), (1, before)):
-        matrix = add(matrix, where(off == place % n, reshape(values, (n, 1)), 0.0))
-    found = reshape(solve(matrix, reshape(right, (n, -1))), tuple(shape_of(right)))
+    main = mul(add(before, h), 2.0)
+    if n < 4:
+        off = (np.arange(n) - np.arange(n)[:, None]) % n
+        matrix: Any = 0.0
+        for place, values in ((-1, h), (0, main), (1, before)):
+            matrix = add(matrix, where(off == place % n, reshape(values, (n, 1)), 0.0))
+        found = reshape(solve(matrix, reshape(right, (n, -1))), tuple(shape_of(right)))
+        return concatenate([found, part(found, 0, 1)])
+    # Three diagonals for all slopes but the last one, which the first and the last of them meet.
+    m, nothing = n - 1, zeros((1,), h.dtype)
+    meets = concatenate([part(h, 0, 1), zeros((m - 2,), h.dtype), part(before, m - 1, 1)])
+    flat = reshape(right, (n, -1))
+    both = concatenate([part(flat, 0, m), reshape(meets, (m, 1))], 1)
+    above = concatenate([nothing, part(before, 0, m - 1)])
+    below = concatenate([part(h, 1, m - 1), nothing])
+    both = _solved(above, part(main, 0, m), below, both)
+    count = shape_of(flat)[1]
+    free, meeting = cut(both, 1, 0, count), cut(both, 1, count, 1)
+    behind, ahead = part(h, m, 1), part(before, m, 1)
+    known, share = (
+        add(mul(part(v, m - 1, 1), behind), mul(part(v, 0, 1), ahead)) for v in (free, meeting)
+    )
+    last = div(sub(part(flat, m, 1), known), sub(part(main, m, 1), share))
+    found = concatenate([sub(free, mul(meeting, last)), last])
+    found = reshape(found, tuple(shape_of(right)))
     return concatenate([found, part(found, 0, 1)])
 
 
