@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._codegen import loading
 from .checks import describe
+from .checks.exactly import exactly
 
 if TYPE_CHECKING:
     import optree as optree
@@ -17,6 +18,8 @@ else:
 _NAMESPACE = "tracegrad"
 _seen: set[type] = set()
 """The types of leaves that were met; the dataclasses among them have become nodes."""
+_nodes: dict[type, tuple[str, ...]] = {}
+"""The fields of these dataclasses."""
 _boxes: set[type] = set()
 """Those of them whose values may be views."""
 
@@ -74,6 +77,33 @@ def _misfit(spec: Any, leaves: Any, error: Exception) -> Exception:
     if count != spec.num_leaves:
         return ValueError(f"unflatten: {count} leaves for a tree of {spec.num_leaves}: {spec}")
     return error
+
+
+def orders(tree: Any) -> tuple[Any, ...]:
+    """The keys of the dicts in a tree, in their order, which structures do not compare: a function
+    that goes over a dict gives another result for another order (and for other kinds of keys)."""
+    found: list[Any] = []
+    _find_orders(tree, found)
+    return tuple(found)
+
+
+def _find_orders(tree: Any, found: list[Any]) -> None:
+    kind = type(tree)
+    if kind in (tuple, list) or (isinstance(tree, tuple) and hasattr(kind, "_fields")):
+        for part in tree:
+            _find_orders(part, found)
+    elif isinstance(tree, dict):
+        found.append(keys_of(tree))
+        for part in tree.values():
+            _find_orders(part, found)
+    elif kind in _nodes:
+        for name in _nodes[kind]:
+            _find_orders(getattr(tree, name), found)
+
+
+def keys_of(given: dict[Any, Any]) -> tuple[Any, ...]:
+    """The keys in their order, such that 1 and True are different ones."""
+    return tuple([k if type(k) is str else exactly(k) for k in given])
 
 
 def map_leaves(function: Callable[..., Any], tree: Any, *rest: Any) -> Any:
@@ -136,7 +166,7 @@ def later(module: str, register: Callable[[str], None]) -> None:
 
 
 def _register(cls: type) -> None:
-    names = tuple(f.name for f in dataclasses.fields(cls))
+    names = _nodes[cls] = tuple(f.name for f in dataclasses.fields(cls))
 
     def unflatten_dataclass(_: Any, children: Any) -> Any:
         made: Any = object.__new__(cls)
@@ -155,8 +185,10 @@ def _register(cls: type) -> None:
 __all__ = [
     "flatten",
     "input_names",
+    "keys_of",
     "later",
     "map_leaves",
     "node",
+    "orders",
     "unflatten",
 ]

@@ -84,6 +84,37 @@ def test_of_loops(program: Callable[..., Any], first: int, compiled: bool) -> No
     np.testing.assert_array_equal(found, expected(program, first))
 
 
+UNARY = (
+    np.reciprocal,
+    np.negative,
+    np.absolute,
+    np.sign,
+    np.invert,
+    np.square,
+    np.cumsum,
+    np.cumprod,
+)
+BINARY = (
+    *(np.add, np.subtract, np.multiply, np.floor_divide, np.remainder, np.fmod, np.maximum),
+    *(np.left_shift, np.right_shift, np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.less),
+)
+
+
+@pytest.mark.parametrize("kind", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"])
+def test_of_each_kind(kind: str) -> None:
+    """All numbers of 8 bits; of the others those at the ends, and powers of two."""
+    ends = np.iinfo(kind)
+    powers = [p + k for p in [2**n for n in range(ends.bits)] for k in (-1, 0, 1)]
+    chosen = [*range(-128, 256), *powers, *[-p for p in powers], ends.max, ends.min]
+    x = np.array(sorted({c for c in chosen if ends.min <= c <= ends.max and c}), kind)
+    a, b = (x[:, None], x) if kind in ("i1", "u1") else (x[:, None], x[::5])
+    found = tg.jit(lambda x, a, b: [*[f(x) for f in UNARY], *[f(a, b) for f in BINARY]])(x, a, b)
+    with np.errstate(all="ignore"):
+        expected = [*[f(x) for f in UNARY], *[f(a, b) for f in BINARY]]
+    for f, one, other in zip((*UNARY, *BINARY), found, expected, strict=True):
+        np.testing.assert_array_equal(one, other, f.__name__, strict=True)
+
+
 def test_of_places() -> None:
     """The index is inside whatever it wraps to."""
 

@@ -69,3 +69,10 @@ def test_adjoints_of_slices_still_add_nothing(order: int) -> None:
     x = np.array([0.3, -0.7, 1.1, 0.9, -0.2])
     derivative = tg.grad(f) if order == 1 else tg.hessian(f)
     np.testing.assert_allclose(tg.jit(derivative)(x), derivative(x), rtol=1e-13)
+
+
+def test_spacings_are_signed_as_numpys() -> None:
+    """That of -0.0 is positive."""
+    x = np.array([-0.0, 0.0, -1.0, 1.0, -5e-324])
+    for found in (tg.jit(np.spacing)(x), tg.vmap(np.spacing)(x)):
+        np.testing.assert_array_equal(found, np.spacing(x))

@@ -163,12 +163,13 @@ def _swept(
 
 
 def by_structure(f: Function) -> Any:
-    """From the structure of arguments (args, kwargs) to `f` as a function of their leaves."""
+    """From the structure of arguments (args, kwargs) to `f` as a function of their leaves; `order`
+    is how the keys of their dicts follow each other (`tree.orders`)."""
 
     f = plain(f)
 
     @functools.cache
-    def made(spec: Any) -> FlatFunction:
+    def made(spec: Any, order: tuple[Any, ...] = ()) -> FlatFunction:
         def of_leaves(*leaves: Any) -> Any:
             args, kwargs = unflatten(spec, leaves)
             return run(f, *args, **kwargs)

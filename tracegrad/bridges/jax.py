@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import checks
 from ..errors import ShapeError, TracegradError
-from ..tree import flatten, unflatten
+from ..tree import flatten, orders, unflatten
 from ..types import ArrayType
 from .flat import FlatFunction, Function, by_structure, replaced
 from .needs import needs
@@ -50,11 +50,11 @@ def wrap(f: Function) -> Function:
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         leaves, spec = flatten((args, kwargs))
         leaves = [jnp.asarray(x) for x in leaves]
-        flat = flat_of(spec)
+        flat = flat_of(spec, orders((args, kwargs)))
         if flat.is_outdated():
             # JAX keeps what it made of an operation.
             flat_of.cache_clear()
-            flat = flat_of(spec)
+            flat = flat_of(spec, orders((args, kwargs)))
         out_spec = flat.results(_examples(leaves))[1]
         return unflatten(out_spec, primitive.bind(*leaves, flat=flat, linear=0))
 

@@ -15,7 +15,7 @@ import numpy as np
 from ..dtypes import SUPPORTED
 from ..errors import DTypeError
 from ..ir.trace import user_line
-from ..tree import flatten, unflatten
+from ..tree import flatten, orders, unflatten
 from .flat import FlatFunction, Function, by_structure, replaced
 from .needs import needs
 
@@ -172,7 +172,7 @@ def wrap(f: Function) -> Function:
         leaves, spec = flatten((args, kwargs))
         places = [k for k, x in enumerate(leaves) if isinstance(x, torch.Tensor)]
         tensors = [leaves[k] for k in places]
-        call = TorchCall(flat(spec), leaves, places)
+        call = TorchCall(flat(spec, orders((args, kwargs))), leaves, places)
         if torch.is_grad_enabled():
             call.ahead = tuple(k for k in places if leaves[k].requires_grad)
         found = operation.apply(call, *tensors)

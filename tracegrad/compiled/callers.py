@@ -24,6 +24,7 @@ from ..tensor import Tensor
 from ..transforms.tracing import Traced, device_of
 from ..tree import flatten
 from .computing import ResultTexts, computing
+from .entries import FixedArgument
 from .entry import Entry
 from .guards import MISS, Guards, Unfit
 from .on_device import apply, run
@@ -44,18 +45,19 @@ def make_caller(
     steps: Sequence[Step],
     compiled: Compiled | CompiledOnDevice,
     tree: Any,
-    static: Sequence[tuple[Any, type, Any]],
+    static: Sequence[FixedArgument],
     leaves: Sequence[Any],
     values: Sequence[Any],
+    free: Sequence[str] = (),
 ) -> Caller:
     """The caller of a signature.
 
     `tree` is (args, kwargs) without the static arguments and with the number of the leaf at each
-    leaf; `leaves` are examples, and `values` all operands of the graph with them. Raises Unfit
-    where a leaf is nothing that kernels take as it is, the tree has nodes of an unknown kind, or
-    a step is left to the plain way.
+    leaf; `leaves` are examples, and `values` all operands of the graph with them; `free` are the
+    keywords whose order counts. Raises Unfit where a leaf is nothing that kernels take as it is,
+    the tree has nodes of an unknown kind, or a step is left to the plain way.
     """
-    return CallerText(entry, compiled, leaves, values).write(steps, tree, static)
+    return CallerText(entry, compiled, leaves, values).write(steps, tree, static, free)
 
 
 class CallerText(Guards):
@@ -65,9 +67,9 @@ class CallerText(Guards):
     """Where the results are, behind the step that computes."""
 
     def write(
-        self, steps: Sequence[Step], tree: Any, static: Sequence[tuple[Any, type, Any]]
+        self, steps: Sequence[Step], tree: Any, static: Sequence[FixedArgument], free: Sequence[str]
     ) -> Caller:
-        self.begin(tree, static)
+        self.begin(tree, static, free)
         self.sizes = self.shapes()
         for step in steps:
             step.write(self)

@@ -8,9 +8,10 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._codegen import options
+from ..checks.exactly import exactly
 from ..devices import Device
 from ..errors import EscapedValueError
 from ..ir.lines import user_line
@@ -40,7 +41,7 @@ def make_entry(
     spec: Any,
     types: Sequence[ArrayType],
     faces: Any,
-    static: Sequence[tuple[Any, type, Any]],
+    static: Sequence[FixedArgument],
     sizes: Sizes | None,
     standing: Sequence[Standing],
     device: Device | None = None,
@@ -123,7 +124,7 @@ class Attempts:
         spec: Any,
         types: Sequence[ArrayType],
         faces: Any,
-        static: Sequence[tuple[Any, type, Any]],
+        static: Sequence[FixedArgument],
         sizes: Sizes | None,
         standing: Sequence[Standing],
         device: Device | None,
@@ -261,6 +262,23 @@ def warn_of_changes(function: Any, entry: Entry, count: int) -> None:
     )
 
 
+class FixedArgument(NamedTuple):
+    """A static argument: its position or name, what tells it from others, and itself."""
+
+    place: Any
+    form: Any
+    value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FixedArgument) and self[:2] == other[:2]
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self[:2])
+
+
 def split_static(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -268,7 +286,7 @@ def split_static(
     positional: Sequence[str],
     who: str,
 ) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
-    """The arguments without the static ones; these as (position or name, type, value)."""
+    """The arguments without the static ones; these."""
     known = len(positional)
     places: list[Any] = [
         k
@@ -290,13 +308,13 @@ def split_static(
                 "which cannot be hashed. Static arguments are compared between calls, so they must "
                 "not change: pass a tuple instead of a list, a frozen dataclass instead of a dict."
             ) from None
-        static.append((place, type(value), value))
+        static.append(FixedArgument(place, exactly(value), value))
     kept = tuple([a for k, a in enumerate(args) if k not in places])
     return kept, {k: a for k, a in kwargs.items() if k not in places}, tuple(static)
 
 
 def _with_static(
-    function: Callable[..., Any], static: Sequence[tuple[Any, type, Any]]
+    function: Callable[..., Any], static: Sequence[FixedArgument]
 ) -> Callable[..., Any]:
     """`function` of the other arguments only."""
     names = {place: value for place, _, value in static if isinstance(place, str)}

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._codegen import integers
+from ..checks.exactly import exactly
 from ..devices import Device, DeviceArray
 from ..ir.dispatch import SPECIAL, STATE
 from ..ops.sparse.operand import SparseArray
@@ -31,6 +32,8 @@ from ..surroundings.places import (
 from ..tape.mode import OFF, RECORDS
 from ..tensor import Boxed
 from ..transforms.tracing import Standing, hooks_of_leaf, standing_of
+from ..tree import keys_of
+from .entries import FixedArgument
 from .entry import Entry
 from .on_device import placed
 from .overlaps import may_meet
@@ -82,6 +85,8 @@ class Guards:
             "MISS": MISS,
             "WRONG": (*UNREADABLE, OverflowError),
             "same": same,
+            "exactly": exactly,
+            "keys_of": keys_of,
             "layout": layout_of,
             "empty": np.empty,
             "provide": POOL.empty,
@@ -108,7 +113,7 @@ class Guards:
             self.space[self.known[id(value)]] = value
         return self.known[id(value)]
 
-    def begin(self, tree: Any, static: Sequence[tuple[Any, type, Any]]) -> None:
+    def begin(self, tree: Any, static: Sequence[FixedArgument], free: Sequence[str]) -> None:
         """The modes compared, and the arguments taken apart."""
         self.line(0, "def call(args, kwargs):")
         self.line(1, "try:")
@@ -119,10 +124,12 @@ class Guards:
             self.space.update(state=STATE, special=SPECIAL)
             self.wrong("special and state.special")
         self.arguments(tree, static)
+        if len(free) > 1:
+            self.wrong(f"[k for k in kwargs if k in {self.name(frozenset(free))}] != {[*free]}")
 
     # --- what is given ----------------------------------------------------------------------------
 
-    def arguments(self, tree: Any, static: Sequence[tuple[Any, type, Any]]) -> None:
+    def arguments(self, tree: Any, static: Sequence[FixedArgument]) -> None:
         """Each leaf under its name, x0 and so on; the static arguments compared."""
         positional, keywords = tree
         fixed = {place for place, _, _ in static}
@@ -135,15 +142,16 @@ class Guards:
             else "kwargs"
         )
         self.line(2, f"{', '.join(given)}, = args" if given else "if args: return MISS")
-        for place, kind, value in static:
+        for place, form, value in static:
             variable = f"s{place}"
             if isinstance(place, str):
                 variable = self.fresh()
                 self.line(2, f"{variable} = kwargs[{place!r}]")
             here = self.name(value)
+            # Of another type it may not be one that can be hashed.
             self.wrong(
-                f"{variable} is not {here} and (type({variable}) is not {self.name(kind)} "
-                f"or not {variable} == {here})"
+                f"{variable} is not {here} and (type({variable}) is not {self.name(type(value))} "
+                f"or exactly({variable}) != {self.name(form)})"
             )
         for k, part in enumerate(positional):
             self.take_apart(part, f"a{k}")
@@ -189,7 +197,10 @@ class Guards:
             return
         self.wrong(f"type({variable}) is not {self.name(kind)}")
         if kind is dict:
-            self.wrong(f"len({variable}) != {len(part)}")
+            plain = all(type(key) is str for key in part)
+            self.wrong(
+                f"{'tuple' if plain else 'keys_of'}({variable}) != {self.name(keys_of(part))}"
+            )
             for key, child in part.items():
                 self.take_apart(
                     child, f"{variable}[{repr(key) if type(key) in (str, int) else self.name(key)}]"
@@ -253,7 +264,7 @@ class Guards:
                     f"{variable} is not {self.name(value.array)} "
                     f"or {self.name(content)}({variable}) != {self.name(value.bytes)}"
                 )
-            elif place.code in (KEYS, ORDER_OF_ATTRIBUTES):
+            elif place.code in (KEYS, ORDER_OF_ATTRIBUTES) and all(type(k) is str for k in value):
                 self.wrong(f"{variable} != {self.name(value)}")
             else:
                 here = self.name(value)

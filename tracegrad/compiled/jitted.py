@@ -29,7 +29,7 @@ from ..staging.functions import is_dispatcher
 from ..tape.mode import MODE
 from ..tensor import Boxed
 from ..transforms.tracing import check_leaf, device_of, face_of, leaf_type, standing_of
-from ..tree import flatten, input_names, unflatten
+from ..tree import flatten, input_names, orders, unflatten
 from ..types import ArrayType
 from .alone import alone, nested
 from .callers import Caller, make_caller, steps_of
@@ -269,7 +269,10 @@ class Jitted(Shown, Travelling, Generic[P, R]):
             return
         try:
             tree = unflatten(spec, range(len(call.leaves)))
-            made = make_caller(entry, entry.steps, compiled, tree, static, call.leaves, call.values)
+            leaves, free = call.leaves, self._free(tree[1])
+            made = make_caller(
+                entry, entry.steps, compiled, tree, static, leaves, call.values, free
+            )
             made = one_at_a_time(made) if entry.changes or entry.stored else made
         except Unfit:
             entry.unfit.add(kinds)
@@ -353,8 +356,13 @@ class Jitted(Shown, Travelling, Generic[P, R]):
             device_of(leaves) if IN_USE else None,
             MODE.enabled,
             tuple(standing_of(x) for x in leaves),
+            (*orders(args), *orders([kwargs[k] for k in sorted(kwargs)]), *self._free(kwargs)),
         )
         return asked, Found(None, leaves, spec, static, (args, kwargs))
+
+    def _free(self, kwargs: dict[str, Any]) -> list[str]:
+        """The keywords that are no parameters, whose order the function sees."""
+        return [k for k in kwargs if k not in self._names] if len(kwargs) > 1 else []
 
     def _trace(self, asked: Signature, types: Sequence[ArrayType], sizes: Sizes | None) -> Entry:
         """The entry of a signature for these types, which may have symbolic sizes."""

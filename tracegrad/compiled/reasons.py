@@ -29,12 +29,15 @@ def differences(asked: Any, known: Any, names: Sequence[str]) -> Iterator[str]:
                 yield f"{name} {_standing(asked.standing[k], known.standing[k])}"
             elif asked.standing[k] != known.standing[k]:
                 yield f"{name} has another .grad or other hooks"
-    before = {place: (kind, value) for place, kind, value in known.static}
-    for place, kind, new in asked.static:
-        if (kind, new) != before.get(place):
-            was = f", was {before[place][1]!r:.60}" if place in before else ", was not given"
+    before = {given.place: given for given in known.static}
+    for given in asked.static:
+        place = given.place
+        if given != before.get(place):
+            was = f", was {before[place].value!r:.60}" if place in before else ", was not given"
             which = place if isinstance(place, str) else place + 1
-            yield f"the static argument {which} is {new!r:.60}{was}"
+            yield f"the static argument {which} is {given.value!r:.60}{was}"
+    if asked.orders != known.orders:
+        yield "the keys of a dict, or of keywords, come in another order"
     if asked.device != known.device:
         yield f"it runs on {asked.device or 'the CPU'}, ran on {known.device or 'the CPU'}"
     if asked.grad != known.grad:

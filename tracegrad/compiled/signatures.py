@@ -38,6 +38,8 @@ class Signature(NamedTuple):
     grad: bool
     """Whether gradients are recorded."""
     standing: tuple[Standing, ...]
+    orders: tuple[Any, ...] = ()
+    """How the keys of dicts follow each other."""
 
     def key(self, reads_grads: bool, swept: bool) -> Signature:
         """What entries are kept by: which arguments have a `.grad` tells only functions apart that

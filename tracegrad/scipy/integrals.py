@@ -22,7 +22,7 @@ from ..ir.trace import user_line
 from ..ops.places.along import take
 from ..sizes import numel
 from ..tensor import Boxed
-from ..tree import flatten, unflatten
+from ..tree import flatten, orders, unflatten
 from .unknowns import Function
 
 _scipys: Any = scipy.integrate.quad
@@ -105,7 +105,9 @@ def _outdated(entry: Entry, native: NativeFunction) -> bool:
 
 
 @functools.lru_cache(maxsize=128)
-def _integrand(f: Function, spec: Any, shapes: tuple[tuple[int, ...], ...]) -> Integrand:
+def _integrand(
+    f: Function, spec: Any, order: tuple[Any, ...], shapes: tuple[tuple[int, ...], ...]
+) -> Integrand:
     return Integrand(f, spec, shapes)
 
 
@@ -143,7 +145,7 @@ def quad(f: Function, a: Any, b: Any, args: Any = (), **options: Any) -> Any:
             f"{user_line()}: quad: SciPy cannot be called while a function is traced; call quad "
             "outside of jit, or integrate in it by tg.odeint or a sum"
         )
-    integrand = _integrand(plain(f), spec, tuple([np.shape(x) for x in leaves]))
+    integrand = _integrand(plain(f), spec, orders(args), tuple([np.shape(x) for x in leaves]))
     if not any(isinstance(x, Boxed) for x in (a, b, *leaves)):
         numbers = np.concatenate([np.ravel(x) for x in leaves]).tolist() if leaves else []
         return integrand.integral(a, b, numbers, options)

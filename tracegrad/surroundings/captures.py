@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.function import Function
+from ..checks.exactly import lasting
 from ..holders import GroupHolder, ModuleHolder, OptimizerHolder, RuleHolder
 from ..ops.random import Generator
 from ..ops.sparse.operand import is_sparse
@@ -45,7 +46,6 @@ from .places import (
     TYPE,
     Fact,
     Place,
-    lasting,
     root,
 )
 from .reach import library

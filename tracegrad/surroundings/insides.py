@@ -55,7 +55,7 @@ def numbers(value: Any, place: Place) -> Iterator[Fact]:
 
 def shape_facts(value: Any, place: Place, ordered: bool) -> Iterator[Fact]:
     """How much an object holds, or, where its order counts, by which keys."""
-    if ordered and _mapping(value) and len(value) > 1:
+    if ordered and _mapping(value) and (len(value) > 1 or not all(type(k) is str for k in value)):
         yield place.then("", KEYS), [*value]
     elif _sequence(value) or _mapping(value):
         yield place.then("", LENGTH), len(value)

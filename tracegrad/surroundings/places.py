@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..checks.exactly import exactly, lasting
 from ..devices import DeviceArray
 from ..ops.sparse.pattern import layout_of
 from ..tensor import Boxed
@@ -117,25 +118,11 @@ UNREADABLE = (AttributeError, LookupError, ValueError, TypeError)
 
 
 _VALUES = (bool, int, float, complex, str, bytes, np.generic, frozenset, list)
-_LASTING = frozenset((slice, range, bytes, type(...), type(NotImplemented)))
-_LASTING_MODULES = frozenset(
-    ("datetime", "decimal", "fractions", "operator", "pathlib", "re", "uuid", "zoneinfo")
-)
-
-
-def lasting(value: Any) -> bool:
-    """Whether an object is of a kind of Python's or NumPy's whose objects never change."""
-    kind = type(value)
-    return (
-        kind in _LASTING
-        or isinstance(value, np.dtype)
-        or kind.__module__.partition(".")[0] in _LASTING_MODULES
-    )
 
 
 def same(now: Any, value: Any) -> bool:
-    """Whether another object is the same number, text, set, date or whatever else never
-    changes."""
+    """Whether another object is the same number, text, set, date or whatever else never changes:
+    not True for 1, nor -0.0 for 0.0."""
     if type(now) is not type(value) or not (isinstance(now, _VALUES) or lasting(now)):
         return False
     if type(now) is list:
@@ -144,14 +131,7 @@ def same(now: Any, value: Any) -> bool:
             all(map(operator.is_, now, value))
             or all(a is b or same(a, b) for a, b in zip(now, value, strict=True))
         )
-    # By their text, so that nan is nan and -0.0 is not 0.0.
-    if isinstance(now, (float, complex, np.generic)):
-        return repr(now) == repr(value)
-    equal = now == value
-    return equal is True and (type(now) in _PLAIN or repr(now) == repr(value))
-
-
-_PLAIN = frozenset((bool, int, str, bytes, frozenset))
+    return bool(exactly(now) == exactly(value))
 
 
 class Content:

@@ -57,7 +57,8 @@ def nextafter(x1: Any, x2: Any) -> Any:
 def spacing(x: Any) -> Any:
     """The distance to the next number away from 0, with the sign of x; no derivative."""
     (x,) = _real("spacing", x)
-    away = ops.copysign(x.dtype.type(np.inf), x)
+    # NumPy's of -0.0 is positive.
+    away = ops.where(x < 0, x.dtype.type(-np.inf), x.dtype.type(np.inf))
     found = nextafter(x, away) - x
     return ops.where(ops.isinf(x), x.dtype.type(np.nan), found)
 

@@ -14,7 +14,7 @@ from ...ir.dispatch import bind
 from ...ir.op import even, odd
 from ..define import as_array
 from .arithmetic import equal, where
-from .derived import conj, convert, elementwise, mul, real
+from .derived import conj, convert, elementwise, real
 from .pointwise import pointwise
 
 LN2, LN10 = math.log(2.0), math.log(10.0)
@@ -186,7 +186,8 @@ def reciprocal(x: Any) -> Any:
     0.25
     """
     if isinstance(x, int) or (hasattr(x, "dtype") and x.dtype.kind in "iu"):
-        return where(equal(mul(x, x), 1), x, 0)
+        # Not by x * x, which wraps to 1 for other numbers as well (127 of int8).
+        return where(equal(absolute(x), 1), x, 0)
     return bind(reciprocal_op, [x])
 
 
