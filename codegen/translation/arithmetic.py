@@ -29,6 +29,15 @@ def arithmetic_of(tree: ast.FunctionDef | ast.Lambda) -> CodeOptions:
     return PLAIN
 
 
+def unrounded(function: Any) -> None:
+    """Let products that a sum in any order adds (`acc`) go into it in one rounding. Both operations
+    have to allow it: no other sum of these products does, nor what stands for itself."""
+    for block in function.blocks:
+        for instruction in block.instructions:
+            if instruction.opname == "fmul" and "contract" not in instruction.flags:
+                instruction.flags = [*instruction.flags, "contract"]
+
+
 def contract(function: Any) -> None:
     """Let products and sums of a function be one rounding. What it calls, elementary functions
     among it, computes as ever."""
@@ -70,4 +79,4 @@ def _intrinsic(module: Any, name: str, result: Any, parameters: list[Any]) -> An
     return known or ir.Function(module, ir.FunctionType(result, parameters), name)
 
 
-__all__ = ["arithmetic_of", "contract", "denormals_are_zeros"]
+__all__ = ["arithmetic_of", "contract", "denormals_are_zeros", "unrounded"]

@@ -14,7 +14,7 @@ from numba.core import types
 
 from ..disk.sources import tree_of
 from .alike import ARENA, PHASE, alike, is_phase, number_of
-from .arithmetic import arithmetic_of, contract, denormals_are_zeros
+from .arithmetic import arithmetic_of, contract, denormals_are_zeros, unrounded
 from .calls import Calls
 from .operands import NUMBERS, SCALARS, NumbaValue, Operand, Room, Static, UntranslatableError
 from .translate import FunctionTranslation
@@ -78,8 +78,7 @@ class Unit:
                 # llvmlite knows no such attributes; its attribute set prints whatever text it
                 # holds.
                 set.add(llvm.attributes, WIDEST)
-            if arithmetic.contract:
-                contract(llvm)
+            (contract if arithmetic.contract else unrounded)(llvm)
 
         def part_of(tree: Any, more: int = 0) -> Any:
             kinds = [*[a.type for a in raw], *[ir.IntType(64)] * more]
@@ -212,6 +211,7 @@ class Unit:
             self.module.globals.pop(name, None)
             self.refused.add(which)
             raise UntranslatableError(f"{function.__qualname__}: {error}") from error
+        unrounded(llvm)
         return llvm, made.result
 
 

@@ -164,6 +164,21 @@ def triangular(a: Any) -> Any:
     return np.sum(tg.fori_loop(0, n, column, a) ** 2)
 
 
+def in_rows(x: Any) -> Any:
+    """Each row goes step by step, and knows nothing of the others."""
+    n, m = x.shape
+
+    def row(i: Any, y: Any) -> Any:
+        def step(j: Any, y: Any) -> Any:
+            y[i, j] = x[i, j] + 0.5 * y[i, j - 1]
+            return y
+
+        y[i, 0] = x[i, 0]
+        return tg.fori_loop(1, m, step, y)
+
+    return tg.fori_loop(0, n, row, np.zeros_like(x))
+
+
 def filtered(y: Any, q: Any) -> Any:
     a = np.array([[1.0, 1.0], [0.0, 1.0]])
 
@@ -370,6 +385,7 @@ GOLDEN: dict[str, Golden] = {
         (zeros(9, 9),),
     ),
     "triangular_grad": Golden(tg.grad(triangular), (zeros(9, 9),)),
+    "in_rows": Golden(in_rows, (zeros(9, 30),)),
     "filtered_grad": Golden(tg.grad(filtered), (zeros(30, 2), 0.1)),
     "checkpointed_grad": Golden(tg.grad(checkpointed), (zeros(10),)),
     "crosswise": Golden(crosswise, (zeros(300, 200), zeros(200, 300))),

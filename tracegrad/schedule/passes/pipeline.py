@@ -19,10 +19,12 @@ from .loops_in_turn import loops_in_turn
 from .memory import mentioned, plan, prune, resolve_views
 from .memory_of_steps import memory_of_steps
 from .registers import promote
+from .rows_abreast import rows_abreast
 from .sound_indices import sound_indices
 from .split_loops import split_loops
 from .tiling import tile
 from .transpose_short_axes import transpose_short_axes
+from .whole_rows import whole_rows
 
 
 @dataclass
@@ -56,6 +58,10 @@ PIPELINE: tuple[tuple[str, Callable[[Draft], list[kernel.Phase]]], ...] = (
         "resolve views",
         lambda d: resolve_views(d.phases, d.buffers, [name for name, _ in d.program.sizes]),
     ),  # first, so that later passes see who meets in memory
+    (
+        "whole rows",
+        lambda d: whole_rows(d.phases, d.buffers),
+    ),  # before fills are cut into several loops
     (
         "cut fills",
         lambda d: cut_fills(d.phases, d.buffers, [name for name, _ in d.program.sizes], d.fresh),
@@ -106,6 +112,10 @@ PIPELINE: tuple[tuple[str, Callable[[Draft], list[kernel.Phase]]], ...] = (
         lambda d: split_loops(d.phases, d.buffers, d.fresh),
     ),  # when no pass puts steps of several loops together any more
     (
+        "rows abreast",
+        lambda d: rows_abreast(d.phases, d.buffers, d.fresh),
+    ),  # when it is known which loops are in order
+    (
         "sound indices",
         lambda d: sound_indices(d.phases, d.buffers, d.fresh),
     ),  # when no pass reads bodies of loops any more
@@ -124,6 +134,7 @@ HOST_ONLY = frozenset(
         "choose stores",
         "loops in turn",
         "split loops",
+        "rows abreast",
         "sound indices",
         "hoist",
         "tile",
