@@ -378,7 +378,8 @@ class Whole:
             self.run_all(tasks)
             return
         writes = {t.var: t for t in tasks if t.node in plan.writes}
-        others = [t for t in tasks if t.copy or (t.var not in writes and t.node is not None)]
+        written = {v for node in plan.writes for v in node.outputs}
+        others = [t for t in tasks if t.copy or t.var not in written]
         for n, node in enumerate(plan.writes):
             self.step(others, plan, n)
             e.storage.update({v: own[v] for v in node.outputs if v in own})
