@@ -36,6 +36,8 @@ ROWS = {
     "histogram of float32": (np.histogram, (SIXTHS,), {"bins": 10, "range": (0, 1)}),
     "unwrap of integers": (np.unwrap, (RISING,), {"period": 4}),
     "unwrap, odd period": (np.unwrap, (RISING,), {"period": 3}),
+    "linspace of integers": (np.linspace, (np.array([2.5, -0.2]), -4, 4), {"dtype": int}),
+    "linspace of one": (np.linspace, (STEPS, 2.0, 1), {"retstep": True}),
     "interp, infinite first": (np.interp, (WHERE, STEPS, np.array([INF, 1, 2, 3])), {}),
     "interp, infinite inside": (np.interp, (WHERE, STEPS, np.array([1, -INF, -INF, 3])), {}),
     "interp, infinite all": (np.interp, (WHERE, STEPS, np.full(4, INF)), {}),

@@ -25,6 +25,7 @@ from ...sizes import INTEGRAL, SYMBOLIC, Size, larger_of, quotient_of
 from ...types import ArrayType, Int
 from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import equal, greater_equal, sub, where
+from ..elementwise.comparison import floor
 from ..elementwise.derived import add, convert, mul
 from ..elementwise.powers import power
 from .shape import broadcast_to, expand_dims, moveaxis, reshape
@@ -289,7 +290,7 @@ def linspace(
     )
     gaps = num - 1 if endpoint else num
     span = sub(mul(stop, 1.0) if hasattr(stop, "dtype") else stop * 1.0, start)
-    step = mul(span, 1.0 / gaps) if isinstance(gaps, int) and gaps > 0 else mul(span, float("nan"))
+    step = mul(span, 1.0 / gaps) if isinstance(gaps, int) and gaps > 0 else np.float64("nan")
     ndim = ndim_of(span)
     index = iota(num)
     column = reshape(index, (num, *[1] * ndim)) if ndim else index
@@ -301,6 +302,8 @@ def linspace(
     result = add(mul(span, real_fraction), start)
     if endpoint and not (isinstance(num, int) and num <= 1):
         result = where(equal(column, num - 1), stop, result)
+    if dtype is not None and np.dtype(dtype).kind in "iu":
+        result = floor(result)  # not cut off, as NumPy's
     result = convert(
         result, promote(kind_of(start), kind_of(stop), float) if dtype is None else dtype
     )

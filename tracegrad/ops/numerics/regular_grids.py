@@ -19,7 +19,7 @@ from ...sizes import same
 from ...types import show
 from ..arrays.concatenation import stack
 from ..arrays.shape import broadcast_to, reshape
-from ..arrays.slices import cut
+from ..arrays.slices import cut, flip
 from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import div, greater, less, sub, where
 from ..elementwise.comparison import clip
@@ -42,7 +42,8 @@ class RegularGridInterpolator:
     bounds_error  whether known places outside of the grid raise ValueError
     fill_value    what there is outside without it; None: the outermost cells go on
 
-    Differentiable by the values, the places and the points (of "nearest" by the values).
+    Points ascend or descend. Differentiable by the values, the places and the points (of "nearest"
+    by the values).
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -85,8 +86,14 @@ class RegularGridInterpolator:
                     f"{name}: points[{k}] has the shape {show(shape_of(p))}; it must be a vector "
                     f"of the {shape[k]} places along axis {k}, of at least 2"
                 )
-            if type(p) is np.ndarray and not np.all(np.diff(p) > 0):
-                raise ValueError(f"{name}: points[{k}] must ascend strictly")
+        self.turned = tuple(map(_turned, self.grid))
+        for k, turned in enumerate(self.turned):
+            if turned is None:
+                raise ValueError(f"{name}: points[{k}] must strictly ascend, or descend")
+        self.ascending = tuple(
+            p if turned is False else flip(p, 0) if turned is True else where(turned, flip(p, 0), p)
+            for p, turned in zip(self.grid, self.turned, strict=True)
+        )
 
     def __call__(self, xi: Any, method: str | None = None) -> Any:
         """The values at places (..., axes), or at one vector of broadcast coordinates for each
@@ -117,7 +124,7 @@ class RegularGridInterpolator:
         sizes = [int(n) for n in shape_of(self.values)[:count]]
         beside = tuple(shape_of(self.values))[count:]
         cells, shares, outside = [], [], None
-        for k, (p, at) in enumerate(zip(self.grid, places, strict=True)):
+        for k, (p, at) in enumerate(zip(self.ascending, places, strict=True)):
             n = sizes[k]
             beyond = logical_or(less(at, cut(p, 0, 0, 1)), greater(at, cut(p, 0, n - 1, 1)))
             if self.bounds_error and _holds_somewhere(logical_or(beyond, isnan(at))):
@@ -133,23 +140,31 @@ class RegularGridInterpolator:
         flat = reshape(self.values, (math.prod(sizes), *beside))
         if method == "nearest":
             sides = [where(greater(t, 0.5), 1, 0) for t in shares]
-            found = take(
-                flat, _flat([add(i, s) for i, s in zip(cells, sides, strict=True)], sizes), 0
-            )
+            found = take(flat, self._flat(cells, sides, sizes), 0)
         else:
             found = 0.0
             for corner in itertools.product((0, 1), repeat=count):
                 weight: Any = 1.0
                 for side, t in zip(corner, shares, strict=True):
                     weight = mul(weight, t if side else sub(1.0, t))
-                at = _flat([add(i, s) for i, s in zip(cells, corner, strict=True)], sizes)
-                value = take(flat, at, 0)
+                value = take(flat, self._flat(cells, corner, sizes), 0)
                 found = add(found, mul(value, rows(weight, value)))
         if self.fill_value is not None:
             found = where(rows(outside, found), self.fill_value, found)
         # Of the nearest of no place; other methods' shares are NaN there.
         for at in places if method == "nearest" else ():
             found = where(rows(isnan(at), found), np.nan, found)
+        return found
+
+    def _flat(self, cells: Sequence[Any], sides: Sequence[Any], sizes: list[int]) -> Any:
+        """The numbers of corners of cells that are counted along ascending points."""
+        found: Any = 0
+        for i, side, n, turned in zip(cells, sides, sizes, self.turned, strict=True):
+            i = add(i, side)
+            if turned is not False:
+                back = sub(n - 1, i)
+                i = back if turned is True else where(turned, back, i)
+            found = add(mul(found, n), i)
         return found
 
 
@@ -159,11 +174,13 @@ def _holds_somewhere(condition: Any) -> bool:
     return not traced and bool(np.any(concrete(condition, "", "")))
 
 
-def _flat(index: list[Any], sizes: list[int]) -> Any:
-    found: Any = 0
-    for i, n in zip(index, sizes, strict=True):
-        found = add(mul(found, n), i)
-    return found
+def _turned(points: Any) -> Any:
+    """Whether points descend: True or False, None where they do neither, and a question to what is
+    computed where they are traced."""
+    if isinstance(points, Value) and isinstance(points._data, Var):
+        return greater(cut(points, 0, 0, 1), cut(points, 0, int(shape_of(points)[0]) - 1, 1))
+    steps = np.diff(np.asarray(concrete(points, "", "")))
+    return False if np.all(steps > 0) else True if np.all(steps < 0) else None
 
 
 def _method(name: str, method: Any) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ...checks import flag
 from ..define import as_array
 from ..elementwise.elementary import sign
@@ -45,8 +47,11 @@ def logsumexp(
     >>> round(float(size), 6), float(sign)
     (0.693147, -1.0)
     """
+    a = as_array(a)
+    if isinstance(b, (int, float)):  # takes no part in the dtype
+        b = np.asarray(b, np.result_type(a.dtype, b))
     over = (axis, flag("keepdims", keepdims), None if b is None else as_array(b))
-    found, total = statistics.log_and_sum(as_array(a), *over, flag("return_sign", return_sign))
+    found, total = statistics.log_and_sum(a, *over, flag("return_sign", return_sign))
     return (found, sign(total)) if return_sign else found
 
 
