@@ -202,10 +202,10 @@ def khatri_rao(a: Any, b: Any) -> Any:
     array([[ 3.,  8.],
            [ 5., 12.]])
     """
-    a, b = as_matrix("khatri_rao", a), as_matrix("khatri_rao", b)
-    if not same(shape_of(a)[-1], shape_of(b)[-1]):
+    a, b = as_array(a), as_array(b)
+    if min(ndim_of(a), ndim_of(b)) < 2 or not same(shape_of(a)[-1], shape_of(b)[-1]):
         raise ShapeError(
-            "khatri_rao: both must have as many columns, but their shapes are "
+            "khatri_rao: both must be matrices of as many columns, but their shapes are "
             f"{show(shape_of(a))} and {show(shape_of(b))}"
         )
     found = mul(expand_dims(a, -2), expand_dims(b, -3))

@@ -19,7 +19,7 @@ from ..arrays.creation import zeros
 from ..arrays.shape import expand_dims, moveaxis, reshape
 from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import div, where
-from ..elementwise.derived import convert, mul, real
+from ..elementwise.derived import mul, real
 from ..fourier.functions import fft, ifft
 from ..places.along import take
 from .factorizations import eigh, eigvalsh
@@ -187,15 +187,13 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
             f"convolution_matrix: a vector, n from 1 on and mode 'full', 'same' or 'valid' are "
             f"needed, not shape {show(shape_of(a))}, n {n} and mode {mode!r}"
         )
-    if a.dtype.kind not in "fc":
-        a = convert(a, np.float64)
     gap = np.arange(m + n - 1)[:, None] - np.arange(n)
     if mode != "full":
         size = max(m, n) if mode == "same" else max(m, n) - min(m, n) + 1
         first = (min(m, n) - 1) // 2 if mode == "same" else min(m, n) - 1
         gap = gap[first : first + size]
     inside = (gap >= 0) & (gap < m)
-    return where(inside, take(a, np.where(inside, gap, 0), 0), 0.0)
+    return where(inside, take(a, np.where(inside, gap, 0), 0), a.dtype.type(0))
 
 
 __all__ = [
