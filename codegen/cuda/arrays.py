@@ -168,6 +168,15 @@ def _argsort(x: Arrays, a: Any, out: Any, axis: int = -1) -> None:
     out[...] = x.module.argsort(a, axis=axis, kind="stable")
 
 
+def _ranked(x: Arrays, a: Any, ranks: Any, out: Any) -> None:
+    order = x.module.argsort(a, axis=-1, kind="stable")
+    out[...] = x.module.take_along_axis(order, ranks, -1)
+
+
+def _partitioned(x: Arrays, a: Any, ranks: Any, out: Any) -> None:
+    _argsort(x, a, out)
+
+
 def _searchsorted(x: Arrays, a: Any, v: Any, out: Any, right: bool) -> None:
     out[...] = x.module.searchsorted(a, v, "right" if right else "left")
 
@@ -184,8 +193,10 @@ ROUTINES: dict[str, Callable[..., None]] = {
     "matmul_batched": _matmul,
     "matmul_batched_scaled": _matmul_scaled,
     "matmul_scaled": _matmul_scaled,
+    "partitioned": _partitioned,
     "pinv": _pinv,
     "qr": _qr,
+    "ranked": _ranked,
     "searchsorted": _searchsorted,
     "slogdet": _slogdet,
     "solve": _solve,

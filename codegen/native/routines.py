@@ -12,9 +12,13 @@ from numba.core import types
 
 from .bridge import implements, is_complex, is_float
 from .radix import SHORTEST, order_by_digits, word_of
+from .selection import partitioned, ranked
 from .support import index
 
-__all__ = ["argsort", "argsort_last", "linear_recurrence", "searchsorted", "sort", "sort_last"]
+__all__ = [
+    "argsort", "argsort_last", "linear_recurrence", "partitioned", "ranked", "searchsorted", "sort",
+    "sort_last",
+]  # fmt: skip
 
 RUN = 16
 """Runs of this length are sorted by insertion before they are merged."""

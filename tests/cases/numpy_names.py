@@ -54,6 +54,13 @@ WITHOUT_NAN = tuple(
 COUNTED = (
     named("partition", lambda x: np.sort(np.partition(x, 2)[:3]), spread, order=1),
     named("argpartition", lambda x: np.sort(np.argpartition(x, 2)[:3]), spread, order=0),
+    named(
+        "partition of many",
+        lambda x: np.stack([np.partition(x, [-3, 5], 0)[k] for k in (5, 37)]),
+        normal((40, 2)),
+        order=1,
+        ops=("partitioned",),
+    ),
     named("bincount", lambda w: np.bincount(PLACES, w, 8), normal((5,)), order=1),
     named("digitize", lambda x: np.digitize(x, [0.0, 1.0, 2.5]), spread, order=0),
     named("digitize right", lambda x: np.digitize(x, [3.0, 1.0, 0.0], True), spread, order=0),

@@ -184,6 +184,7 @@ CASES: tuple[Case, ...] = (
         lambda x: ops.median(x, 1),
         cube,
         lambda x: np.median(x, 1),
+        ("ranked",),
         special=((CUBE[:, :2],), (HOLES,)),
     ),
     Case("median all", ops.median, cube, np.median),

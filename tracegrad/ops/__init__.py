@@ -26,7 +26,7 @@ from .places import gathering, indexing
 from .scipy_special import functions as special_functions
 from .sparse import nodes as nodes
 from .sparse import products as sparse_products
-from .totals import reductions, scans, sorting, statistics
+from .totals import reductions, scans, selection, sorting, statistics
 from .places.along import (
     gather, index_add, index_copy, index_select, put_along_axis, scatter, scatter_add, take,
     take_along_axis,
@@ -130,9 +130,9 @@ OPS: tuple[Op, ...] = (
     *powers.OPS, *remainders.OPS,
     *trigonometric.OPS, *comparison.OPS, *special.OPS, *creation.OPS, *random.OPS, *gathering.OPS,
     *reductions.OPS, *scans.OPS, *indexing.OPS, *products.OPS, *logic.OPS, *statistics.OPS,
-    *sorting.OPS, *triangular.OPS, *spectral.OPS, *systems.OPS, *bands.OPS, *windows.OPS,
-    *filters.OPS, *functions_of_matrices.OPS, *pivoting.OPS, *riccati.OPS, *transforms.OPS,
-    *special_functions.OPS, *sparse_products.OPS,
+    *sorting.OPS, *selection.OPS, *triangular.OPS, *spectral.OPS, *systems.OPS, *bands.OPS,
+    *windows.OPS, *filters.OPS, *functions_of_matrices.OPS, *pivoting.OPS, *riccati.OPS,
+    *transforms.OPS, *special_functions.OPS, *sparse_products.OPS,
 )
 
 __all__ = [

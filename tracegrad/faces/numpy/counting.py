@@ -14,6 +14,7 @@ from ...errors import DTypeError, ShapeError
 from ...ir.dispatch import Value
 from ...ops.define import ndim_of, shape_of
 from ...ops.places.along import index_add
+from ...ops.totals.selection import MOST, SHORT, partitioned
 from ...sizes import numel
 from ...types import normalize_axis
 from ..operators import array_of, operand
@@ -30,29 +31,43 @@ def _known(name: str, word: str, x: Any) -> Any:
 
 @lying("K")
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect") -> Any:
-    """All of it in order, which is one of the partitions."""
-    _within(a, kth, axis)
-    return ops.sort(array_of(a), axis)
+    """The elements at `kth` where sorting would have them, between smaller and larger ones."""
+    a, axis = _lanes(a, axis)
+    ranks = _ranks(a, kth, axis)
+    if ranks is None:
+        return ops.sort(a, axis)
+    a = ops.moveaxis(a, axis, -1)
+    return ops.moveaxis(ops.take_along_axis(a, partitioned(a, ranks), -1, unique=True), -1, axis)
 
 
 def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect") -> Any:
-    _within(a, kth, axis)
-    return ops.argsort(array_of(a), axis)
+    a, axis = _lanes(a, axis)
+    ranks = _ranks(a, kth, axis)
+    if ranks is None:
+        return ops.argsort(a, axis)
+    return ops.moveaxis(partitioned(ops.moveaxis(a, axis, -1), ranks), -1, axis)
 
 
-def _within(a: Any, kth: Any, axis: int | None) -> None:
-    shape = shape_of(array_of(a))
-    n = (
-        shape[normalize_axis(axis, len(shape))]
-        if axis is not None and shape
-        else ops.reshape(array_of(a), -1).shape[0]
-    )
+def _lanes(a: Any, axis: int | None) -> tuple[Any, int]:
+    a = array_of(a)
+    if axis is None:
+        a, axis = ops.reshape(a, -1), 0
+    return a, normalize_axis(axis, ndim_of(a)) if ndim_of(a) else axis
+
+
+def _ranks(a: Any, kth: Any, axis: int) -> list[int] | None:
+    """The places that are asked for; None where sorting is no slower, or the size of the array is
+    not known."""
+    n = shape_of(a)[axis] if ndim_of(a) else 1
     # NumPy says what is wrong with `kth`; of a size that is a symbol, its kind alone.
-    if isinstance(n, int):
-        np.partition(np.zeros(n), kth)
-    else:
+    if not isinstance(n, int):
         for k in np.atleast_1d(np.asarray(kth)):
             operator.index(k)
+        return None
+    np.partition(np.zeros(n), kth)
+    places = sorted({int(k) % n for k in np.atleast_1d(kth)}) if n else []
+    few = ndim_of(a) and n >= SHORT and 0 < len(places) <= MOST
+    return places if few else None
 
 
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:

@@ -1,7 +1,7 @@
 """Quantiles and medians over axes, with NumPy's methods, of all elements or of those that are not
 NaN.
 
-The elements are sorted, which puts NaN last. A quantile lies at a place among them that is no
+NaN comes last in the order of the elements. A quantile lies at a place among them that is no
 whole number, between the elements below and above it. How many elements count is known, or, where
 NaN are passed over or only a run knows it, an array: the rules for places are written for both.
 """
@@ -20,7 +20,7 @@ from ...ir.dispatch import Value
 from ...sizes import number_of
 from ...types import show
 from ..arrays.concatenation import stack
-from ..arrays.shape import broadcast_to, expand_dims, reshape, squeeze, transpose
+from ..arrays.shape import broadcast_to, reshape, transpose
 from ..arrays.slices import slice_array
 from ..define import as_array, shape_of
 from ..elementwise.arithmetic import div, sub, where
@@ -30,6 +30,7 @@ from ..elementwise.logic import isnan, logical_not
 from ..places.along import take_along_axis
 from .axes import count, kept, moved_axes, normalize_axes
 from .reductions import sum as total
+from .selection import MOST, ranked
 from .sorting import check_order, sort
 from .weighted_quantiles import weighted_quantiles
 
@@ -200,8 +201,10 @@ def nanmedian(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
 
 
 def _median(x: Any, axis: Axis, keepdims: bool, skip: bool) -> Any:
-    given = _Sorted(x, axis, keepdims, skip)
+    given = _Ordered(x, axis, keepdims, skip)
     n = given.count
+    both = [(n - 1) // 2, n // 2]
+    given.find(both)
 
     def at(index: Any) -> Any:
         value = given.pick(index)
@@ -209,11 +212,7 @@ def _median(x: Any, axis: Axis, keepdims: bool, skip: bool) -> Any:
 
     # One element is itself: twice the largest number is infinite.
     return given.result(
-        _chosen(
-            n % 2 == 1,
-            lambda: at((n - 1) // 2),
-            lambda: div(add(at((n - 1) // 2), at(n // 2)), 2),
-        )
+        _chosen(n % 2 == 1, lambda: at(both[0]), lambda: div(add(at(both[0]), at(both[1])), 2))
     )
 
 
@@ -242,23 +241,31 @@ def quantiles(
         raise ValueError(f"method is {method!r}; it must be one of {', '.join(METHODS)}")
     if np.any((q < 0) | (q > 1) | np.isnan(q)):
         raise ValueError("quantiles must lie between 0 and 1 (percentiles between 0 and 100)")
-    given, rule = _Sorted(x, axis, keepdims, skip), METHODS[method]
+    given, rule = _Ordered(x, axis, keepdims, skip), METHODS[method]
 
-    def one(q: Any) -> Any:
+    def around(q: Any) -> tuple[Any, Any, Any]:
+        """The places below and above a quantile, and how far it lies between them."""
         n = given.count if isinstance(given.count, int) else convert(given.count, q.dtype)
         place = rule.place(n, q)
         if rule.weight is None or (method == "linear" and q.dtype.kind in "iu"):
-            return given.result(given.pick(place))
+            return place, None, None
         low = np.clip(np.floor(place), 0, n - 1)
         # At an end both are its element.
         high = np.where(place < 0, 0, np.clip(above(place), 0, n - 1))
-        part = _as(rule.weight(place - np.floor(place), place), place.dtype)
+        return low, high, _as(rule.weight(place - np.floor(place), place), place.dtype)
+
+    found = [around(v) for v in ([q[()]] if q.ndim == 0 else q.ravel())]
+    given.find([place for low, high, _ in found for place in (low, high) if place is not None])
+
+    def one(low: Any, high: Any, part: Any) -> Any:
+        if high is None:
+            return given.result(given.pick(low))
         return given.result(_lerp(given.pick(low), given.pick(high), part, weak))
 
     if q.ndim == 0:
-        return one(q[()])
+        return one(*found[0])
     shape = given.shape
-    return reshape(stack([one(v) for v in q.ravel()]), (*q.shape, *shape))
+    return reshape(stack([one(*v) for v in found]), (*q.shape, *shape))
 
 
 def _lerp(a: Any, b: Any, part: Any, weak: bool) -> Any:
@@ -285,8 +292,9 @@ def _as(x: Any, dtype: Any) -> Any:
     return convert(x, dtype) if isinstance(x, Value) else np.asarray(x).astype(dtype)[()]
 
 
-class _Sorted:
-    """The elements over some axes in their order, and what a result over these axes looks like."""
+class _Ordered:
+    """The elements over some axes by their places in the order, and what a result over these axes
+    looks like."""
 
     def __init__(self, x: Any, axis: Axis, keepdims: bool, skip: bool) -> None:
         self.x = as_array(x)
@@ -303,26 +311,48 @@ class _Sorted:
                 f"a quantile of no elements: axes {axes} of an array of shape {show(shape)} "
                 "are empty"
             )
-        self.ordered = sort(flat, -1)
+        self.flat = flat
         skip = skip and self.x.dtype.kind == "f"
         self.count: Any = maximum(total(logical_not(isnan(flat)), -1), 1) if skip else n
         """How many elements count, at least one."""
-        self.worst = None if skip or self.x.dtype.kind != "f" else self.pick(n - 1)
-        """NaN where there is one."""
+        self.last = None if skip or self.x.dtype.kind != "f" else n - 1
+        """The place where NaN stands if there is one."""
+        self.places: list[Any] = []
+        self.columns: dict[int, int] = {}
 
-    def pick(self, index: Any) -> Any:
-        """The element at a place, of which there is one for all or one for each."""
+    def find(self, places: Sequence[Any]) -> None:
+        """Look for the elements at these places, of which there is one for all or one for each:
+        for a few of them one by one, for many by sorting."""
+        wanted = [*places, *([] if self.last is None else [self.last])]
         if isinstance(self.count, int):
-            return pick(self.ordered, int(index))
-        lead = shape_of(self.ordered)[:-1]
-        index = broadcast_to(convert(index, np.int64), lead)
-        found = take_along_axis(self.ordered, expand_dims(index, -1), -1)
-        return squeeze(found, -1)
+            self.places = sorted({int(place) for place in wanted})
+            self.columns = {place: k for k, place in enumerate(self.places)}
+            ranks: Any = self.places
+        else:
+            self.places = wanted
+            self.columns = {id(place): k for k, place in enumerate(wanted)}
+            lead = shape_of(self.flat)[:-1]
+            ranks = stack([broadcast_to(convert(p, np.int64), lead) for p in wanted], -1)
+        if len(self.places) <= MOST:
+            unique = isinstance(self.count, int)
+            self.values = take_along_axis(self.flat, ranked(self.flat, ranks), -1, unique=unique)
+            return
+        self.values = sort(self.flat, -1)
+        if isinstance(self.count, int):
+            self.columns = {place: place for place in self.places}
+        else:
+            self.values = take_along_axis(self.values, ranks, -1)
+
+    def pick(self, place: Any) -> Any:
+        """The element at one of these places."""
+        key = int(place) if isinstance(self.count, int) else id(place)
+        return pick(self.values, self.columns[key])
 
     def result(self, value: Any) -> Any:
         """The value, or the NaN among the elements, in the shape of the result."""
-        if self.worst is not None:
-            value = where(isnan(self.worst), convert(self.worst, value.dtype), value)
+        if self.last is not None:
+            worst = self.pick(self.last)
+            value = where(isnan(worst), convert(worst, value.dtype), value)
         return reshape(value, self.shape)
 
 

@@ -1,0 +1,142 @@
+"""The elements at some places of the order, found without sorting the others: the primitives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..._codegen import lowering as lower
+from ...dtypes import INT64
+from ...errors import ShapeError
+from ...ir.dispatch import bind
+from ...ir.op import Op, Types, op
+from ...sizes import same
+from ...types import ArrayType, Int
+from ..arrays.shape import broadcast_to, front
+from ..define import shape_of
+from .sorting import check_order
+
+MOST = 8
+"""So many places are looked for; where there are more, all is sorted."""
+SHORT = 32
+"""Lanes of fewer elements are sorted where all of them have to be given."""
+
+
+def _check(name: str, x: Any, ranks: Any) -> None:
+    check_order(x.type.dtype)
+    a, b = x.type.shape, ranks.type.shape
+    if not a or len(a) != len(b) or not all(map(same, a[:-1], b[:-1])):
+        raise ShapeError(f"{name}: {x.type} and places {ranks.type} must be of as many lanes")
+
+
+def _ranked_infer(x: Any, ranks: Any) -> Types:
+    _check("ranked", x, ranks)
+    return (ArrayType(INT64, ranks.type.shape),)
+
+
+def _partitioned_infer(x: Any, ranks: Any) -> Types:
+    _check("partitioned", x, ranks)
+    return (ArrayType(INT64, x.type.shape),)
+
+
+def _lanes(x: Any, ranks: Any) -> tuple[Any, Any, Any] | None:
+    """Lanes, the places wanted of all of them, and the elements there; None where sorting is no
+    slower, or each lane has its own places."""
+    n, m = x.shape[-1], ranks.shape[-1]
+    if n < SHORT or not x.size or not 0 < m <= MOST:
+        return None
+    rows, places = x.reshape(-1, n), ranks.reshape(-1, m)
+    if not (places == places[0]).all():
+        return None
+    wanted = np.clip(places[0], 0, n - 1)
+    return rows, wanted, np.partition(rows, np.unique(wanted), -1)[:, wanted]
+
+
+def _ranked_evaluate(x: Any, ranks: Any) -> Any:
+    found = _lanes(x, ranks)
+    if found is None:
+        return np.take_along_axis(np.argsort(x, -1, kind="stable"), ranks, -1)
+    rows, wanted, values = found
+    out = np.empty(ranks.shape, np.int64)
+    target = out.reshape(-1, len(wanted))
+    for j, rank in enumerate(wanted):
+        value = values[:, j : j + 1]
+        alike, before = rows == value, (rows < value).sum(-1)
+        if (lost := value != value).any():
+            missing = rows != rows
+            alike |= lost & missing
+            before = np.where(lost[:, 0], (~missing).sum(-1), before)
+        target[:, j] = alike.argmax(-1)
+        for p in np.flatnonzero(before < rank):
+            target[p, j] = np.flatnonzero(alike[p])[rank - before[p]]
+    return out
+
+
+def _partitioned_evaluate(x: Any, ranks: Any) -> Any:
+    found = _lanes(x, ranks)
+    if found is None:
+        return np.argsort(x, -1, kind="stable")
+    rows, _, values = found
+    out = np.empty(x.shape, np.int64)
+    for row, bounds, target in zip(rows, values, out.reshape(rows.shape), strict=True):
+        bounds = np.sort(bounds)
+        part = np.searchsorted(bounds, row, "left") + np.searchsorted(bounds, row, "right")
+        target[...] = np.argsort(part.astype(np.uint8), kind="stable")
+    return out
+
+
+def _lane_batch(primitive: Any) -> Any:
+    def rule(values: Any, axes: Sequence[int | None], size: Int) -> tuple[list[Any], list[int]]:
+        full = [
+            broadcast_to(v, (size, *shape_of(v))) if a is None else front(v, a)
+            for v, a in zip(values, axes, strict=True)
+        ]
+        return [bind(primitive(), full)], [0]
+
+    return rule
+
+
+ranked_op: Op = op(
+    "ranked",
+    ["x", "ranks"],
+    evaluate=_ranked_evaluate,
+    infer=_ranked_infer,
+    batch=_lane_batch(lambda: ranked_op),
+    lowering=lower.Kernel(lambda inputs, outputs, params: ("ranked", ())),
+    doc=(
+        "The positions of the elements that stand at some places of the stable order along the "
+        "last axis; NaN comes last."
+    ),
+)
+partitioned_op: Op = op(
+    "partitioned",
+    ["x", "ranks"],
+    evaluate=_partitioned_evaluate,
+    infer=_partitioned_infer,
+    batch=_lane_batch(lambda: partitioned_op),
+    lowering=lower.Kernel(lambda inputs, outputs, params: ("partitioned", ())),
+    doc=(
+        "An order of the elements along the last axis in which each that stands at some places of "
+        "the stable order stands there, between smaller and larger ones; NaN comes last."
+    ),
+)
+
+
+def _places(x: Any, ranks: Sequence[int]) -> Any:
+    return broadcast_to(np.asarray(ranks, np.int64), (*shape_of(x)[:-1], len(ranks)))
+
+
+def ranked(x: Any, ranks: Any) -> Any:
+    """Positions along the last axis of what stands at these places of the order: whole numbers, or
+    an array of those of each lane."""
+    return bind(ranked_op, [x, _places(x, ranks) if isinstance(ranks, (list, tuple)) else ranks])
+
+
+def partitioned(x: Any, ranks: Sequence[int]) -> Any:
+    """An order along the last axis in which what stands at these places of the order does."""
+    return bind(partitioned_op, [x, _places(x, ranks)])
+
+
+OPS = (ranked_op, partitioned_op)
