@@ -412,48 +412,67 @@ def _make_triangular(a: Any, b: Any, x: Any) -> Body:
     return core
 
 
+def _inside_out(dtype: Any) -> Body:
+    """`out = vh^H @ diag(weights) @ u^H`; u and vh are changed."""
+    gemm, t = blas(dtype, "gemm", "cciiisaiaisai"), _numpy_type(dtype)
+
+    def core(u: Any, weights: Any, vh: Any, out: Any) -> None:
+        m, k = u.shape
+        n = vh.shape[1]
+        left = np.empty((k, m), t)
+        turned(u, left)
+        for q in range(k):
+            for j in range(m):
+                left[q, j] = np.conj(left[q, j])
+            for i in range(n):
+                vh[q, i] = np.conj(vh[q, i]) * weights[q]
+        gemm(PLAIN, TRANS[1], m, n, k, t(1), left, 0, m, vh, 0, n, t(0), out, 0, m)
+
+    return compiled(core)
+
+
 def _make_pinv(a: Any, out: Any) -> Body:
-    t, real = _numpy_type(a.dtype), _real_type(a.dtype)
+    t, real, inside_out = _numpy_type(a.dtype), _real_type(a.dtype), _inside_out(a.dtype)
 
     def core(a: Any, out: Any, rcond: float, status: Any, code: int) -> None:
         m, n = a.shape
         k = min(m, n)
+        if k == 0:
+            return
         u, s, vh = np.empty((m, k), t), np.empty(k, real), np.empty((k, n), t)
         svd(a, u, s, vh, status, code)
-        fill(out, t(0))
+        least = real(rcond) * s[0]
         for q in range(k):
             # Not `<=`, so that NaN reaches the result.
-            if not s[q] <= real(rcond) * s[0]:
-                for i in range(n):
-                    for j in range(m):
-                        out[i, j] += t(np.conj(vh[q, i]) / s[q] * np.conj(u[j, q]))
+            s[q] = real(1) / s[q] if not s[q] <= least else real(0)
+        inside_out(u, s, vh, out)
 
     return core
 
 
 def _make_adjugate(a: Any, out: Any) -> Body:
-    t, real = _numpy_type(a.dtype), _real_type(a.dtype)
+    t, real, inside_out = _numpy_type(a.dtype), _real_type(a.dtype), _inside_out(a.dtype)
 
     def core(a: Any, out: Any, status: Any, code: int) -> None:
         n = a.shape[0]
-        u, s, vh, phases = (
+        if n == 0:
+            return
+        u, s, vh, phases, weights = (
             np.empty((n, n), t),
             np.empty(n, real),
             np.empty((n, n), t),
             np.empty((2,), t),
+            np.empty(n, t),
         )
         svd(a, u, s, vh, status, code)
         det(u, view(phases, index(0), (), t))
         det(vh, view(phases, index(1), (), t))
-        fill(out, t(0))
         for q in range(n):
-            others = t(phases[0] * phases[1])
+            weights[q] = t(phases[0] * phases[1])
             for i in range(n):
                 if i != q:
-                    others = t(others * s[i])
-            for i in range(n):
-                for j in range(n):
-                    out[i, j] += t(others * np.conj(vh[q, i]) * np.conj(u[j, q]))
+                    weights[q] = t(weights[q] * s[i])
+        inside_out(u, weights, vh, out)
 
     return core
 
