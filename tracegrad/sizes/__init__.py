@@ -14,6 +14,7 @@ from .owners import Owner as Owner
 from .owners import Sizes as Sizes
 from .owners import pinned as pinned
 from .shapes import at_most_of as at_most_of
+from .shapes import known_less as known_less
 from .shapes import larger_of as larger_of
 from .shapes import number_of as number_of
 from .shapes import numel as numel

@@ -9,7 +9,7 @@ from typing import Any
 from .._codegen import integers
 from .owners import SIZES, Int, is_late
 from .signs import not_negative
-from .size import Size, at_most, form, seen
+from .size import Size, at_most, form, less, seen
 
 
 def numel(values: Iterable[Any]) -> Any:
@@ -43,6 +43,12 @@ def at_most_of(size: Any, number: int) -> Any:
     if not is_late(form(size)) or SIZES.open[-1].proven("<=", number - form(size)):
         return number
     return seen(integers.minimum(form(size), number))
+
+
+def known_less(a: Any, b: Any) -> bool:
+    """Whether one size is less than another. It is asked of sizes; what only a run knows is taken
+    not to be."""
+    return not is_late(form(a - b)) and less(a, b)
 
 
 def number_of(size: Any) -> Any:

@@ -15,6 +15,7 @@ from .said import place_of
 from .session import PARTS, Restart, current
 
 LOG = logging.getLogger("tracegrad")
+_PACKAGE = __name__.partition(".")[0]
 
 
 class Limit:
@@ -57,31 +58,43 @@ def written_out(trace: Trace) -> int:
 
 
 def pinned(trace: Trace) -> None:
-    """Where a function of the user's that has loops needs a size as a number, it may be for a loop
-    of so many steps: then it is staged, and the trace starts again. So are functions that staged
-    ones call."""
+    """Where a function of the user's needs a size as a number, staged it may do without: what makes
+    arrays of a size and loops of so many steps is rewritten. Then the trace starts again. So are
+    functions that staged ones call."""
     session = current()
     if session is None:
         return
     frame: FrameType | None = sys._getframe(1)
     users: list[CodeType] = []
-    called = False
+    called, direct = False, True
     while frame is not None and frame is not trace.opened:
         code = frame.f_code
         if session.is_users(code) and code not in MADE and code.co_name not in PARTS:
             users.append(code)
+        elif not users:
+            direct = direct and _asks_for_users(frame)
         called = called or code in MADE
         frame = frame.f_back
     if not users or users[0] in session.staged:
         return
     version = version_of(users[0])
-    if version.code is None or not (version.loops or called):
+    if version.code is None or not (direct or version.loops or called):
         return
     if type(session.staged) is frozenset:
         session.open()
-    LOG.info("%s is staged: it needs a size as a number, for loops", place_of(users[0]))
+    LOG.info("%s is staged: it needs a size as a number", place_of(users[0]))
     session.staged |= {c for c in users if version_of(c).code is not None}
     raise Restart
+
+
+def _asks_for_users(frame: FrameType) -> bool:
+    """Whether a frame belongs to a question of the user's, not to an operation that needs the
+    number itself."""
+    name = str(frame.f_globals.get("__name__", ""))
+    return (
+        name.startswith(("numpy", f"{_PACKAGE}.sizes", f"{_PACKAGE}.ir.trace"))
+        or frame.f_code.co_name == "__len__"
+    )
 
 
 class _Stager:

@@ -11,6 +11,7 @@ from .. import ops
 from ..config import default_dtype
 from ..nn.functional import pad
 from ..nn.functional.common import known
+from ..sizes import known_less
 from ..tensors import tensor
 from . import fft
 from .methods import tensor_of
@@ -89,7 +90,7 @@ def stft(
         rows = x.reshape(-1, 1, x.shape[-1])
         rows = pad(rows, (n_fft // 2, n_fft // 2), pad_mode)
         x = rows.reshape(*x.shape[:-1], rows.shape[-1])
-    if isinstance(x.shape[-1], int) and x.shape[-1] < n_fft:
+    if known_less(x.shape[-1], n_fft):
         raise RuntimeError(f"stft: {n_fft} elements a piece, and the signal has {x.shape[-1]}")
     pieces = x.unfold(-1, n_fft, hop) * curve
     found = (fft.rfft if onesided else fft.fft)(pieces, norm="ortho" if normalized else None)

@@ -15,7 +15,7 @@ from ...errors import ShapeError
 from ...ir.dispatch import Value
 from ...ops.define import ndim_of, shape_of
 from ...ops.numerics.convolutions import of_vectors, within
-from ...sizes import larger_of, same
+from ...sizes import known_less, larger_of, same
 from ...types import normalize_axis
 from ..operators import array_of, operand
 from . import laying
@@ -207,7 +207,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     x, kernel = ops.reshape(array_of(a), -1), ops.reshape(array_of(v), -1)
     if shape_of(kernel)[0] > shape_of(x)[0]:
         x, kernel = kernel, x
-    n, m = int(shape_of(x)[0]), int(shape_of(kernel)[0])
+    n, m = shape_of(x)[0], int(shape_of(kernel)[0])
     if m == 0:
         raise ValueError("convolve needs arrays that are not empty")
     if mode not in ("full", "same", "valid"):
@@ -288,7 +288,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     if f.dtype.kind == "f" and any(result_type(h).kind == "c" for h in steps):
         raise unsupported("np.gradient", " with a complex spacing of real values")
     for k, h in zip(axes, steps, strict=True):
-        if isinstance(f.shape[k], int) and f.shape[k] <= edge_order:
+        if known_less(f.shape[k], edge_order + 1):
             raise ValueError(
                 f"f has the size {f.shape[k]} along axis {k}; a difference takes "
                 f"{edge_order + 1} elements"

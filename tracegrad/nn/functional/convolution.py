@@ -11,7 +11,7 @@ import numpy as np
 
 from ... import ops
 from ...ops.arrays.windows import windows
-from ...sizes import numel, same, same_shape
+from ...sizes import known_less, numel, same, same_shape
 from ...types import show
 from .common import titled
 
@@ -150,7 +150,7 @@ def _convolution(
         )
     x = padded(x, _padding(name, padding, kernel, steps, holes))
     for n, k, d in zip(x.shape[2:], kernel, holes, strict=True):
-        if isinstance(n, int) and n < d * (k - 1) + 1:
+        if known_less(n, d * (k - 1) + 1):
             reach = tuple([h * (m - 1) + 1 for m, h in zip(kernel, holes, strict=True)])
             raise RuntimeError(
                 f"Calculated padded input size per channel: {show(x.shape[2:])}. Kernel size: "
@@ -278,7 +278,7 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: float | N
             *x.shape[:rest],
             *[n + min(a, 0) + min(b, 0) for n, (a, b) in zip(x.shape[rest:], widths, strict=True)],
         ]
-        if any(isinstance(n, int) and n < 0 for n in size):
+        if any(known_less(n, 0) for n in size):
             raise RuntimeError(
                 f"pad: the negative widths {tuple(pad)} cut more than there is of "
                 f"shape {show(x.shape)}"

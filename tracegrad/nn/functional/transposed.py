@@ -7,7 +7,7 @@ from typing import Any
 
 from ... import ops
 from ...ops.arrays.windows import overlap
-from ...sizes import numel, same
+from ...sizes import known_less, numel, same
 from ...types import show
 from .common import titled
 from .convolution import Sizes, biased, check_weight, per_axis, with_batch
@@ -86,7 +86,7 @@ def _transposed(
         (n - 1) * s + d * (k - 1) + 1 + m
         for n, s, d, k, m in zip(places, steps, holes, kernel, more, strict=True)
     ]
-    if any(isinstance(n, int) and n <= 2 * w for n, w in zip(whole, widths, strict=True)):
+    if any(known_less(n, 2 * w + 1) for n, w in zip(whole, widths, strict=True)):
         raise RuntimeError(
             f"{name}: the padding {widths} leaves nothing of an output of size {show(tuple(whole))}"
         )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import ops
-from ...sizes import numel, same_shape
+from ...sizes import known_less, numel, same_shape
 from ...types import show
 from .common import titled
 from .convolution import Sizes, check_axes, per_axis
@@ -68,7 +68,7 @@ def _unpooled(
     if indices.dtype.kind not in "iu":
         raise RuntimeError(f"{name}: indices should be integers, not {indices.dtype}")
     sizes = _sizes(name, input, kernel, steps, zeros, output_size)
-    if any(isinstance(n, int) and n < 0 for n in sizes):
+    if any(known_less(n, 0) for n in sizes):
         raise RuntimeError(f"{name}: the padding {zeros} leaves nothing of the result")
     ahead = input.shape[:-axes]
     planes = numel(ahead)

@@ -21,7 +21,8 @@ from ...errors import ConcretizationError, ShapeError
 from ...ir.dispatch import STATE, Value, bind
 from ...ir.graph import Var
 from ...ir.op import op
-from ...sizes import INTEGRAL, SYMBOLIC, Size, larger_of, quotient_of
+from ...sizes import INTEGRAL, SYMBOLIC, Size, form, larger_of, number_of, quotient_of, seen
+from ...sizes.owners import is_late
 from ...types import ArrayType, Int
 from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import equal, greater_equal, sub, where
@@ -290,11 +291,15 @@ def linspace(
     )
     gaps = num - 1 if endpoint else num
     span = sub(mul(stop, 1.0) if hasattr(stop, "dtype") else stop * 1.0, start)
-    step = mul(span, 1.0 / gaps) if isinstance(gaps, int) and gaps > 0 else np.float64("nan")
+    some = not isinstance(gaps, int) or gaps > 0
+    share = 1.0 / number_of(seen(gaps)) if some else 0.0
+    step = mul(span, share) if some else np.float64("nan")
     ndim = ndim_of(span)
     index = iota(num)
     column = reshape(index, (num, *[1] * ndim)) if ndim else index
-    fraction = mul(column, 1.0 / gaps) if isinstance(gaps, int) and gaps > 0 else mul(column, 0.0)
+    fraction = mul(column, share)
+    if is_late(form(gaps)):  # there may be one number, and none to divide by
+        fraction = where(equal(column, 0), 0.0, fraction)
     real_fraction = convert(
         fraction,
         np.result_type(span.dtype, np.float32) if is_differentiable(span.dtype) else np.float64,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShapeError
-from ...sizes import same
+from ...sizes import less, same
 from ...types import Int, normalize_axis, show
 from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import div, equal, sub, where
@@ -64,8 +64,9 @@ def _extended(x: Any, axis: int, before: int, after: int, mode: str) -> Any:
     n = shape_of(x)[axis]
     if isinstance(n, int) and n == 0:
         raise _nothing_to_repeat(axis, mode)
-    known = isinstance(n, int)
-    if known and (mode == "wrap" or n == 1 or max(before, after) >= n):
+    if not isinstance(n, int) and mode != "edge" and less(n, max(before, after) + 1):
+        n = int(n)  # a size of its own, where parts would reach beyond x
+    if isinstance(n, int) and (mode == "wrap" or n == 1 or max(before, after) >= n):
         # Beyond one period the parts would be many: one gather by the positions that NumPy pads.
         padded: Any = np.pad
         return take(x, padded(np.arange(n), (before, after), mode=mode), axis)

@@ -13,7 +13,7 @@ import numpy as np
 from ...checks import REFUSED, describe, explained_here
 from ...errors import ShapeError
 from ...ir.dispatch import Value
-from ...sizes import INTEGRAL, SYMBOLIC, number_of, numel, same
+from ...sizes import INTEGRAL, SYMBOLIC, Size, number_of, numel, same
 from ...types import Int, axes_of, normalize_axis, show
 from ..define import as_array, in_order, ndim_of, shape_of
 from ..elementwise.arithmetic import equal, sub, where
@@ -356,8 +356,13 @@ def roll(x: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = 
     x = as_array(x)
     if axis is None:
         return reshape(roll(ravel(x), shift, 0), shape_of(x))
-    shifts, axes = np.broadcast_arrays(axes_of(shift), axes_of(axis))
-    for s, a in zip(shifts.tolist(), axes.tolist(), strict=True):
+    shifts: Any = (shift,) if isinstance(shift, Size) else axes_of(shift)
+    axes = axes_of(axis)
+    if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
+        raise ShapeError(f"{len(shifts)} shifts along {len(axes)} axes; give one for each")
+    many = max(len(shifts), len(axes))
+    for k in range(many):
+        s, a = shifts[k % len(shifts)], axes[k % len(axes)]
         where_ = normalize_axis(a, ndim_of(x))
         n = shape_of(x)[where_]
         if isinstance(n, int) and n == 0:

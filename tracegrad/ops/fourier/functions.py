@@ -94,7 +94,7 @@ def _scaled(x: Any, n: Int, norm: str, inverse: bool) -> Any:
     kind = real_of(x.dtype)
     if isinstance(n, int):
         return mul(x, kind.type(1 / n if norm != "ortho" else 1 / np.sqrt(n)))
-    return div(x, convert(as_array(n), kind) if norm != "ortho" else sqrt(convert(n, kind)))
+    return div(x, convert(n, kind) if norm != "ortho" else sqrt(convert(n, kind)))
 
 
 def _opposite(norm: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...errors import ShapeError
-from ...sizes import same
+from ...sizes import known_less, same
 from ...types import Int, show
 from ..arrays.concatenation import concatenate
 from ..arrays.creation import eye, zeros
@@ -155,7 +155,7 @@ def solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
 def _vectors(name: str, x: Any, least: int) -> Any:
     x = as_array(x)
     n: Int = shape_of(x)[-1] if ndim_of(x) else 0
-    if ndim_of(x) < 1 or (isinstance(n, int) and n < least):
+    if ndim_of(x) < 1 or known_less(n, least):
         raise ShapeError(
             f"{name}: a vector of at least {least} elements is needed, not of shape "
             f"{show(shape_of(x))}"

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...errors import ShapeError
-from ...sizes import same
+from ...sizes import known_less, same
 from ...types import show
 from ..define import shape_of
 from ..elementwise.arithmetic import sub
@@ -56,7 +56,7 @@ def polar(a: Any, side: str = "right") -> tuple[Any, Any]:
     (a,) = in_lapack_dtype(as_matrix("polar", a))
     m, n = shape_of(a)[-2:]
     long, short = (m, n) if side == "right" else (n, m)
-    if isinstance(m, int) and isinstance(n, int) and long < short:
+    if known_less(long, short):
         other = "left" if side == "right" else "right"
         raise ShapeError(
             f"polar: a has the shape {show(shape_of(a))}, of which side={side!r} has no unique "

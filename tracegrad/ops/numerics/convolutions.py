@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from ...checks import describe
 from ...dtypes import FLOAT64, promote
 from ...errors import ShapeError, UnsupportedFunctionError
 from ...ir.lines import user_line
+from ...sizes import numel, same
 from ...types import show
 from ..arrays.concatenation import concatenate
 from ..arrays.creation import zeros
@@ -33,10 +33,6 @@ SHORT, LITTLE = 256, 1 << 20
 """Elements of a shorter vector, and products in all, that are less than transforms of vectors."""
 
 
-def _sizes(x: Any) -> tuple[int, ...]:
-    return tuple(int(n) for n in shape_of(x))
-
-
 def _operands(in1: Any, in2: Any, mode: Any) -> tuple[Any, Any]:
     """The arrays in one dtype with digits; for "valid" the larger one first."""
     x, y = as_array(in1), as_array(in2)
@@ -52,7 +48,7 @@ def _operands(in1: Any, in2: Any, mode: Any) -> tuple[Any, Any]:
     dtype = promote(*[v.dtype if v.dtype.kind in "fc" else FLOAT64 for v in (x, y)])
     x, y = convert(x, dtype), convert(y, dtype)
     if mode == "valid" and ndim_of(x):
-        pairs = list(zip(_sizes(x), _sizes(y), strict=True))
+        pairs = list(zip(shape_of(x), shape_of(y), strict=True))
         larger = all(m >= n for m, n in pairs)
         if not larger and not all(m <= n for m, n in pairs):
             raise ValueError('convolve: for mode="valid" one array must be as large along all axes')
@@ -76,16 +72,20 @@ def within(x: Any, y: Any) -> Any:
 def of_vectors(x: Any, y: Any) -> Any:
     """The full convolution of two vectors, product by product. Beyond the ends nothing is
     multiplied, so what is infinite or NaN reaches its neighbours only."""
-    if int(shape_of(y)[0]) > int(shape_of(x)[0]):
+    if shape_of(y)[0] > shape_of(x)[0]:
         x, y = y, x
-    n, m = int(shape_of(x)[0]), int(shape_of(y)[0])
+    n, m = shape_of(x)[0], int(shape_of(y)[0])
     if m == 1:
         return within(x, y)
-    rows = np.concatenate([np.arange(m - 1), np.arange(n, n + m - 1)])
-    places = rows[:, None] - np.arange(m)
-    inside = (places >= 0) & (places < n)
-    # Both are 0 elsewhere, for the sake of the adjoint: it has products with either.
-    near = where(inside, take(x, places.clip(0, n - 1), 0), x.dtype.type(0))
+    # Before the first window there are m - 1 sums of what x begins with, and as many behind the
+    # last of what it ends with.
+    rows, taps = np.arange(m - 1)[:, None], np.arange(m)
+    places = np.concatenate([rows - taps, rows - taps + m - 1])
+    inside = np.concatenate([taps <= rows, taps > rows])
+    places += np.repeat([0, m - 1], m - 1)[:, None]
+    both = concatenate([cut(x, 0, 0, m - 1), cut(x, 0, n - m + 1, m - 1)])
+    # Both factors are 0 elsewhere, for the sake of the adjoint: it has products with either.
+    near = where(inside, take(both, places.clip(0, 2 * m - 3), 0), x.dtype.type(0))
     products = mul(near, where(inside, y, y.dtype.type(0)))
     ends = sum_(products, 1, dtype=products.dtype)
     return concatenate([cut(ends, 0, 0, m - 1), within(x, y), cut(ends, 0, m - 1, m - 1)])
@@ -95,9 +95,9 @@ def _of_products(x: Any, y: Any) -> Any:
     """The full convolution, product by product."""
     if ndim_of(x) == 1:
         return of_vectors(x, y)
-    if math.prod(_sizes(y)) > math.prod(_sizes(x)):
+    if numel(shape_of(y)) > numel(shape_of(x)):
         x, y = y, x
-    sizes, total = _sizes(y), None
+    sizes, total = tuple(map(int, shape_of(y))), None
     for at in itertools.product(*map(range, sizes)):
         weight = reshape(slice_array(y, at, (1,) * len(at), (1,) * len(at)), (1,) * len(at))
         # Zeros come behind the product: an infinite weight has no business with them.
@@ -109,10 +109,10 @@ def _of_products(x: Any, y: Any) -> Any:
 
 def _is_small(x: Any, y: Any) -> bool:
     """Whether single products are less work than transforms."""
-    few, many = sorted((math.prod(_sizes(x)), math.prod(_sizes(y))))
+    few, many = sorted((numel(shape_of(x)), numel(shape_of(y))))
     if ndim_of(x) == 1:
-        return few <= SHORT and few * many <= LITTLE
-    return few <= FEW
+        return bool(few <= SHORT and few * many <= LITTLE)
+    return bool(few <= FEW)
 
 
 def _part(full: Any, x: Any, y: Any, mode: str) -> Any:
@@ -146,7 +146,7 @@ def _convolved(in1: Any, in2: Any, mode: str, method: str) -> Any:
     x, y = _operands(in1, in2, mode)
     if ndim_of(x) == 0:
         return mul(x, y)
-    if not (all(_sizes(x)) and all(_sizes(y))):
+    if any(same(n, 0) for n in (*shape_of(x), *shape_of(y))):
         return zeros((0,), dtype=x.dtype)
     direct = method == "direct" or (method == "auto" and _is_small(x, y))
     return _part((_of_products if direct else _through_transforms)(x, y), x, y, mode)
@@ -178,7 +178,7 @@ def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> A
     """
     x, y = as_array(in1), as_array(in2)
     every = tuple(range(ndim_of(y)))
-    smaller = any(m < n for m, n in zip(_sizes(x), _sizes(y), strict=False))
+    smaller = any(m < n for m, n in zip(shape_of(x), shape_of(y), strict=False))
     if mode == "valid" and ndim_of(x) == ndim_of(y) and smaller:
         # The larger one is held, the other moved: the same products, backwards.
         return conj(flip(convolve(y, conj(flip(x, every)), mode, method), every))

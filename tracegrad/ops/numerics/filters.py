@@ -13,7 +13,7 @@ from ...errors import ShapeError, UnsupportedFunctionError
 from ...ir.dispatch import bind
 from ...ir.lines import user_line
 from ...ir.op import Op, Types, op
-from ...sizes import numel, same
+from ...sizes import known_less, numel, same
 from ...types import normalize_axis, show
 from ..arrays.concatenation import concatenate, stack
 from ..arrays.creation import zeros
@@ -62,7 +62,7 @@ def _late(x: Any, by: int, reverse: bool) -> Any:
     b, m, n = shape_of(x)
     if by == 0:
         return x
-    if isinstance(n, int) and by >= n:
+    if known_less(n, by + 1):
         return zeros((b, m, n), x.dtype)
     kept = cut(x, 2, by if reverse else 0, n - by)
     return embed(kept, (b, m, n), (0, 0, 0 if reverse else by))

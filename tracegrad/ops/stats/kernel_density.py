@@ -8,7 +8,7 @@ from typing import Any
 
 from ...checks import describe
 from ...errors import ShapeError
-from ...sizes import same
+from ...sizes import known_less, same
 from ...types import show
 from ..arrays.creation import ones
 from ..arrays.diagonals import diagonal
@@ -57,7 +57,7 @@ class gaussian_kde:
         d, n = shape_of(self.dataset)
         if not isinstance(d, int):
             raise ShapeError(f"{NAME}: the number of components must be known; mark it static")
-        if isinstance(n, int) and (n * d < 2 or d > n):
+        if known_less(n * d, 2) or known_less(n, d):
             raise ValueError(
                 f"{NAME}: dataset has {n} samples of {d} components (its columns); it must be "
                 f"{max(d, 2)} or more"
