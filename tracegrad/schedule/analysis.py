@@ -171,7 +171,11 @@ class Analysis:
             places = len(sources) if isinstance(rule, lowering.Piecewise) and few else 0
             self.members[var] = {node: places + sum(self.cost(a) for a in sources)}
         elif isinstance(rule, lowering.Gather):
-            self.members[var] = {node: 4 + sum(self.cost(a) for a in sources)}
+            # One place for all elements, and a window at it, is where a loop begins.
+            begins = not any(a.type.shape for a in node.inputs[1:])
+            self.members[var] = {
+                node: self.cost(sources[0]) if begins and sources else 4 + sum(map(self.cost, sources))
+            }
         elif isinstance(rule, lowering.Reduce):
             count = integers.product([node.inputs[0].type.shape[k] for k in node.params["axes"]])
             self.members[var] = {
