@@ -171,10 +171,10 @@ class Analysis:
             places = len(sources) if isinstance(rule, lowering.Piecewise) and few else 0
             self.members[var] = {node: places + sum(self.cost(a) for a in sources)}
         elif isinstance(rule, lowering.Gather):
-            # One place for all elements, and a window at it, is where a loop begins.
-            begins = not any(a.type.shape for a in node.inputs[1:])
+            # Several rows from one place on are read as those of a slice are.
+            begins = var.type.ndim > 1 and not any(a.type.shape for a in node.inputs[1:])
             self.members[var] = {
-                node: self.cost(sources[0]) if begins and sources else 4 + sum(map(self.cost, sources))
+                node: self.cost(sources[0]) if begins else 4 + sum(map(self.cost, sources))
             }
         elif isinstance(rule, lowering.Reduce):
             count = integers.product([node.inputs[0].type.shape[k] for k in node.params["axes"]])
