@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._codegen import loading
 from .checks import describe
-from .checks.exactly import exactly
+from .checks.exactly import keys_of
 
 if TYPE_CHECKING:
     import optree as optree
@@ -101,11 +101,6 @@ def _find_orders(tree: Any, found: list[Any]) -> None:
             _find_orders(getattr(tree, name), found)
 
 
-def keys_of(given: dict[Any, Any]) -> tuple[Any, ...]:
-    """The keys in their order, such that 1 and True are different ones."""
-    return tuple([k if type(k) is str else exactly(k) for k in given])
-
-
 def map_leaves(function: Callable[..., Any], tree: Any, *rest: Any) -> Any:
     """The tree of `function` applied to each leaf (and the leaves of `rest` at the same places)."""
     if not callable(function):
@@ -185,10 +180,8 @@ def _register(cls: type) -> None:
 __all__ = [
     "flatten",
     "input_names",
-    "keys_of",
     "later",
     "map_leaves",
     "node",
-    "orders",
     "unflatten",
 ]

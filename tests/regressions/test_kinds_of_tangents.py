@@ -130,3 +130,37 @@ def test_tangents_of_tangents() -> None:
             assert isinstance(tangents[name], tg.Tensor) is tensor
             assert isinstance(seconds[name], tg.Tensor) is tensor
         np.testing.assert_allclose(number_of(seconds["moved"]), np.ones(3) * np.sum(2 * X * X))
+
+
+COMPLEX: dict[str, Callable[[Any], Any]] = {
+    "vjp": lambda f: tg.vjp(f, X)[1](1j * X),
+    "vjp in jit": lambda f: tg.jit(lambda x, c: tg.vjp(f, x)[1](c))(X, 1j * X),
+    "jvp": lambda f: tg.jvp(f, (X,), (1j * X,)),
+    "linearize": lambda f: tg.linearize(f, X)[1](1j * X),
+    "hvp": lambda f: tg.hvp(lambda x: np.sum(f(x)), X, 1j * X),
+    "number": lambda f: tg.vjp(lambda x: x * x, 2.0)[1](1j),
+}
+
+
+@pytest.mark.parametrize("way", COMPLEX)
+@pytest.mark.parametrize("form", ["eager", "of a jitted function"])
+def test_complex_ones_of_real_values_are_refused(way: str, form: str) -> None:
+    """Their imaginary part was dropped."""
+    function = tg.jit(lambda x: x**3) if form != "eager" else lambda x: x**3
+    with pytest.raises(tg.DTypeError, match=r"tangent of dtype complex128.*of dtype float64"):
+        COMPLEX[way](function)
+
+
+@pytest.mark.parametrize(
+    "derive", ["grad", "value_and_grad", "jacobian", "hessian", "sparse_jacobian", "sparse_hessian"]
+)
+@pytest.mark.parametrize("argnums", [(0, 0), (1, 0, 1), (0, -2), (-1, 1)])
+def test_an_argument_is_named_once(derive: str, argnums: Any) -> None:
+    """The first of two was a leaf that the result does not depend on: zeros."""
+
+    def f(x: Any, y: Any) -> Any:
+        return x * y if derive == "sparse_jacobian" else np.sum(x * x * y)
+
+    for function in (f, tg.jit(f)):
+        with pytest.raises(TypeError, match=f"{derive[:4]}.*twice|jacobian.*twice|grad.*twice"):
+            getattr(tg, derive)(function, argnums=argnums)(X, X)

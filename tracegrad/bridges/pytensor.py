@@ -26,7 +26,7 @@ def as_op(f: Function, *example: Any) -> Function:
     f         takes arrays and trees of them, and returns an array or a tree; it is traced. A jitted
               function as it is
     example   arguments of the dtypes and ranks that will be passed: variables of another dtype are
-              cast. In Numba mode (PyMC with `mode="NUMBA"`, nutpie) the sizes have to be these, too
+              cast. In Numba mode (PyTensor 3's default; nutpie) the sizes have to be these, too
 
     The gradient of a real number is computed together with it, in one call of compiled code. In
     Numba mode there is no Python between PyTensor's code and this; arrays that f reads around it

@@ -42,6 +42,11 @@ def exactly(value: Any) -> Any:
     return kind, value, *[exactly(x) for x in _compared(kind, value) if _hashable(x)]
 
 
+def keys_of(given: dict[Any, Any]) -> tuple[Any, ...]:
+    """The keys in their order, such that 1 and True are different ones."""
+    return tuple([k if type(k) is str else exactly(k) for k in given])
+
+
 def lasting(value: Any) -> bool:
     """Whether an object is of a kind of Python's or NumPy's whose objects never change."""
     kind = type(value)
@@ -70,4 +75,4 @@ def _hashable(value: Any) -> bool:
     return True
 
 
-__all__ = ["exactly", "lasting"]
+__all__ = ["exactly", "keys_of", "lasting"]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._codegen import integers
-from ..checks.exactly import exactly
+from ..checks.exactly import exactly, keys_of
 from ..devices import Device, DeviceArray
 from ..ir.dispatch import SPECIAL, STATE
 from ..ops.sparse.operand import SparseArray
@@ -32,7 +32,6 @@ from ..surroundings.places import (
 from ..tape.mode import OFF, RECORDS
 from ..tensor import Boxed
 from ..transforms.tracing import Standing, hooks_of_leaf, standing_of
-from ..tree import keys_of
 from .entries import FixedArgument
 from .entry import Entry
 from .on_device import placed

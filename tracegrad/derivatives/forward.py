@@ -9,7 +9,7 @@ import numpy as np
 
 from ..checks import pair_of
 from ..devices import CPU
-from ..dtypes import is_differentiable
+from ..dtypes import is_differentiable, kind_of
 from ..errors import DTypeError, ShapeError
 from ..ir.aside import AsideTrace
 from ..ir.dispatch import STATE
@@ -119,7 +119,19 @@ def direction_of(t: Any, x: Boxed) -> Any:
             f"jvp: a tangent of shape {getattr(t, 'shape', ())} was given for a "
             f"primal of shape {x.shape}"
         )
-    return convert(t if isinstance(t, Boxed) else np.asarray(t), x.dtype)
+    t = t if isinstance(t, Boxed) else np.asarray(t)
+    check_real(t, x, "jvp: a tangent", "a primal")
+    return convert(t, x.dtype)
+
+
+def check_real(given: Any, of: Any, what: str, whose: str) -> None:
+    """A complex derivative of a real value would lose its imaginary part."""
+    dtype, real = np.dtype(kind_of(given)), np.dtype(kind_of(of))
+    if dtype.kind == "c" and real.kind != "c":
+        raise DTypeError(
+            f"{user_line()}: {what} of dtype {dtype} was given for {whose} of dtype {real}, and "
+            "its imaginary part would be lost; give real and imaginary part one after the other"
+        )
 
 
 def copies(tree: Any, tracked: bool = True) -> Any:

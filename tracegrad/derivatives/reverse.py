@@ -34,7 +34,7 @@ from ..tape.tape import AccumulateGrad, End, Node
 from ..tensor import Array, Boxed, Tensor, fresh_leaf
 from ..transforms.tracing import check_leaf, plain, result_of
 from ..tree import flatten, map_leaves, place_in, unflatten
-from .forward import copies, jvp
+from .forward import check_real, copies, jvp
 
 P = ParamSpec("P")
 V = TypeVar("V")
@@ -79,6 +79,9 @@ class Inputs:
                     f"{len(args)} positional arguments{_by_name(named)}"
                 )
         self.numbers = [n % len(args) for n in numbers]
+        if len(set(self.numbers)) < len(numbers):
+            # Of two leaves in one place, the first would have no part in the result.
+            raise TypeError(f"{what}: argnums is {numbers}, which names an argument twice")
         chosen = tuple([args[n] for n in self.numbers])
         if self.single and _is_ordinary(chosen[0]):
             self.originals, self.spec = list(chosen), None
@@ -425,6 +428,7 @@ def vjp(function: Function, *primals: Any, has_aux: bool = False) -> Any:
                     f"a cotangent of shape {getattr(ct, 'shape', ())} was given for a result of "
                     f"shape {getattr(o, 'shape', ())}"
                 )
+            check_real(ct, o, "vjp: a cotangent", "a result")
         cts = [
             convert(ct, o.dtype) if hasattr(o, "dtype") else ct
             for ct, o in zip(cts, outs, strict=True)
