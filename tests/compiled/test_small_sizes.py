@@ -33,6 +33,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     ),
     "avg_pool1d": lambda x: F.avg_pool1d(x[None, None], 4),
     "max_pool1d": lambda x: F.max_pool1d(x[None, None], 4, 2),
+    "unfold": lambda x: F.unfold(x[None, None, :, None], (4, 1)),
     "F.pad, negative": lambda x: F.pad(x, (-2, -2)),
     "F.pad, reflect": lambda x: F.pad(x[None, None], (3, 3), "reflect"),
     "F.pad, circular": lambda x: F.pad(x[None, None], (4, 4), "circular"),
@@ -58,6 +59,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "diagonals": lambda x: (np.diag(np.outer(x, x), 4), np.trace(np.outer(x, x), 2)),
     "tril": lambda x: np.tril(np.outer(x, x), -3),
     "var": lambda x: (np.var(x, ddof=2), np.std(x, ddof=3)),
+    "partition": lambda x: (np.partition(x, 3), np.partition(x, -2)),
     "halves": lambda x: np.split(x, 2)[0],
     "reshape": lambda x: x.reshape(-1, 2),
     "fft": lambda x: np.fft.fft(x, 5),
@@ -108,6 +110,17 @@ def agree(compiled: Callable[..., Any], eager: Callable[..., Any]) -> None:
 
 def _list(found: Any) -> list[Any]:
     return [np.abs(a) for a in (found if isinstance(found, tuple) else (found,))]
+
+
+def test_narrow(kernels_in_python: None) -> None:
+    compiled = tg.jit(lambda x: x.narrow(0, 1, 3) + x.narrow(0, -3, 3))
+    for n in SIZES:
+        x = tg.tensor(numbers(n))
+        if n < 4:
+            with pytest.raises(IndexError, match="exceeds dimension size"):
+                compiled(x)
+        else:
+            np.testing.assert_array_equal(compiled(x), x[1:4] + x[n - 3 :])
 
 
 @pytest.mark.parametrize("name", ["convolve", "signal.correlate, same", "lfilter", "diff"])

@@ -15,7 +15,7 @@ from ...ir.dispatch import Value
 from ...ops.define import ndim_of, shape_of
 from ...ops.places.along import index_add
 from ...ops.totals.selection import MOST, SHORT, partitioned
-from ...sizes import numel
+from ...sizes import known_less, numel
 from ...types import normalize_axis
 from ..operators import array_of, operand
 from .laying import lying
@@ -59,10 +59,11 @@ def _ranks(a: Any, kth: Any, axis: int) -> list[int] | None:
     """The places that are asked for; None where sorting is no slower, or the size of the array is
     not known."""
     n = shape_of(a)[axis] if ndim_of(a) else 1
-    # NumPy says what is wrong with `kth`; of a size that is a symbol, its kind alone.
+    # NumPy says what is wrong with `kth`.
     if not isinstance(n, int):
-        for k in np.atleast_1d(np.asarray(kth)):
-            operator.index(k)
+        for k in map(operator.index, np.atleast_1d(np.asarray(kth))):
+            if known_less(n, max(k + 1, -k)):
+                raise ValueError(f"kth is {k}, which is no place of {n} elements")
         return None
     np.partition(np.zeros(n), kth)
     places = sorted({int(k) % n for k in np.atleast_1d(kth)}) if n else []

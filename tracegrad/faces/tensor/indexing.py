@@ -16,7 +16,7 @@ from ...ir.graph import Var
 from ...ir.operands import plain_operand
 from ...ops.arrays.transfer import place_of, transfer
 from ...ops.places.indexing import as_value
-from ...sizes import SYMBOLIC
+from ...sizes import INTEGRAL, SYMBOLIC, known_less
 from ...types import broadcast_shapes, normalize_axis
 from ..operators import assigned, operand
 from .casts import titled
@@ -37,9 +37,9 @@ class TensorIndexing(Value):
         """`length` elements from `start` on along a dimension."""
         axis = normalize_axis(dim, self.ndim)
         size = self.shape[axis]
-        if all(isinstance(n, (int, np.integer)) for n in (start, length, size)):
-            start = start + size if start < 0 else start
-            if length < 0 or start < 0 or start + length > size:
+        if isinstance(start, INTEGRAL) and isinstance(length, INTEGRAL):
+            start = start + size if known_less(start, 0) else start
+            if any(known_less(n, 0) for n in (length, start, size - start - length)):
                 raise IndexError(
                     f"narrow: start ({start}) + length ({length}) exceeds dimension size ({size})"
                 )

@@ -149,13 +149,7 @@ def _convolution(
             f"but got {channels} channels instead; groups must divide the channels of both sides"
         )
     x = padded(x, _padding(name, padding, kernel, steps, holes))
-    for n, k, d in zip(x.shape[2:], kernel, holes, strict=True):
-        if known_less(n, d * (k - 1) + 1):
-            reach = tuple([h * (m - 1) + 1 for m, h in zip(kernel, holes, strict=True)])
-            raise RuntimeError(
-                f"Calculated padded input size per channel: {show(x.shape[2:])}. Kernel size: "
-                f"{show(reach)}. Kernel size can't be greater than actual input size"
-            )
+    _check_reach(x, kernel, holes)
     sizes = [
         out_size(n, k, s, d) for n, k, s, d in zip(x.shape[2:], kernel, steps, holes, strict=True)
     ]
@@ -228,6 +222,16 @@ def conv3d(
     return _convolution("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
 
 
+def _check_reach(x: Any, kernel: Sequence[int], holes: Sequence[int]) -> None:
+    """A RuntimeError where a kernel does not fit into its padded input."""
+    reach = tuple([d * (k - 1) + 1 for k, d in zip(kernel, holes, strict=True)])
+    if any(known_less(n, r) for n, r in zip(x.shape[2:], reach, strict=True)):
+        raise RuntimeError(
+            f"Calculated padded input size per channel: {show(x.shape[2:])}. Kernel size: "
+            f"{show(reach)}. Kernel size can't be greater than actual input size"
+        )
+
+
 def unfold(
     input: Any, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
 ) -> Any:
@@ -238,6 +242,7 @@ def unfold(
     steps = per_axis("unfold", "stride", stride, 2)
     widths = per_axis("unfold", "padding", padding, 2)
     x = padded(with_batch(input, 2), [(w, w) for w in widths])
+    _check_reach(x, kernel, holes)
     sizes = [
         out_size(n, k, s, d) for n, k, s, d in zip(x.shape[2:], kernel, steps, holes, strict=True)
     ]
