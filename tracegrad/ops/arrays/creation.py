@@ -25,9 +25,10 @@ from ...sizes import INTEGRAL, SYMBOLIC, Size, form, larger_of, number_of, quoti
 from ...sizes.owners import is_late
 from ...types import ArrayType, Int
 from ..define import as_array, ndim_of, shape_of
-from ..elementwise.arithmetic import equal, greater_equal, sub, where
+from ..elementwise.arithmetic import div, equal, greater_equal, sub, where
 from ..elementwise.comparison import floor
 from ..elementwise.derived import add, convert, mul
+from ..elementwise.logic import logical_and
 from ..elementwise.powers import power
 from .shape import broadcast_to, expand_dims, moveaxis, reshape
 
@@ -292,21 +293,22 @@ def linspace(
     gaps = num - 1 if endpoint else num
     span = sub(mul(stop, 1.0) if hasattr(stop, "dtype") else stop * 1.0, start)
     some = not isinstance(gaps, int) or gaps > 0
-    share = 1.0 / number_of(seen(gaps)) if some else 0.0
-    step = mul(span, share) if some else np.float64("nan")
+    # Steps of one length, as NumPy's: fractions of the span would be other numbers in the last bit.
+    step = div(span, number_of(seen(gaps))) if some else np.float64("nan")
     ndim = ndim_of(span)
     index = iota(num)
     column = reshape(index, (num, *[1] * ndim)) if ndim else index
-    fraction = mul(column, share)
-    if is_late(form(gaps)):  # there may be one number, and none to divide by
-        fraction = where(equal(column, 0), 0.0, fraction)
-    real_fraction = convert(
-        fraction,
+    column = convert(
+        column,
         np.result_type(span.dtype, np.float32) if is_differentiable(span.dtype) else np.float64,
     )
-    result = add(mul(span, real_fraction), start)
+    distance = mul(column, step if some else span)
+    if is_late(form(gaps)):  # there may be one number, and none to divide by
+        distance = where(equal(column, 0), span.dtype.type(0), distance)
+    result = add(distance, start)
     if endpoint and not (isinstance(num, int) and num <= 1):
-        result = where(equal(column, num - 1), stop, result)
+        last = logical_and(equal(column, num - 1), greater_equal(column, 1))
+        result = where(last, stop, result)
     if dtype is not None and np.dtype(dtype).kind in "iu":
         result = floor(result)  # not cut off, as NumPy's
     result = convert(
