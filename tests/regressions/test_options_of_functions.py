@@ -34,6 +34,7 @@ ROWS = {
     "nanvar of integers": (np.nanvar, (RISING,), {"ddof": 4}),
     "nanstd of integers": (np.nanstd, (RISING,), {"ddof": 5}),
     "histogram of float32": (np.histogram, (SIXTHS,), {"bins": 10, "range": (0, 1)}),
+    "histogram of integers": (np.histogram, (np.array([-5, -2, -2, 5, 1, 3, -3]),), {}),
     "unwrap of integers": (np.unwrap, (RISING,), {"period": 4}),
     "unwrap, odd period": (np.unwrap, (RISING,), {"period": 3}),
     "linspace of integers": (np.linspace, (np.array([2.5, -0.2]), -4, 4), {"dtype": int}),
@@ -77,6 +78,30 @@ def test_bins_go_down_in_transforms(right: bool) -> None:
     compiled = tg.jit(lambda row: np.digitize(PLACES, row, right))
     for row, counts in zip(rows, expected, strict=True):
         np.testing.assert_array_equal(compiled(row), counts)
+
+
+def test_steps_are_numpys_to_the_last_bit() -> None:
+    rng = np.random.default_rng(5)
+    for start, stop in rng.standard_normal((50, 2)).round(1):
+        for last in (True, False):
+            found = np.linspace(tg.tensor(start), stop, 11, last)
+            np.testing.assert_array_equal(found.numpy(), np.linspace(start, stop, 11, last))
+
+
+def test_as_many_steps_as_an_axis_has_elements() -> None:
+    def steps(x: Any) -> Any:
+        n = len(x)
+        return (
+            np.linspace(x[0], x[1], n),
+            np.linspace(x[0], 3.0, 2 * n - 1, endpoint=False, retstep=True)[1],
+            np.logspace(x[0], x[1], n + 1, base=2.0),
+        )
+
+    compiled = tg.jit(steps)
+    for n in (3, 5, 4, 2):
+        x = np.arange(1.0, n + 1) * 1.7
+        for found, expected in zip(compiled(x), steps(x), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-14)
 
 
 def test_no_derivative_is_made_of_a_division_by_zero() -> None:
