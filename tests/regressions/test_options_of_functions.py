@@ -88,6 +88,22 @@ def test_steps_are_numpys_to_the_last_bit() -> None:
             np.testing.assert_array_equal(found.numpy(), np.linspace(start, stop, 11, last))
 
 
+@pytest.mark.parametrize("shape", [(2, 2), (3, 2), (2,), (3,)])
+@pytest.mark.parametrize("ends", [5.0, [7.0], [1.0, 2.0], [[8.0, 9.0]], [[1.0, 2.0], [3.0, 4.0]]])
+@pytest.mark.parametrize("mode", ["constant", "linear_ramp"])
+def test_what_is_padded_with_is_of_a_side(shape: tuple[int, ...], ends: Any, mode: str) -> None:
+    x, given = np.arange(6.0)[: int(np.prod(shape))].reshape(shape), np.array(ends)
+    word = {"constant": "constant_values", "linear_ramp": "end_values"}[mode]
+    if given.ndim == 2 and given.shape[0] > len(shape):
+        return
+    for width in (1, 2, [(1, 1)] + [(0, 0)] * (len(shape) - 1)):
+        expected = np.pad(x, width, mode, **{word: given})
+        for recorded in (False, True):
+            end = tg.tensor(given, requires_grad=recorded)
+            found = np.pad(tg.tensor(x), width, mode, **{word: end})
+            np.testing.assert_allclose(found.detach().numpy(), expected)
+
+
 def test_as_many_steps_as_an_axis_has_elements() -> None:
     def steps(x: Any) -> Any:
         n = len(x)

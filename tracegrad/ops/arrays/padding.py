@@ -172,7 +172,10 @@ def _nothing_to_repeat(axis: int, mode: str) -> ShapeError:
 def _by_side(values: Any, ndim: int) -> Callable[[int, int], Any]:
     """The value of an axis and a side out of one, a pair, or a pair for each axis."""
     if hasattr(values, "dtype") and not isinstance(values, np.ndarray):
-        return lambda axis, side: values
+        if ndim_of(values) == 0:
+            return lambda axis, side: values
+        pairs = broadcast_to(values, (ndim, 2))
+        return lambda axis, side: reshape(cut(cut(pairs, 0, axis, 1), 1, side, 1), ())
     per_side = np.broadcast_to(np.asarray(values), (ndim, 2))
     return lambda axis, side: per_side[axis, side]
 
