@@ -21,8 +21,7 @@ from ...errors import ConcretizationError, ShapeError
 from ...ir.dispatch import STATE, Value, bind
 from ...ir.graph import Var
 from ...ir.op import op
-from ...sizes import INTEGRAL, SYMBOLIC, Size, form, larger_of, number_of, quotient_of, seen
-from ...sizes.owners import is_late
+from ...sizes import INTEGRAL, SYMBOLIC, Size, larger_of, number_of, quotient_of, seen
 from ...types import ArrayType, Int
 from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import div, equal, greater_equal, sub, where
@@ -303,7 +302,7 @@ def linspace(
         np.result_type(span.dtype, np.float32) if is_differentiable(span.dtype) else np.float64,
     )
     distance = mul(column, step if some else span)
-    if is_late(form(gaps)):  # there may be one number, and none to divide by
+    if not isinstance(gaps, int):  # there may be one number, and none to divide by
         distance = where(equal(column, 0), span.dtype.type(0), distance)
     result = add(distance, start)
     if endpoint and not (isinstance(num, int) and num <= 1):
