@@ -291,7 +291,8 @@ def linspace(
     )
     gaps = num - 1 if endpoint else num
     span = sub(mul(stop, 1.0) if hasattr(stop, "dtype") else stop * 1.0, start)
-    some = not isinstance(gaps, int) or gaps > 0
+    known = isinstance(gaps, int)
+    some = not known or gaps > 0
     # Steps of one length, as NumPy's: fractions of the span would be other numbers in the last bit.
     step = div(span, number_of(seen(gaps))) if some else np.float64("nan")
     ndim = ndim_of(span)
@@ -302,7 +303,7 @@ def linspace(
         np.result_type(span.dtype, np.float32) if is_differentiable(span.dtype) else np.float64,
     )
     distance = mul(column, step if some else span)
-    if not isinstance(gaps, int):  # there may be one number, and none to divide by
+    if not known:  # there may be one number, and none to divide by
         distance = where(equal(column, 0), span.dtype.type(0), distance)
     result = add(distance, start)
     if endpoint and not (isinstance(num, int) and num <= 1):
