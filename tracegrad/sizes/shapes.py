@@ -48,7 +48,10 @@ def at_most_of(size: Any, number: int) -> Any:
 def known_less(a: Any, b: Any) -> bool:
     """Whether one size is less than another. It is asked of sizes; what only a run knows is taken
     not to be."""
-    return not is_late(form(a - b)) and less(a, b)
+    difference = form(a - b)
+    if not isinstance(difference, integers.Integer):
+        return bool(difference < 0)
+    return not is_late(difference) and less(a, b)
 
 
 def number_of(size: Any) -> Any:
