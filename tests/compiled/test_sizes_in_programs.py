@@ -51,15 +51,18 @@ np.roll(x, n // 2)
 np.fft.ifft(x + 1j)
 np.fft.fftshift(x)
 np.trapezoid(x, dx=1 / n)
+np.median(x)
+np.percentile(x, [10, 90])
+np.tri(n) * x
+x * int(n)
+x / float(n)
 """.strip().splitlines()
 OTHERS = """
+x - np.float64(n)
 np.linspace(0, 1, n - 1)
-np.tri(n) * x
 np.arange(0, n, 0.5)
 np.linspace(0.0, n, n) * x
 np.geomspace(1, 10, n) * x
-x - np.float64(n)
-x * int(n)
 x * np.array([n])
 np.outer(x, x)[np.triu_indices(n)]
 np.hanning(n) * x

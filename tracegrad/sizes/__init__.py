@@ -21,6 +21,7 @@ from .shapes import numel as numel
 from .shapes import quotient_of as quotient_of
 from .shapes import root_of as root_of
 from .shapes import smaller_of as smaller_of
+from .shapes import traced_number as traced_number
 from .size import INTEGRAL as INTEGRAL
 from .size import OF_SHAPES as OF_SHAPES
 from .size import SYMBOLIC as SYMBOLIC

@@ -60,6 +60,12 @@ def number_of(size: Any) -> Any:
     return SIZES.open[-1].box(late) if is_late(late := form(size)) else size
 
 
+def traced_number(size: Any) -> Any:
+    """A size that is not known as a number of the graph; else the number."""
+    size = form(size)
+    return SIZES.open[-1].box(size) if isinstance(size, integers.Integer) else size
+
+
 def quotient_of(a: Any, b: Any) -> Any:
     """The floor of a quotient of sizes, of which the divisor is positive."""
     return a // b if type(a) is Size or type(b) is Size else integers.floordiv(a, b)

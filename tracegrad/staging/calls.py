@@ -21,6 +21,7 @@ from ..faces.operators import as_number
 from ..ir.dispatch import STATE
 from ..ir.trace import user_line
 from ..ops.elementwise.arithmetic import number
+from ..sizes import Size
 from ..tensor import Boxed
 from .aliases import arrays_of, root_of
 from .constructors import boxed, made, with_lists, with_rows
@@ -198,6 +199,11 @@ OF_TRACED: dict[Any, Callable[..., Any]] = {
         np.float64, np.float32, np.int64, np.int32, np.bool_, np.complex128, np.complex64)},
 }  # fmt: skip
 """Functions of numbers, and what computes them of traced ones."""
+_OF_SIZES: dict[Any, Callable[[Any], Any]] = {
+    builtins.int: lambda n: n,
+    builtins.float: lambda n: n * 1.0,
+}
+"""Those that a size need not be pinned for."""
 CHANGING = frozenset(
     (
         *("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update"),
@@ -366,6 +372,8 @@ class CallHelpers:
         if function is builtins.round and _rounds(args, kwargs):
             x = args[0] if args[0].dtype.kind != "f" else _finite(self, line, np.rint(args[0]))
             return _int(x)
+        if len(args) == 1 and type(args[0]) is Size and function in _OF_SIZES and STATE.traces:
+            return _OF_SIZES[function](args[0])
         try:
             replaced = OF_TRACED.get(function)
         except TypeError:

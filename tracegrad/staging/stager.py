@@ -16,6 +16,11 @@ from .session import PARTS, Restart, current
 
 LOG = logging.getLogger("tracegrad")
 _PACKAGE = __name__.partition(".")[0]
+_ASKED = (
+    "numpy",
+    *[f"{_PACKAGE}.{n}" for n in ("sizes", "ir.trace", "ir.of_sizes", "tensor")],
+)
+"""What stands between a question of the user's and the trace."""
 
 
 class Limit:
@@ -88,13 +93,10 @@ def pinned(trace: Trace) -> None:
 
 
 def _asks_for_users(frame: FrameType) -> bool:
-    """Whether a frame belongs to a question of the user's, not to an operation that needs the
-    number itself."""
+    """Whether a frame belongs to a question of the user's (`len(x)`, `if n > k:` in NumPy), not to
+    an operation that needs the number itself."""
     name = str(frame.f_globals.get("__name__", ""))
-    return (
-        name.startswith(("numpy", f"{_PACKAGE}.sizes", f"{_PACKAGE}.ir.trace"))
-        or frame.f_code.co_name == "__len__"
-    )
+    return name.startswith(_ASKED) or frame.f_code.co_name in ("__len__", "__bool__")
 
 
 class _Stager:

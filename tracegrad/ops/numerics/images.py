@@ -17,8 +17,10 @@ from ...dtypes import FLOAT64
 from ...errors import DTypeError, ShapeError, UnsupportedFunctionError
 from ...ir.dispatch import Value
 from ...ir.lines import user_line
+from ...sizes import same
 from ...types import normalize_axis, show
 from ..arrays.concatenation import concatenate
+from ..arrays.padding import pad
 from ..arrays.shape import reshape
 from ..arrays.slices import cut, flip
 from ..define import as_array, ndim_of, shape_of
@@ -177,8 +179,12 @@ def along_axes(x: Any, places: list[Any], order: int, mode: str, cval: Any, pref
 
 def continued(x: Any, axis: int, before: int, after: int, mode: str, cval: Any) -> Any:
     """The array with so many elements more at both ends of an axis."""
-    n = int(shape_of(x)[axis])
     padding: Any = PADDING[mode]
+    n: Any = shape_of(x)[axis]
+    if not all(isinstance(s, int) for s in shape_of(x)):
+        widths = [(before, after) if k == axis else (0, 0) for k in range(ndim_of(x))]
+        more = {"constant_values": cval} if padding == "constant" else {}
+        return pad(x, widths, padding, **more)
     if padding == "constant":
         sides = [
             mul(np.ones((*shape_of(x)[:axis], m, *shape_of(x)[axis + 1 :]), x.dtype), cval)
@@ -220,11 +226,11 @@ def correlated(
             "that is not empty"
         )
     axis = normalize_axis(axis, ndim_of(x))
-    n, taps = int(shape_of(x)[axis]), int(shape_of(w)[0])
+    n, taps = shape_of(x)[axis], int(shape_of(w)[0])
     before = taps // 2 + operator.index(origin)
     if not 0 <= before < taps:
         raise ValueError(f"ndimage.{name}: origin is {origin}; the middle must be in the weights")
-    if n == 0:
+    if same(n, 0):
         return x
     longer = continued(x, axis, before, taps - 1 - before, mode, cval)
     total: Any = None

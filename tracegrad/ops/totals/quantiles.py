@@ -17,7 +17,7 @@ from ...checks import describe, explained_here
 from ...dtypes import inexact
 from ...errors import ShapeError
 from ...ir.dispatch import Value
-from ...sizes import number_of
+from ...sizes import traced_number
 from ...types import show
 from ..arrays.concatenation import stack
 from ..arrays.shape import broadcast_to, reshape, transpose
@@ -304,8 +304,7 @@ class _Ordered:
         lead = tuple(s for k, s in enumerate(shape) if k not in axes)
         self.shape = kept(shape, axes) if keepdims else lead
         flat = reshape(transpose(self.x, moved_axes(axes, len(shape))), (*lead, count(shape, axes)))
-        size = number_of(shape_of(flat)[-1])
-        n: Any = size if isinstance(size, Value) else int(size)
+        n: Any = traced_number(shape_of(flat)[-1])
         if isinstance(n, int) and not n:
             raise ShapeError(
                 f"a quantile of no elements: axes {axes} of an array of shape {show(shape)} "
