@@ -112,7 +112,7 @@ def difference(f: Callable[..., Any], x: Any, v: Any, h: float) -> Any:
     return [(a - d + 8 * (c - b)) / (12 * h) for a, b, c, d in pairs]
 
 
-def check(use: Use, compiled: bool) -> list[str]:
+def check(use: Use, compiled: bool, thorough: bool = False) -> list[str]:
     wrong: list[str] = []
 
     def same(what: str, found: Any, expected: Any, rtol: float, atol: float) -> None:
@@ -197,11 +197,11 @@ def check(use: Use, compiled: bool) -> list[str]:
                 wrong.append(f"single: dtypes of grad {kinds[0]} not {kinds[1]}")
             same("single grad", slopes, grad(*x), 2e-2, 2e-2)
 
-    def holes(k: int, hole: float) -> None:
+    def holes(places: range, hole: float) -> None:
         if use.text.startswith("sp.ndimage.shift("):
             return  # SciPy 1.17 reads outside of the array
-        places = np.arange(x[k].size).reshape(x[k].shape)
-        bad = (*x[:k], np.where(places == min(1, x[k].size - 1), hole, x[k])[()], *x[k + 1 :])
+        bad = tuple(np.where(np.arange(a.size).reshape(a.shape) == min(1, a.size - 1), hole, a)[()]
+                    if k in places else a for k, a in enumerate(x))  # fmt: skip
         try:
             expected = theirs(*bad)
         except Exception:
@@ -210,7 +210,8 @@ def check(use: Use, compiled: bool) -> list[str]:
             found = tg.vjp(lambda *a: ours(*a), *bad)[0]
         except (tg.TracegradError, np.linalg.LinAlgError):
             return
-        same(f"{hole} in {use.letters[k]}", found, expected, 1e-9, 1e-11)
+        name = f"{hole} in {', '.join(use.letters[k] for k in places)}"
+        same(name, found, expected, 1e-9, 1e-11)
 
     def nothing() -> None:
         for axis in (0, -1):
@@ -233,8 +234,9 @@ def check(use: Use, compiled: bool) -> list[str]:
     if x:
         attempt("single", single)
     if smooth:
-        for k, hole in itertools.product(range(len(x)), (np.nan, np.inf)):
-            attempt("hole", functools.partial(holes, k, hole))
+        attempt("holes", lambda: holes(range(len(x)), np.nan))
+        for k, hole in itertools.product(range(len(x)), (np.nan, np.inf) if thorough else ()):
+            attempt("holes", functools.partial(holes, range(k, k + 1), hole))
         attempt("empty", nothing)
     if smooth:
         many = tuple(np.stack([a, a + 1e-3 * d, a - 2e-3 * d]) for a, d in zip(x, v, strict=True))
@@ -274,7 +276,7 @@ def main() -> None:
     chosen = [t for t in texts if not wanted or any(w in t for w in wanted)]
     for text in chosen:
         try:
-            wrong = check(Use(text), "--eager" not in sys.argv)
+            wrong = check(Use(text), "--eager" not in sys.argv, True)
         except Exception as error:
             wrong = [f"row: {type(error).__name__}: {error}"]
         bad += bool(wrong)

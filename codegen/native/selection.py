@@ -42,7 +42,8 @@ def partitioned(x: Any, ranks: Any, out: Any) -> None:
 
 def _span(x: Any) -> tuple[Any, Any]:
     """The least and the largest word of a lane."""
-    low = high = word_of(x[0])
+    low = word_of(x[0])
+    high = low
     for i in range(index(0), index(len(x))):
         word = word_of(x[i])
         low = min(low, word)

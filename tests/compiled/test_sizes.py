@@ -52,12 +52,14 @@ FORMS: dict[str, Any] = {
     "range": lambda x: sum((x[k] for k in range(x.shape[0])), 0.0),
     "a size returned": lambda x: x.shape[0] / 2,
 }
+STAGED: dict[str, Any] = {
+    "np.arange": lambda x: np.arange(x.shape[0]) / x.shape[0] * x,
+    "len": lambda x: x / len(x),
+}
 PINNING: dict[str, Any] = {
     "math.sqrt": lambda x: x / math.sqrt(x.shape[0]),
     "math.sqrt of a quotient": lambda x: x / math.sqrt(x.shape[0] / 2),
-    "np.arange": lambda x: np.arange(x.shape[0]) / x.shape[0] * x,
     "list": lambda x: x + np.array([1.0] * x.shape[0]),
-    "len": lambda x: x / len(x),
     "condition on a quotient": lambda x: x * (2.0 if x.shape[0] / 2 > 3.2 else 3.0),
 }
 BRANCHING: dict[str, Any] = {
@@ -90,6 +92,11 @@ def test_arithmetic_with_sizes(name: str) -> None:
 @pytest.mark.parametrize("name", BRANCHING)
 def test_branches_on_sizes(name: str) -> None:
     assert agree(BRANCHING[name]) <= 3
+
+
+@pytest.mark.parametrize("name", STAGED)
+def test_what_is_rewritten(name: str) -> None:
+    assert agree(STAGED[name]) == 2
 
 
 @pytest.mark.parametrize("name", PINNING)

@@ -147,7 +147,7 @@ class Shown:
         >>> import tracegrad as tg
         >>> f = tg.jit(lambda x: np.sum(x * x))
         >>> [stage.name for stage in f.programs(np.ones(3))][:3]
-        ['nests', 'resolve views', 'cut fills']
+        ['nests', 'resolve views', 'whole rows']
         >>> print(str(f.programs(np.ones(3))[-1]).splitlines()[1].strip())
         in x: float64[3]
         """
