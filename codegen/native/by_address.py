@@ -3,6 +3,7 @@ registers that they fill."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -14,8 +15,8 @@ from numba.core.typing import signature
 from .bridge import primitive
 
 __all__ = [
-    "LINE", "REGISTER", "either", "fetched", "get", "given_back", "is_there", "lined",
-    "make_scratch", "put", "reserved", "shifted", "word",
+    "LINE", "REGISTER", "either", "fetched", "get", "given_back", "in_large_pages", "is_there",
+    "lined", "make_scratch", "put", "reserved", "shifted", "word",
 ]  # fmt: skip
 
 
@@ -197,6 +198,35 @@ def _lower_given_back(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     )
     with builder.if_then(builder.icmp_unsigned("!=", args[0], ir.Constant(args[0].type, None))):
         builder.call(give, [builder.bitcast(args[0], bytes_)])
+    return context.get_dummy_value()
+
+
+LARGE_PAGE = 2**21
+_LARGE_PAGES = 14
+"""Linux's advice that memory may lie in large pages (MADV_HUGEPAGE)."""
+
+
+def in_large_pages(address: Any, size: Any) -> None:
+    """Ask the system to give memory that has not been touched yet in large pages where two and more
+    of them fit: as a rule each page costs a visit to the system. It does as it likes."""
+    raise TypeError("compiled code only")
+
+
+@primitive(in_large_pages, lambda address, size: signature(types.none, types.uintp, types.uintp))
+def _lower_in_large_pages(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    if not sys.platform.startswith("linux"):
+        return context.get_dummy_value()
+    long, bytes_ = ir.IntType(64), ir.IntType(8).as_pointer()
+    mask = ir.Constant(long, -LARGE_PAGE)
+    first = builder.and_(builder.add(args[0], ir.Constant(long, LARGE_PAGE - 1)), mask)
+    end = builder.and_(builder.add(args[0], args[1]), mask)
+    least = builder.add(first, ir.Constant(long, 2 * LARGE_PAGE))
+    with builder.if_then(builder.icmp_unsigned(">=", end, least)):
+        kind = ir.FunctionType(ir.IntType(32), [bytes_, long, ir.IntType(32)])
+        advise = cgutils.get_or_insert_function(builder.module, kind, "madvise")
+        place = builder.inttoptr(first, bytes_)
+        advice = ir.Constant(ir.IntType(32), _LARGE_PAGES)
+        builder.call(advise, [place, builder.sub(end, first), advice])
     return context.get_dummy_value()
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numba.np import numpy_support
 
 from ..bridge import compiled, implements
-from ..by_address import REGISTER
+from ..by_address import REGISTER, in_large_pages
 from ..foreign import routine
 from ..support import index
 from ..symbols import OWN
@@ -56,6 +56,7 @@ def _body(kind: int, real: Any) -> Any:
         if count == 0:
             return
         work = np.empty(room(index(kind), index(n), index(count), index(lanes)) + index(lanes), t)
+        in_large_pages(work.ctypes.data, work.nbytes)
         ahead = (-work.ctypes.data % REGISTER) // dtype_size
         space = doubles(index(kind), index(n), index(count), index(lanes))
         tables = np.empty(space + index(REGISTER // 8), np.float64)

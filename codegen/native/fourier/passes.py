@@ -38,6 +38,21 @@ def plane_of(n: Any, side: Any) -> Any:
     return (n + index(APART)) * side
 
 
+@compiled
+def beside_another(apart: Any) -> Any:
+    """Whether the parts of a complex element lie beside each other, in either order."""
+    return apart == index(1) or apart == index(0) - index(1)
+
+
+@compiled
+def pairs_of(apart: Any) -> Any:
+    """Of elements whose parts lie beside each other: how far behind the first part the real one
+    lies, and the planes, 0 and 1, of the first part and of the second."""
+    if apart == index(1):
+        return index(0), index(0), index(1)
+    return index(1), index(1), index(0)
+
+
 class Passes(NamedTuple):
     """The functions for one dtype, and how many lanes its vectors have."""
 
@@ -142,9 +157,18 @@ def passes(dtype: str) -> Passes:
         o, unit, two, side = index(0), index(1), index(2), index(lanes)
         plane1, plane2 = n1 * side, n2 * side
         root = place(coarse)
+        # Whole vectors of complex elements enter and leave as two loads and two shuffles.
+        pair, even, odd = pairs_of(apart)
+        pair_out, even_out, odd_out = pairs_of(apart_out)
+        fast = not real and step == two and beside_another(apart)
+        fast_out = not real_out and step_out == two and beside_another(apart_out)
         for start in range(o, n2, side):
             used = min(side, n2 - start)
-            for i in range(o, n1):
+            vectors = n1 if fast and used == side else o
+            for i in range(o, vectors):
+                here = at - pair + (i * n2 + start) * two
+                to_neighbours(x, first, here, i * side + even * plane1, i * side + odd * plane1)
+            for i in range(vectors, n1):
                 here = at + (i * n2 + start) * step
                 for lane in range(o, used):
                     put(first, i * side + lane, get(x, here + lane * step))
@@ -189,6 +213,13 @@ def passes(dtype: str) -> Passes:
                     break
                 count = min(used, keep - (j * n1 + start))
                 there = at_out + (j * n1 + start) * step_out
+                if fast_out and count == side:
+                    here = j * side
+                    from_neighbours(
+                        out, done, there - pair_out, here + even_out * plane2,
+                        here + odd_out * plane2,
+                    )  # fmt: skip
+                    continue
                 for lane in range(o, count):
                     put(out, there + lane * step_out, get(done, j * side + lane))
                 if not real_out:
