@@ -74,6 +74,8 @@ def test_reduce(name: str) -> None:
             ufunc.reduce(v, axis=1),
             ufunc.reduce(v, -1, keepdims=True),
             ufunc.reduce(v[0]),
+            ufunc.reduce(v[:1]),
+            ufunc.reduce(v[:1, :1], axis=1),
         ),
         x,
     )

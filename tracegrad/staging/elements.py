@@ -64,12 +64,16 @@ def late_places(owner: Any, key: Any) -> Any:
     if len(keys) > owner.ndim or any(k is None or k is Ellipsis for k in keys):
         return key
     found = [
-        number(ops.add(n if k < 0 else 0, np.int64(k)))
-        if type(k) is int and is_late(form(n))
-        else inside_of(k, n)
+        _late_place(k, n) if type(k) is int and is_late(form(n)) else inside_of(k, n)
         for k, n in zip(keys, owner.shape, strict=False)
     ]
     return key if all(a is b for a, b in zip(found, keys, strict=True)) else tuple(found)
+
+
+def _late_place(k: int, n: Any) -> Any:
+    """A number of the graph for a place, which a run counts from the end and checks. The last one
+    is never counted twice, so that what is known of sizes may say where it is."""
+    return number(ops.add(n if k == -1 else 0, np.int64(k)))
 
 
 class Elements:

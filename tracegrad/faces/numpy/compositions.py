@@ -14,8 +14,10 @@ from ...checks.kinds import INT
 from ...errors import ShapeError
 from ...ir.dispatch import Value
 from ...ops.define import ndim_of, shape_of
+from ...ops.fits import refuse_less
 from ...ops.numerics.convolutions import of_vectors, within
-from ...sizes import known_less, larger_of, same
+from ...sizes import form, larger_of, number_of, same
+from ...sizes.owners import is_late
 from ...types import normalize_axis
 from ..operators import array_of, operand
 from . import laying
@@ -288,11 +290,9 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     if f.dtype.kind == "f" and any(result_type(h).kind == "c" for h in steps):
         raise unsupported("np.gradient", " with a complex spacing of real values")
     for k, h in zip(axes, steps, strict=True):
-        if known_less(f.shape[k], edge_order + 1):
-            raise ValueError(
-                f"f has the size {f.shape[k]} along axis {k}; a difference takes "
-                f"{edge_order + 1} elements"
-            )
+        least = edge_order + 1
+        text = f"f has the size {{size}} along axis {k}; a difference takes {least} elements"
+        refuse_less(f.shape[k], least, ValueError, text)
         if ndim_of(h) > 1 or (ndim_of(h) == 1 and not same(shape_of(h)[0], f.shape[k])):
             raise ShapeError(
                 f"coordinates have the shape {shape_of(h)} for {f.shape[k]} elements along axis {k}"
@@ -302,18 +302,29 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
         h = ops.convert(h, f.dtype) if isinstance(h, (Value, np.ndarray, np.generic)) else h
         x = ops.moveaxis(f, k, 0)
         slopes = _uneven(x, h, edge_order) if ndim_of(h) else _even(x, h, edge_order)
-        results.append(ops.moveaxis(ops.concatenate(slopes), 0, k))
+        joined, n = ops.concatenate(slopes), shape_of(x)[0]
+        # Of a length that only a run knows the parts are as long as the whole where it has 2.
+        joined = ops.take(joined, ops.iota(n), 0) if is_late(form(n)) else joined
+        results.append(ops.moveaxis(joined, 0, k))
     return results[0] if len(results) == 1 else tuple(results)
+
+
+def _row(x: Any, k: int) -> Any:
+    """One element along the first axis, which stays, counted from the end where k is negative."""
+    n = shape_of(x)[0]
+    if not is_late(form(n)):
+        return x[k : k + 1] if k != -1 else x[k:]
+    return ops.take(x, ops.reshape(number_of(n) + k if k < 0 else np.int64(k), (1,)), 0)
 
 
 def _even(x: Any, h: Any, edge_order: int) -> list[Any]:
     inner = (x[2:] - x[:-2]) / (2.0 * h)
     if edge_order == 1:
-        return [(x[1:2] - x[:1]) / h, inner, (x[-1:] - x[-2:-1]) / h]
+        return [(_row(x, 1) - _row(x, 0)) / h, inner, (_row(x, -1) - _row(x, -2)) / h]
     return [
-        (4.0 * x[1:2] - 3.0 * x[:1] - x[2:3]) / (2.0 * h),
+        (4.0 * _row(x, 1) - 3.0 * _row(x, 0) - _row(x, 2)) / (2.0 * h),
         inner,
-        (3.0 * x[-1:] - 4.0 * x[-2:-1] + x[-3:-2]) / (2.0 * h),
+        (3.0 * _row(x, -1) - 4.0 * _row(x, -2) + _row(x, -3)) / (2.0 * h),
     ]
 
 
@@ -324,8 +335,9 @@ def _uneven(x: Any, places: Any, edge_order: int) -> list[Any]:
     before, behind = h[:-1], h[1:]
     inner = (before * chords[1:] + behind * chords[:-1]) / (before + behind)
     if edge_order == 1:
-        return [chords[:1], inner, chords[-1:]]
-    return [2.0 * chords[:1] - inner[:1], inner, 2.0 * chords[-1:] - inner[-1:]]
+        return [_row(chords, 0), inner, _row(chords, -1)]
+    first, last = (2.0 * _row(chords, k) - _row(inner, k) for k in (0, -1))
+    return [first, inner, last]
 
 
 def interp(

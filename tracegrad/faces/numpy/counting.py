@@ -13,9 +13,10 @@ from ...checks import describe
 from ...errors import DTypeError, ShapeError
 from ...ir.dispatch import Value
 from ...ops.define import ndim_of, shape_of
+from ...ops.fits import refuse_less
 from ...ops.places.along import index_add
 from ...ops.totals.selection import MOST, SHORT, partitioned
-from ...sizes import known_less, numel
+from ...sizes import numel
 from ...types import normalize_axis
 from ..operators import array_of, operand
 from .laying import lying
@@ -62,8 +63,8 @@ def _ranks(a: Any, kth: Any, axis: int) -> list[int] | None:
     # NumPy says what is wrong with `kth`.
     if not isinstance(n, int):
         for k in map(operator.index, np.atleast_1d(np.asarray(kth))):
-            if known_less(n, max(k + 1, -k)):
-                raise ValueError(f"kth is {k}, which is no place of {n} elements")
+            text = f"kth is {k}, which is no place of {{size}} elements"
+            refuse_less(n, max(k + 1, -k), ValueError, text)
         return None
     np.partition(np.zeros(n), kth)
     places = sorted({int(k) % n for k in np.atleast_1d(kth)}) if n else []

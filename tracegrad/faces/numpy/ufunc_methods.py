@@ -206,6 +206,10 @@ def _reduce(
                     start, tuple(n for b, n in enumerate(shape_of(result)) if b != a)
                 )
             result = self.fold(result, a, start, mask if k == 0 else None)[-1]
+            # Of one element and 0 it is not that element.
+            alone = self.ufunc is np.hypot and int(shape[a]) == 1
+            if start is None and alone and neutral is not None:
+                result = self.target(neutral, result)
     return (
         ops.reshape(result, kept(shape, axes)) if keepdims and keepdims is not NO_VALUE else result
     )
@@ -254,7 +258,8 @@ def _reduceat(self: _Combining, x: Any, indices: Any, axis: Any = 0) -> Any:
     ahead = (slice(None),) * place
     return ops.stack(
         [
-            _reduce(self, x[(*ahead, slice(int(a), int(b)))], place)
+            # A part of one element is that element.
+            _reduce(self, x[(*ahead, slice(int(a), int(b)))], place, initial=None)
             for a, b in zip(starts, ends, strict=True)
         ],
         place,

@@ -15,6 +15,7 @@ from ...ir.dispatch import STATE, Value, data_of
 from ...ir.graph import Var
 from ...ir.operands import plain_operand
 from ...ops.arrays.transfer import place_of, transfer
+from ...ops.fits import refuse_less
 from ...ops.places.indexing import as_value
 from ...sizes import INTEGRAL, SYMBOLIC, known_less
 from ...types import broadcast_shapes, normalize_axis
@@ -39,10 +40,14 @@ class TensorIndexing(Value):
         size = self.shape[axis]
         if isinstance(start, INTEGRAL) and isinstance(length, INTEGRAL):
             start = start + size if known_less(start, 0) else start
-            if any(known_less(n, 0) for n in (length, start, size - start - length)):
-                raise IndexError(
-                    f"narrow: start ({start}) + length ({length}) exceeds dimension size ({size})"
-                )
+
+            def beyond() -> str:
+                span = f"start ({start}) + length ({length})"
+                return f"narrow: {span} exceeds dimension size ({{size}})"
+
+            if known_less(length, 0) or known_less(start, 0):
+                raise IndexError(beyond().format(size=size))
+            refuse_less(size, start + length, IndexError, beyond)
         return self[(slice(None),) * axis + (slice(start, start + length),)]
 
     @numbers_too

@@ -11,6 +11,7 @@ import numpy as np
 
 from ... import ops
 from ...ops.arrays.windows import windows
+from ...ops.fits import refuse_less
 from ...sizes import known_less, numel, same, same_shape
 from ...types import show
 from .common import titled
@@ -225,11 +226,15 @@ def conv3d(
 def _check_reach(x: Any, kernel: Sequence[int], holes: Sequence[int]) -> None:
     """A RuntimeError where a kernel does not fit into its padded input."""
     reach = tuple([d * (k - 1) + 1 for k, d in zip(kernel, holes, strict=True)])
-    if any(known_less(n, r) for n, r in zip(x.shape[2:], reach, strict=True)):
-        raise RuntimeError(
+
+    def too_small() -> str:
+        return (
             f"Calculated padded input size per channel: {show(x.shape[2:])}. Kernel size: "
             f"{show(reach)}. Kernel size can't be greater than actual input size"
         )
+
+    for n, least in zip(x.shape[2:], reach, strict=True):
+        refuse_less(n, least, RuntimeError, too_small)
 
 
 def unfold(

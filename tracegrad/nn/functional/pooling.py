@@ -11,7 +11,8 @@ import numpy as np
 from ... import ops
 from ...ir.dispatch import Value
 from ...ops.arrays.windows import windows
-from ...sizes import known_less, numel
+from ...ops.fits import refuse_less
+from ...sizes import numel
 from .common import titled
 from .convolution import Sizes, check_axes, out_size, padded, per_axis
 
@@ -56,11 +57,11 @@ def _layout(
             # The last window must begin inside of the input or of the padding before it.
             count -= (count - 1) * s >= n + p
             extra = max((count - 1) * s - rest, 0) if count > 0 else 0
-        if known_less(rest + extra, 0):
-            raise RuntimeError(
-                f"{name}: a window of {d * (k - 1) + 1} does not fit into an axis of {n} with "
-                f"{p} padded at both ends"
-            )
+        text = (
+            f"{name}: a window of {d * (k - 1) + 1} does not fit into an axis of {{size}} with "
+            f"{p} padded at both ends"
+        )
+        refuse_less(n, n - rest - extra, RuntimeError, text)
         beyond.append(extra)
     return kernel, steps, zeros, holes, beyond
 

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShapeError
-from ...sizes import less, same
+from ...sizes import at_most_of, less
 from ...types import Int, normalize_axis, show
 from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import div, equal, sub, where
 from ..elementwise.comparison import floor, rint
 from ..elementwise.derived import add, convert, mul
+from ..fits import refuse_less
 from ..places.along import take
 from ..places.indexing import as_value
 from ..totals.quantiles import median
@@ -52,7 +53,8 @@ def _one_side(x: Any, axis: int, amount: int, mode: str, before: bool) -> Any:
     if mode == "edge":
         shape = shape_of(x)
         return broadcast_to(
-            cut(x, axis, 0 if before else n - 1, 1), (*shape[:axis], amount, *shape[axis + 1 :])
+            cut(x, axis, 0 if before else n - at_most_of(n, 1), 1),
+            (*shape[:axis], amount, *shape[axis + 1 :]),
         )
     skip = 1 if mode == "reflect" else 0
     if mode == "wrap":
@@ -62,8 +64,7 @@ def _one_side(x: Any, axis: int, amount: int, mode: str, before: bool) -> Any:
 
 def _extended(x: Any, axis: int, before: int, after: int, mode: str) -> Any:
     n = shape_of(x)[axis]
-    if isinstance(n, int) and n == 0:
-        raise _nothing_to_repeat(axis, mode)
+    refuse_less(n, 1, ShapeError, _nothing_to_repeat(axis, mode))
     if not isinstance(n, int) and mode != "edge" and less(n, max(before, after) + 1):
         n = int(n)  # a size of its own, where parts would reach beyond x
     if isinstance(n, int) and (mode == "wrap" or n == 1 or max(before, after) >= n):
@@ -163,10 +164,8 @@ def pad(
     return x
 
 
-def _nothing_to_repeat(axis: int, mode: str) -> ShapeError:
-    return ShapeError(
-        f"cannot pad the empty axis {axis} with mode {mode!r}: it has nothing to repeat"
-    )
+def _nothing_to_repeat(axis: int, mode: str) -> str:
+    return f"cannot pad the empty axis {axis} with mode {mode!r}: it has nothing to repeat"
 
 
 def _by_side(values: Any, ndim: int) -> Callable[[int, int], Any]:
@@ -187,14 +186,13 @@ def _around(x: Any, axis: int, before: Any, after: Any) -> Any:
 
 def _ramps(x: Any, axis: int, widths: tuple[int, int], ends: Callable[[int, int], Any]) -> Any:
     shape = shape_of(x)
-    if same(shape[axis], 0):
-        raise _nothing_to_repeat(axis, "linear_ramp")
+    refuse_less(shape[axis], 1, ShapeError, _nothing_to_repeat(axis, "linear_ramp"))
 
     def ramp(side: int) -> Any:
         width = widths[side]
         if not width:
             return None
-        edge = cut(x, axis, 0 if side == 0 else shape[axis] - 1, 1)
+        edge = cut(x, axis, 0 if side == 0 else shape[axis] - at_most_of(shape[axis], 1), 1)
         if x.dtype.kind in "biu":
             edge = convert(edge, np.float64)
         end = as_value(ends(axis, side), edge, shape_of(edge))
@@ -215,8 +213,7 @@ def _averaged(
 ) -> Any:
     shape = shape_of(x)
     n = shape[axis]
-    if same(n, 0):
-        raise _nothing_to_repeat(axis, mode)
+    refuse_less(n, 1, ShapeError, _nothing_to_repeat(axis, mode))
 
     def level(side: int) -> Any:
         if not widths[side]:
@@ -240,7 +237,7 @@ def _turned(x: Any, axis: int, before: int, after: int, mode: str) -> Any:
     if not isinstance(n, int):
         raise ShapeError(f"mode {mode!r} with reflect_type 'odd' needs a size that is known")
     if n == 0:
-        raise _nothing_to_repeat(axis, mode)
+        raise ShapeError(_nothing_to_repeat(axis, mode))
     if n == 1:
         return _extended(x, axis, before, after, "edge")
     padded: Any = np.pad

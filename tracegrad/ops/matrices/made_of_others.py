@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...errors import ShapeError
-from ...sizes import known_less, same
+from ...sizes import same
 from ...types import Int, show
 from ..arrays.concatenation import concatenate
 from ..arrays.creation import eye, zeros
@@ -16,6 +16,7 @@ from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import complex_, div, imag, neg, sub
 from ..elementwise.derived import add, conj, mul, real
 from ..elementwise.elementary import absolute
+from ..fits import refuse_less
 from .linalg import inv, solve
 from .products import adjoint, product
 from .scipy_names import expm, solve_continuous_lyapunov
@@ -155,11 +156,16 @@ def solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
 def _vectors(name: str, x: Any, least: int) -> Any:
     x = as_array(x)
     n: Int = shape_of(x)[-1] if ndim_of(x) else 0
-    if ndim_of(x) < 1 or known_less(n, least):
-        raise ShapeError(
+
+    def too_short() -> str:
+        return (
             f"{name}: a vector of at least {least} elements is needed, not of shape "
             f"{show(shape_of(x))}"
         )
+
+    if ndim_of(x) < 1:
+        raise ShapeError(too_short())
+    refuse_less(n, least, ShapeError, too_short)
     return x
 
 

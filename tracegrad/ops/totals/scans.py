@@ -379,7 +379,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     if x is not None:
         if ndim_of(x) == 1:
             step = diff(x)
-            dx = reshape(step, tuple(n - 1 if k == place else 1 for k in range(ndim_of(y))))
+            dx = reshape(step, tuple(-1 if k == place else 1 for k in range(ndim_of(y))))
         else:
             dx = diff(x, axis=place)
     count = n - at_most_of(n, 1)

@@ -1,0 +1,82 @@
+"""Arrays of a length that only a run knows, as short as they come: the numbers that NumPy gives,
+and an error where NumPy has one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracegrad as tg
+
+X = np.array([0.7, -0.4, 1.1, 0.25, -2.0, 0.9])
+B = np.array([1.0, -2.0, 0.5])
+Rule = Callable[[Any], Any]
+RULES: dict[str, Rule] = {
+    # Places that are counted from the end.
+    "one from the end": lambda a: a[-1],
+    "two from the end": lambda a: a[-2],
+    "three from the end": lambda a: (a * 2)[-3],
+    "of a part": lambda a: a[1:][-2],
+    "of a short part": lambda a: a[:3][-3],
+    "of a pair": lambda a: a[(-3,)],
+    "of rows": lambda a: np.outer(a, B)[-2],
+    "of one row": lambda a: np.outer(a, B)[-2, 1],
+    "of columns": lambda a: np.outer(B, a)[:, -2],
+    "beside places": lambda a: np.outer(B, a)[[0, 1], -2],
+    # What takes so many elements at least.
+    "partition": lambda a: np.partition(a, 1),
+    "partition from the end": lambda a: np.partition(a, -2),
+    "argpartition": lambda a: a[np.argpartition(a, 1)],
+    "pad edge": lambda a: np.pad(a, 2, mode="edge"),
+    "pad edge of rows": lambda a: np.pad(np.outer(B, a), (1, 2), mode="edge"),
+    "pad ramp": lambda a: np.pad(a, (1, 2), mode="linear_ramp", end_values=3.0),
+    "pad mean": lambda a: np.pad(a, 2, mode="mean"),
+    "gradient": lambda a: np.gradient(a) * a,
+    "gradient of steps": lambda a: np.gradient(a, 0.5, edge_order=2),
+    "gradient at places": lambda a: np.gradient(a, np.cumsum(a * a + 0.1)),
+    "gradient of edges": lambda a: np.gradient(a, np.cumsum(a * a + 0.1), edge_order=2),
+    "gradient of rows": lambda a: np.gradient(np.outer(a, B), axis=0),
+    "trapezoid": lambda a: np.trapezoid(a, np.cumsum(a)),
+    "window": lambda a: tg.nn.functional.conv1d(a[None, None], np.ones((1, 1, 3)), padding=1),
+}
+
+
+def weighted(rule: Rule, x: Any, mask: Any) -> Any:
+    r = np.ravel(rule(x[mask]))
+    return np.sum(r * np.sin(np.cumsum(np.ones_like(r))))
+
+
+@pytest.mark.usefixtures("kernels_in_python")
+@pytest.mark.parametrize("name", RULES)
+def test_as_numpy(name: str) -> None:
+    rule = RULES[name]
+
+    def f(x: Any, mask: Any) -> Any:
+        return weighted(rule, x, mask)
+
+    compiled = tg.jit(tg.value_and_grad(f))
+    for n in (4, 3, 0, 1, 2, 6):
+        mask = np.arange(6) >= 6 - n
+        try:
+            expected = f(X, mask)
+        except (ValueError, IndexError, RuntimeError) as error:
+            with pytest.raises((ValueError, IndexError, type(error))):
+                compiled(X, mask)
+            continue
+        if n == 0 and "partition" in name:
+            continue  # NumPy lets any place pass where there is nothing to be ordered
+        value, gradient = compiled(X, mask)
+        np.testing.assert_allclose(value, expected, rtol=1e-12)
+        np.testing.assert_allclose(gradient, tg.grad(f)(X, mask), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.usefixtures("kernels_in_python")
+def test_narrow() -> None:
+    f = tg.jit(tg.grad(lambda x, mask: tg.tensor(x[mask]).narrow(0, 1, 2).sum()))
+    np.testing.assert_array_equal(f(X, X > 0.5), [0, 0, 1, 0, 0, 1])
+    for least in (0.8, 1.0, 2.0):
+        with pytest.raises(IndexError, match=r"exceeds dimension size \(less than 3\)"):
+            f(X, least < X)
