@@ -296,3 +296,22 @@ def test_captured_values_that_become_subclasses() -> None:
     finally:
         Holder.x = A
     assert f(A) == 14.0
+
+
+def test_what_is_written_has_the_bytes_of_this_machine() -> None:
+    """Of the other ones compiled code has a copy, into which a write would go unseen."""
+
+    def writes(x: Any, y: Any) -> Any:
+        x[0] = 9.0
+        return x * y
+
+    f = tg.jit(writes)
+    f(A.copy(), A)
+    for dtype in (">f8", ">f4", ">i8"):
+        x = A.astype(dtype)
+        for y in (A, x, x[::-1]):
+            with pytest.raises(ValueError, match=r"x is written to .*another order"):
+                f(x, y)
+        np.testing.assert_array_equal(tg.jit(lambda x: 2 * x, donate_argnums=0)(x), 2 * x)
+        x = A.astype(dtype)
+        np.testing.assert_array_equal(f(A.copy(), x), writes(A.copy(), x))

@@ -74,6 +74,16 @@ def check_donated(values: Sequence[Any], numbers: Sequence[int], names: Sequence
                 )
 
 
+def check_order_of_bytes(x: Any, name: str) -> None:
+    """A ValueError where a written argument is an array of which compiled code gets a copy."""
+    if isinstance(x, np.ndarray) and not x.dtype.isnative:
+        raise ValueError(
+            f"jit: the argument {name} is written to and has the dtype {x.dtype.str!r}, whose "
+            "bytes are in another order than this machine's. Pass a copy: "
+            "x.astype(x.dtype.newbyteorder('='))."
+        )
+
+
 def check_overlap(values: Sequence[Any], k: int, name: str) -> None:
     """A ValueError where the written argument `k` shares memory with another: compiled code reads
     all arguments before it writes."""

@@ -23,12 +23,12 @@ from ..surroundings.stored import Output
 from ..tape.mode import MODE
 from ..tensor import Boxed, Tensor
 from ..transforms.tracing import Change, result_of
-from ..tree import unflatten
+from ..tree import flatten, unflatten
 from .effects import carry_out, set_flags, store, write_back
 from .entry import Entry
 from .guards import Unfit
 from .on_device import operands
-from .overlaps import check_changed, check_donated, check_overlap, owned
+from .overlaps import check_changed, check_donated, check_order_of_bytes, check_overlap, owned
 from .sharing import written_boxes
 
 if TYPE_CHECKING:
@@ -92,9 +92,11 @@ class Written(Step):
 
     def do(self, call: PlainCall) -> None:
         read = [*call.values, *self.entry.read_once()]
+        given = flatten(call.given)[0]
         for k in self.traced.writes:
-            name = self.entry.graph.inputs[k].name
-            check_overlap(read, k, name or f"number {k}")
+            name = self.entry.graph.inputs[k].name or f"number {k}"
+            check_order_of_bytes(given[k], name)
+            check_overlap(read, k, name)
 
     def write(self, to: CallerText) -> None:
         for k in self.traced.writes:
