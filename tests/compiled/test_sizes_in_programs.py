@@ -56,6 +56,12 @@ np.percentile(x, [10, 90])
 np.tri(n) * x
 x * int(n)
 x / float(n)
+np.hanning(n) * x + np.hamming(n)
+np.bartlett(n) * x - np.blackman(n)
+np.kaiser(n, 3.0) * x
+np.indices((n, 2))[0] * 1.0
+np.fft.fftfreq(n, 0.1) * x
+np.fft.rfftfreq(n)
 """.strip().splitlines()
 OTHERS = """
 x - np.float64(n)
@@ -65,8 +71,6 @@ np.linspace(0.0, n, n) * x
 np.geomspace(1, 10, n) * x
 x * np.array([n])
 np.outer(x, x)[np.triu_indices(n)]
-np.hanning(n) * x
-np.indices((n, 2))[0] * 1.0
 """.strip().splitlines()
 SIZES = (7, 9, 4, 30, 2)
 

@@ -10,7 +10,7 @@ from ..ir.trace import user_line
 from ..ops import concatenate, moveaxis
 from ..ops.arrays.shape import reshape
 from ..ops.arrays.slices import cut
-from ..sizes import same, same_shape, seen
+from ..sizes import known_less, same, same_shape, seen
 from ..tape.copies import copied
 from ..transforms.tracing import check_leaf, leaf_type, plain
 from ..tree import flatten, unflatten
@@ -61,7 +61,7 @@ def associative_scan(
             f"{user_line()}: associative_scan: the sizes of xs along axis {axis} differ: {sizes}"
         )
     count = sizes[0]
-    if isinstance(count, int) and count < 2:
+    if known_less(count, 2):
         return unflatten(spec, [plain(copied(x)) for x in leaves])
     columns = [moveaxis(x, k, 0) if k else x for x, k in zip(leaves, places, strict=True)]
     ends = [cut(x, 0, count - 1 if reverse else 0, 1) for x in columns]

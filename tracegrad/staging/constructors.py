@@ -13,6 +13,7 @@ from ..faces.lists import with_arrays
 from ..faces.numpy import laying, results
 from ..faces.traced_memory import note_choice
 from ..ir.dispatch import STATE
+from ..ops.arrays import tapers
 from ..ops.define import of_list
 from ..ops.elementwise.derived import convert_op, fitted
 from ..sizes import SYMBOLIC
@@ -22,10 +23,14 @@ from .places import any_in, followed
 
 _OF_OPS = (
     "zeros", "ones", "empty", "full", "eye", "identity", "arange", "linspace", "logspace",
-    "geomspace", "tri",
+    "indices", "tri",
 )  # fmt: skip
+_WINDOWS = ("hanning", "hamming", "blackman", "bartlett", "kaiser")
 NEW: dict[Any, Callable[..., Any]] = {
-    getattr(np, n): getattr(ops, n) for n in _OF_OPS if hasattr(ops, n)
+    **{getattr(np, n): getattr(ops, n) for n in _OF_OPS},
+    **{getattr(np, n): getattr(tapers, n) for n in _WINDOWS},
+    np.fft.fftfreq: ops.fft.fftfreq,
+    np.fft.rfftfreq: ops.fft.rfftfreq,
 }
 """NumPy's functions that make arrays of sizes and numbers, and the operations of that name."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 
 from ..errors import ConcretizationError
+from ..sizes import Size
 
 FLAT = "Error setting single item of array."
 """What NumPy makes of the error where `x.flat[k] = value` gets a traced value."""
@@ -13,7 +14,8 @@ NO_SIZE = "expected a sequence of integers or a single integer, got '<traced"
 
 
 def stops(error: BaseException) -> bool:
-    """Whether an error says that a traced value was asked for what only a number has."""
+    """Whether an error says that a traced value, or a size that is not known, was asked for what
+    only a number has."""
     seen = 0
     e: BaseException | None = error
     while e is not None and seen < 8:
@@ -24,6 +26,8 @@ def stops(error: BaseException) -> bool:
         if getattr(e, "of_python", False) or (type(e) is ValueError and str(e) == FLAT):
             return True
         if type(e) is TypeError and str(e).startswith(NO_SIZE):
+            return True
+        if _of_size(e.__traceback__):
             return True
         e = e.__cause__ or e.__context__
         seen += 1
@@ -36,6 +40,18 @@ def _in_numba(tb: TracebackType | None) -> bool:
     while tb is not None:
         name, tb = tb.tb_frame.f_globals.get("__name__", ""), tb.tb_next
     return name.partition(".")[0] == "numba"
+
+
+def _of_size(tb: TracebackType | None) -> bool:
+    """Whether a function of NumPy's raised it that was given a size and wants an int."""
+    if tb is None:
+        return False
+    while tb.tb_next is not None:
+        tb = tb.tb_next
+    frame = tb.tb_frame
+    if frame.f_globals.get("__name__", "").partition(".")[0] != "numpy":
+        return False
+    return any(type(x) is Size for x in frame.f_locals.values())
 
 
 __all__ = ["stops"]

@@ -16,7 +16,7 @@ from ...ops.define import ndim_of, shape_of
 from ...ops.fits import refuse_less
 from ...ops.places.along import index_add
 from ...ops.totals.selection import MOST, SHORT, partitioned
-from ...sizes import numel
+from ...sizes import known_less, numel
 from ...types import normalize_axis
 from ..operators import array_of, operand
 from .laying import lying
@@ -110,7 +110,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
             else ops.searchsorted(edges, places, side)
         )
     # Which way they go is not known before the numbers are.
-    if isinstance(count, int) and count < 2:
+    if known_less(count, 2):
         return ops.searchsorted(edges, places, side)
     falls = edges[0] > edges[-1]
     found = ops.searchsorted(ops.where(falls, edges[::-1], edges), places, side)

@@ -19,6 +19,7 @@ from ...ir.lines import user_line
 from ...ops.define import ndim_of, shape_of
 from ...ops.elementwise.elementary import LN2
 from ...ops.totals.axes import kept, normalize_axes
+from ...sizes import known_less
 from ...types import normalize_axis, show
 from ..operators import operand
 from .lookup import boxes_in, has_written, plain, store_exactly, tracked, unsupported
@@ -178,7 +179,7 @@ def _reduce(
     given = initial is not NO_VALUE and initial is not None
     if neutral is not None:
         neutral = ops.convert(operand(neutral), x.dtype)
-    empty = any(isinstance(shape[a], int) and shape[a] == 0 for a in axes)
+    empty = any(known_less(shape[a], 1) for a in axes)
     if empty and neutral is None:
         raise ShapeError(
             f"{user_line()}: {self.name} of no elements: "

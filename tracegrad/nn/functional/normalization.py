@@ -11,7 +11,7 @@ from ... import ops
 from ...autograd.grad_mode import no_grad
 from ...ops.arrays.windows import windows
 from ...ops.totals.statistics import stop_gradient
-from ...sizes import numel, same, same_shape
+from ...sizes import known_less, numel, same, same_shape
 from ...types import show
 from .common import titled
 
@@ -40,7 +40,7 @@ def _last_axes(
 def _averaged_over(input: Any, axes: Sequence[int], what: str) -> Any:
     """How many elements a batch's own statistics are over, which must be more than one."""
     count = numel([input.shape[k] for k in axes])
-    if isinstance(count, int) and count <= 1:
+    if known_less(count, 2):
         raise ValueError(
             f"Expected more than 1 {what} when training, got input size {show(input.shape)}"
         )

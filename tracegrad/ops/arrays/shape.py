@@ -132,7 +132,7 @@ def squeeze(x: Any, axis: int | Sequence[int] | None = None) -> Any:
     x = of_list(x)
     shape = shape_of(x)
     if axis is None or (not shape and isinstance(axis, (int, np.integer)) and axis in (0, -1)):
-        axes = [k for k, s in enumerate(shape) if isinstance(s, int) and s == 1]
+        axes = [k for k, s in enumerate(shape) if same(s, 1)]
     else:
         axes = [normalize_axis(a, len(shape)) for a in axes_of(axis)]
     for a in axes:

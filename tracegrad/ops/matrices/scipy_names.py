@@ -13,7 +13,7 @@ import numpy as np
 from ...checks import flag
 from ...dtypes import promote
 from ...errors import ShapeError
-from ...sizes import same
+from ...sizes import known_less, same
 from ...types import broadcast_shapes, show
 from ..arrays.concatenation import concatenate
 from ..arrays.creation import arange, eye, zeros
@@ -156,7 +156,7 @@ def _reach(x: Any) -> Any:
 
 
 def _not_empty(x: Any) -> bool:
-    return not any(isinstance(n, int) and n == 0 for n in shape_of(x))
+    return not any(known_less(n, 1) for n in shape_of(x))
 
 
 def solve_sylvester(a: Any, b: Any, q: Any) -> Any:

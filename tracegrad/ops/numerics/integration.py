@@ -12,7 +12,7 @@ from ...checks import describe
 from ...dtypes import real_of
 from ...errors import ShapeError
 from ...ir.dispatch import Value
-from ...sizes import same
+from ...sizes import known_less, same
 from ...types import normalize_axis, show
 from ..arrays.concatenation import concatenate
 from ..arrays.creation import zeros
@@ -64,7 +64,7 @@ def cumulative_trapezoid(
         raise ValueError(f"cumulative_trapezoid: initial is {initial!r}; it must be 0 or None")
     samples, places = _samples("cumulative_trapezoid", y, x, axis)
     n = shape_of(samples)[-1]
-    if isinstance(n, int) and n < 1:
+    if known_less(n, 1):
         raise ValueError("cumulative_trapezoid: y has no samples along that axis")
     widths = dx if places is None else sub(_part(places, 1, n - 1), _part(places, 0, n - 1))
     means = mul(add(_part(samples, 1, n - 1), _part(samples, 0, n - 1)), 0.5)

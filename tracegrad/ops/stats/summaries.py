@@ -3,6 +3,7 @@ alone)."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from ...checks import describe
 from ...errors import ShapeError, UnsupportedFunctionError
 from ...ir.lines import user_line
+from ...sizes import known_less, same
 from ...types import broadcast_shapes, normalize_axis
 from ..arrays.shape import broadcast_to, reshape
 from ..define import as_array, ndim_of, of_list, shape_of
@@ -62,7 +64,7 @@ def _deviations(v: Any, place: Any, ddof: Any) -> Any:
     infinite."""
     found = std_(v, axis=place, ddof=ddof, keepdims=True)
     n = shape_of(v)[place]
-    return mul(found, np.nan) if type(n) is int and ddof > n else found
+    return mul(found, np.nan) if known_less(n, math.ceil(ddof)) else found
 
 
 def zscore(a: Any, axis: Any = 0, ddof: int = 0, nan_policy: str = "propagate") -> Any:
@@ -78,7 +80,7 @@ def zscore(a: Any, axis: Any = 0, ddof: int = 0, nan_policy: str = "propagate") 
     off = sub(a, mean(a, axis=place, keepdims=True))
     found = div(off, _deviations(a, place, ddof))
     n = shape_of(a)[place]
-    found = mul(found, np.nan) if type(n) is int and ddof == n else found
+    found = mul(found, np.nan) if ddof == int(ddof) and same(n, int(ddof)) else found
     return reshape(found, shape)
 
 

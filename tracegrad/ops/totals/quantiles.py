@@ -17,7 +17,7 @@ from ...checks import describe, explained_here
 from ...dtypes import inexact
 from ...errors import ShapeError
 from ...ir.dispatch import Value
-from ...sizes import traced_number
+from ...sizes import known_less, traced_number
 from ...types import show
 from ..arrays.concatenation import stack
 from ..arrays.shape import broadcast_to, reshape, transpose
@@ -304,12 +304,13 @@ class _Ordered:
         lead = tuple(s for k, s in enumerate(shape) if k not in axes)
         self.shape = kept(shape, axes) if keepdims else lead
         flat = reshape(transpose(self.x, moved_axes(axes, len(shape))), (*lead, count(shape, axes)))
-        n: Any = traced_number(shape_of(flat)[-1])
-        if isinstance(n, int) and not n:
+        n: Any = shape_of(flat)[-1]
+        if known_less(n, 1):
             raise ShapeError(
                 f"a quantile of no elements: axes {axes} of an array of shape {show(shape)} "
                 "are empty"
             )
+        n = traced_number(n)
         self.flat = flat
         skip = skip and self.x.dtype.kind == "f"
         self.count: Any = maximum(total(logical_not(isnan(flat)), -1), 1) if skip else n

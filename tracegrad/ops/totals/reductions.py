@@ -14,7 +14,7 @@ from ...dtypes import BOOL, INT64, UINT64
 from ...errors import DTypeError, ShapeError
 from ...ir.dispatch import bind
 from ...ir.op import Op, Types, op
-from ...sizes import is_empty
+from ...sizes import is_empty, known_less
 from ...types import ArrayType, Int, normalize_axis, show
 from ..arrays.concatenation import concatenate
 from ..arrays.shape import broadcast_to, expand_dims, front, reshape, sum_axes, sum_op, transpose
@@ -120,7 +120,7 @@ def product_of_others(x: Any, axes: tuple[int, ...]) -> Any:
     lead = tuple(shape_of(moved)[: len(shape) - len(axes)])
     flat = reshape(moved, (*lead, count(shape, axes)))
     n, k = shape_of(flat)[-1], len(lead)
-    if isinstance(n, int) and n == 0:
+    if known_less(n, 1):
         return x
     one = broadcast_to(flat.dtype.type(1), (*lead, 1))
     start, steps = (0,) * (k + 1), (1,) * (k + 1)

@@ -13,7 +13,7 @@ from ...dtypes import INT64, UINT64, promote
 from ...errors import ShapeError
 from ...ir.dispatch import bind
 from ...ir.op import Op, Types, op, operand_kinds
-from ...sizes import at_most_of, same
+from ...sizes import at_most_of, known_less, same
 from ...types import ArrayType, Int, normalize_axis, show
 from ..arrays.concatenation import concatenate
 from ..arrays.creation import iota
@@ -52,7 +52,7 @@ def shifted(x: Any, axis: int, reverse: bool) -> Any:
     """The neighbour before each element (after it where `reverse`), 0 at the end that has none."""
     shape = shape_of(x)
     n = shape[axis]
-    if isinstance(n, int) and n == 0:
+    if known_less(n, 1):
         return x
     size = (*shape[:axis], n - 1, *shape[axis + 1 :])
     zero = broadcast_to(x.dtype.type(0), (*shape[:axis], 1, *shape[axis + 1 :]))
@@ -190,7 +190,7 @@ def _before(out: Any, axis: int, reverse: bool) -> Any:
     """The product of what comes before each element: 1 for the first."""
     shape = shape_of(out)
     n = shape[axis]
-    if isinstance(n, int) and n == 0:
+    if known_less(n, 1):
         return out
     one = broadcast_to(out.dtype.type(1), (*shape[:axis], 1, *shape[axis + 1 :]))
     start = tuple(1 if reverse and k == axis else 0 for k in range(len(shape)))
@@ -354,7 +354,7 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
         x = concatenate([*ends[0], x, *ends[1]], place)
     for _ in range(n):
         size = shape_of(x)[place]
-        if isinstance(size, int) and size == 0:
+        if known_less(size, 1):
             break
         count = size - at_most_of(size, 1)
         behind, before = cut(x, place, 1, count), cut(x, place, 0, count)
@@ -376,13 +376,13 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
         raise ShapeError("trapezoid: it goes along an axis of y, which must have one")
     y, place = _along(y, axis)
     n = shape_of(y)[place]
+    count = 0 if known_less(n, 1) else n - at_most_of(n, 1)
     if x is not None:
         if ndim_of(x) == 1:
             step = diff(x)
             dx = reshape(step, tuple(-1 if k == place else 1 for k in range(ndim_of(y))))
         else:
             dx = diff(x, axis=place)
-    count = n - at_most_of(n, 1)
     pairs = add(cut(y, place, 1, count), cut(y, place, 0, count))
     return sum_axes(div(mul(pairs, dx), 2.0), (place,))
 

@@ -13,7 +13,7 @@ from ...dtypes import INT64
 from ...errors import DTypeError, ShapeError
 from ...ir.dispatch import bind
 from ...ir.op import Op, Types, op
-from ...sizes import same
+from ...sizes import known_less, same
 from ...types import ArrayType, Int, normalize_axis, show
 from ..arrays.shape import expand_dims, front, reshape, sum_axes
 from ..arrays.slices import flip, slice_array
@@ -220,7 +220,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any
             f"interp needs as many values as points, got {show(shape_of(xp))} points and "
             f"{show(shape_of(fp))} values"
         )
-    if isinstance(n, int) and n == 0:
+    if known_less(n, 1):
         raise ShapeError("interp needs at least one point")
     left, right = (end if end is None else as_array(end) for end in (left, right))
     if any(end is not None and ndim_of(end) for end in (left, right)):
@@ -230,7 +230,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any
     fp = convert(fp, np.complex128 if fp.dtype.kind == "c" else np.float64)
     first, last = (gather_at(fp, [np.int64(k)], (0,), 0, (), True) for k in (0, -1))
     low, high = (gather_at(xp, [np.int64(k)], (0,), 0, (), True) for k in (0, -1))
-    if isinstance(n, int) and n == 1:
+    if same(n, 1):
         inside = where(isnan(x), x, first)
     else:
         k = clip(sub(searchsorted(xp, x, "right"), 1), 0, n - 2)

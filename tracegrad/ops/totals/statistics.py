@@ -13,7 +13,7 @@ from ...dtypes import check, promote
 from ...errors import ShapeError
 from ...ir.dispatch import Value, bind
 from ...ir.op import Op, odd, op
-from ...sizes import larger_of, number_of, numel, same
+from ...sizes import known_less, larger_of, number_of, numel, same
 from ...types import ArrayType, broadcast_shapes, normalize_axis, show
 from ..arrays.shape import broadcast_to, front, reshape
 from ..define import as_array, linear, ndim_of, shape_of
@@ -414,7 +414,7 @@ def log_and_sum(x: Any, axis: Axis, keepdims: bool, b: Any, of_size: bool = Fals
     if b is not None:
         x, b = _both(x, b)
     axes = reduced_axes(axis, ndim_of(x))
-    if any(isinstance(shape_of(x)[a], int) and shape_of(x)[a] == 0 for a in axes):
+    if any(known_less(shape_of(x)[a], 1) for a in axes):
         nothing = sum_(x, axes, keepdims)
         return sub(nothing, np.inf), nothing
     peak = _peak(x, axes)
@@ -455,7 +455,7 @@ def softmax(x: Any, axis: Axis = -1) -> Any:
     if ndim_of(x) == 0:
         return reshape(softmax(reshape(x, (1,)), 0), ())
     axes = normalize_axes(axis, ndim_of(x))
-    if any(isinstance(shape_of(x)[a], int) and shape_of(x)[a] == 0 for a in axes):
+    if any(known_less(shape_of(x)[a], 1) for a in axes):
         return x
     terms = exp(sub(x, _peak(x, axes)))
     return div(terms, sum_(terms, axes, keepdims=True))
@@ -473,7 +473,7 @@ def log_softmax(x: Any, axis: Axis = -1) -> Any:
     if ndim_of(x) == 0:
         return reshape(log_softmax(reshape(x, (1,)), 0), ())
     axes = normalize_axes(axis, ndim_of(x))
-    if any(isinstance(shape_of(x)[a], int) and shape_of(x)[a] == 0 for a in axes):
+    if any(known_less(shape_of(x)[a], 1) for a in axes):
         return x
     shifted = sub(x, _peak(x, axes))
     return sub(shifted, log(sum_(exp(shifted), axes, keepdims=True)))
