@@ -240,6 +240,8 @@ linalg.solve_triangular(C, C.T, "C", True)|linalg.sqrtm(spd(A))|linalg.sqrtm(spd
 linalg.svd(L, False)[1]|linalg.svdvals(x)|linalg.tanhm(A)|linalg.tanm(A)|linalg.toeplitz(v)
 linalg.solveh_banded(np.stack([v, v * v + 5]), e[:5])
 linalg.solveh_banded(M[:2, :5] + np.array([[9.0], [0]]), e[:5], lower=True)
+linalg.cholesky_banded(np.stack([v, v * v + 5]) * (np.arange(2)[:, None] + np.arange(5) > 0))
+linalg.cho_solve_banded((np.stack([v, v * v + 5]), False), e[:5])
 linalg.eigh_tridiagonal(v, w)[0]|np.abs(sp.linalg.eigh_tridiagonal(v, w)[1])
 linalg.eigvalsh_tridiagonal(v, w)
 linalg.pinvh(sym(A))|linalg.fractional_matrix_power(spd(A), 0.7)

@@ -17,7 +17,7 @@ from numba.core import types
 from .. import bands
 from .bridge import compiled, implements, scalar_type
 from .by_address import get, put, shifted, word
-from .dense import apart, parts, pointers
+from .dense import parts, pointers
 from .factorizations import record
 from .foreign import fill, routine
 from .support import fabs_float, index
@@ -84,21 +84,8 @@ def eliminate(dtype: str) -> Callable[..., None]:
     size = compiled(_size_of_complex if np.dtype(dtype).kind == "c" else _size_of_real)
     negative = compiled(_negative_complex if np.dtype(dtype).kind == "c" else _negative_real)
 
-    @compiled
-    def exchange(n, x, y):  # type: ignore[no-untyped-def]
-        apart()
-        for j in range(index(0), n):
-            kept = get(x, j)
-            put(x, j, get(y, j))
-            put(y, j, kept)
-
-    @compiled
-    def subtract_complex(n, factor, x, y):  # type: ignore[no-untyped-def]
-        apart()
-        for j in range(index(0), n):
-            put(y, j, get(y, j) - factor * get(x, j))
-
-    subtract = subtract_complex if np.dtype(dtype).kind == "c" else parts(dtype).subtract
+    own = parts(dtype)
+    subtract, exchange = own.subtract, own.exchange
 
     def function(of_n, of_k, of_below, of_above, of_definite, work, x, info):  # type: ignore[no-untyped-def]
         o, unit = index(0), index(1)
@@ -121,8 +108,8 @@ def eliminate(dtype: str) -> Callable[..., None]:
             end = min(n, max(end, which + above + unit))
             if which != p:
                 there = here + (which - p) * next_row
-                exchange(end - p, shifted(work, here), shifted(work, there))  # type: ignore[no-untyped-call]
-                exchange(k, shifted(x, p * k), shifted(x, which * k))  # type: ignore[no-untyped-call]
+                exchange(end - p, shifted(work, here), shifted(work, there))
+                exchange(k, shifted(x, p * k), shifted(x, which * k))
             pivot = get(work, here)
             if pivot == zero or (definite and negative(pivot)):
                 failed = p + unit

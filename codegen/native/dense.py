@@ -130,6 +130,8 @@ class BlockParts:
         y -= f * x along rows
     divide(n, y, pivot)
         y /= pivot
+    exchange(n, x, y)
+        x, y = y, x
     """
 
     product: Callable[..., None]
@@ -137,6 +139,7 @@ class BlockParts:
     turn: Callable[..., None]
     subtract: Callable[..., None]
     divide: Callable[..., None]
+    exchange: Callable[..., None]
 
 
 @cache
@@ -159,6 +162,20 @@ def parts(dtype: str) -> BlockParts:
         apart()
         for j in range(index(0), n):
             put(y, j, less(get(y, j), f, get(x, j)))
+
+    @compiled
+    def subtract_complex(n, f, x, y):  # type: ignore[no-untyped-def]
+        apart()
+        for j in range(index(0), n):
+            put(y, j, get(y, j) - f * get(x, j))
+
+    @compiled
+    def exchange(n, x, y):  # type: ignore[no-untyped-def]
+        apart()
+        for j in range(index(0), n):
+            kept = get(x, j)
+            put(x, j, get(y, j))
+            put(y, j, kept)
 
     @compiled
     def divide(n, y, pivot):  # type: ignore[no-untyped-def]
@@ -190,7 +207,8 @@ def parts(dtype: str) -> BlockParts:
 
     made = BlockParts()
     made.product, made.substitute = product, substitute
-    made.turn, made.subtract, made.divide = turn, subtract, divide
+    made.turn, made.divide, made.exchange = turn, divide, exchange
+    made.subtract = subtract_complex if np.dtype(dtype).kind == "c" else subtract
     return made
 
 

@@ -49,15 +49,7 @@ def lu(dtype: str) -> Callable[..., None]:
     stored."""
     own, zero = parts(dtype), np.dtype(dtype).type(0)
     product, substitute, turn = own.product, own.substitute, own.turn
-    subtract, divide = own.subtract, own.divide
-
-    @compiled
-    def exchange(n, x, y):  # type: ignore[no-untyped-def]
-        apart()
-        for j in range(index(0), n):
-            kept = get(x, j)
-            put(x, j, get(y, j))
-            put(y, j, kept)
+    subtract, divide, exchange = own.subtract, own.divide, own.exchange
 
     @compiled
     def largest(n, x):  # type: ignore[no-untyped-def]
@@ -152,9 +144,9 @@ def lu(dtype: str) -> Callable[..., None]:
                 put(exchanges, at + c, at + which)
                 if which != c:
                     first, second = (at + c) * n, (at + which) * n
-                    exchange(at, shifted(a, first), shifted(a, second))  # type: ignore[no-untyped-call]
+                    exchange(at, shifted(a, first), shifted(a, second))
                     behind = at + columns
-                    exchange(rest, shifted(a, first + behind), shifted(a, second + behind))  # type: ignore[no-untyped-call]
+                    exchange(rest, shifted(a, first + behind), shifted(a, second + behind))
             if rest > o:
                 right, below = shifted(corner, columns), shifted(corner, columns * n)
                 substitute(columns, rest, corner, n, unit, True, True, right, n, False)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import gemm
+from .band_factors import band_cholesky, band_cholesky_adjoint
 from .bands import band_entries, band_product, band_solve
 from .blocked import (
     blocked_cholesky,
@@ -50,8 +51,8 @@ from .subspaces import stable_slope
 from .support import signed
 
 __all__ = [
-    "adjugate", "band_entries", "band_product", "band_solve", "banded_solve", "blocked_cholesky",
-    "blocked_det", "blocked_eigh",
+    "adjugate", "band_cholesky", "band_cholesky_adjoint", "band_entries", "band_product",
+    "band_solve", "banded_solve", "blocked_cholesky", "blocked_det", "blocked_eigh",
     "blocked_eigvalsh", "blocked_inv", "blocked_qr", "blocked_slogdet", "blocked_solve",
     "blocked_svdvals", "blocked_triangular_solve", "cholesky", "cholesky_adjoint", "column_order",
     "det", "eig", "eigh", "eigvalsh", "expm", "factored_inv", "factored_slogdet", "factored_solve",

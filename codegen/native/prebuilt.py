@@ -13,7 +13,18 @@ from ..disk import cache
 from ..disk.entry import DiskEntry
 from ..disk.stored import CODE, called_by, introduce, library_of, object_code
 from ..translation.direct import DirectCompiler
-from . import bands, bidiagonal, dense, elimination, gemm, orthogonal, positive, small, tridiagonal
+from . import (
+    band_factors,
+    bands,
+    bidiagonal,
+    dense,
+    elimination,
+    gemm,
+    orthogonal,
+    positive,
+    small,
+    tridiagonal,
+)
 from .fourier import transform
 
 FAMILIES: dict[str, tuple[Callable[[str], Callable[..., None]], Callable[[str], Any]]] = {
@@ -32,6 +43,7 @@ FAMILIES: dict[str, tuple[Callable[[str], Callable[..., None]], Callable[[str], 
     "back": (tridiagonal.back, tridiagonal.back_signature),
     "bidiagonal": (bidiagonal.bidiagonal, bidiagonal.bidiagonal_signature),
     "bands": (bands.eliminate, bands.bands_signature),
+    "banded": (band_factors.banded, band_factors.banded_signature),
     "fourier": (transform.entry, transform.entry_signature),
 }
 

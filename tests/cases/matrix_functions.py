@@ -19,6 +19,14 @@ F32 = ((np.array([[2.0, 1.0], [0.5, 3.0]], np.float32),),)
 INTEGERS = ((np.array([[2, 1], [1, 3]]),),)
 
 
+def banded_factor(ab: Any, lower: bool) -> Any:
+    """SciPy's, with zeros where a diagonal has no element."""
+    k, n = np.subtract(ab.shape, (1, 0))
+    gap = np.arange(k + 1)[:, None]
+    inside = np.arange(n) < n - gap if lower else np.arange(n) >= k - gap
+    return np.where(inside, sl.cholesky_banded(ab, lower=lower), 0)
+
+
 def by_eig(library: Any, a: Any) -> Any:
     """Eigenvalues in a sum, and what does not depend on lengths and phases of vectors."""
     w, v = library.eig(a)
@@ -322,6 +330,41 @@ FACTORS = (
                 rng.normal(size=5),
             ),
             lambda ab, b, low=lower: sl.solveh_banded(ab, b, lower=low),
+        )
+        for lower in (False, True)
+    ],
+    *[
+        Case(
+            f"cholesky_banded lower={lower} {np.dtype(dtype).name}",
+            lambda ab, low=lower: linalg.cholesky_banded(ab, lower=low),
+            lambda rng, low=lower, of=dtype: (
+                normal((3, 5), dtype=of)(rng)[0] + np.array([0, 0, 9])[:: 1 - 2 * low, None],
+            ),
+            lambda ab, low=lower: banded_factor(ab, low),
+            ("band_cholesky", "band_cholesky_adjoint"),
+            special=(
+                (np.ones((3, 0)),),
+                (np.array([[4.0]]),),
+                (np.array([[4, 9]]),),
+                (np.float32([[0, 1, 1], [4, 5, 6]])[:: 1 - 2 * lower],),
+            ),
+            errors=(
+                ((np.ones(3),), ShapeError, "a row for each diagonal"),
+                ((np.zeros((2, 3)),), np.linalg.LinAlgError, "not positive definite"),
+            ),
+        )
+        for lower, dtype in ((False, complex), (True, float))
+    ],
+    *[
+        Case(
+            f"cho_solve_banded lower={lower}",
+            lambda cb, b, low=lower: linalg.cho_solve_banded((cb, low), b),
+            lambda rng, low=lower: (
+                normal((3, 5), dtype=complex)(rng)[0] + np.array([0, 0, 6])[:: 1 - 2 * low, None],
+                rng.normal(size=(5, 2)),
+            ),
+            lambda cb, b, low=lower: sl.cho_solve_banded((cb, low), b),
+            special=((np.ones((1, 0)), np.ones((0, 2))), (np.ones((2, 4)), np.arange(4))),
         )
         for lower in (False, True)
     ],

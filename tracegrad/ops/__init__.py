@@ -18,8 +18,8 @@ from .elementwise import (
 from .fourier import functions as fft
 from .fourier import transforms
 from .matrices import (
-    bands, functions_of_matrices, linalg, pivoting, products, riccati, spectral, systems,
-    triangular,
+    band_factors, bands, functions_of_matrices, linalg, pivoting, products, riccati, spectral,
+    systems, triangular,
 )
 from .numerics import filters
 from .places import gathering, indexing
@@ -131,8 +131,8 @@ OPS: tuple[Op, ...] = (
     *trigonometric.OPS, *comparison.OPS, *special.OPS, *creation.OPS, *random.OPS, *gathering.OPS,
     *reductions.OPS, *scans.OPS, *indexing.OPS, *products.OPS, *logic.OPS, *statistics.OPS,
     *sorting.OPS, *selection.OPS, *triangular.OPS, *spectral.OPS, *systems.OPS, *bands.OPS,
-    *windows.OPS, *filters.OPS, *functions_of_matrices.OPS, *pivoting.OPS, *riccati.OPS,
-    *transforms.OPS, *special_functions.OPS, *sparse_products.OPS,
+    *band_factors.OPS, *windows.OPS, *filters.OPS, *functions_of_matrices.OPS, *pivoting.OPS,
+    *riccati.OPS, *transforms.OPS, *special_functions.OPS, *sparse_products.OPS,
 )
 
 __all__ = [

@@ -382,6 +382,7 @@ EXAMPLES |= {
         "tg.linalg.cross": (lambda: np.ones(3), lambda: np.ones(3)),
         "tg.linalg.cho_solve": (lambda: (np.eye(2), True), lambda: np.ones(2)),
         "tg.linalg.lu_solve": (lambda: (np.eye(2), np.arange(2)), lambda: np.ones(2)),
+        "tg.linalg.cho_solve_banded": (lambda: (np.ones((1, 2)), True), lambda: np.ones(2)),
         "tg.linalg.eigh_tridiagonal": (lambda: np.ones(3), lambda: np.ones(2)),
         "tg.linalg.eigvalsh_tridiagonal": (lambda: np.ones(3), lambda: np.ones(2)),
         "tg.linalg.solve_banded": (lambda: (0, 0), lambda: np.ones((1, 2)), lambda: np.ones(2)),

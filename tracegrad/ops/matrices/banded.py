@@ -21,6 +21,7 @@ from ..elementwise.comparison import clip
 from ..elementwise.derived import add, conj, convert, real
 from ..elementwise.logic import logical_and
 from ..places.along import take_along_axis
+from .band_factors import factor
 from .bands import solve_stack
 from .stacks import in_lapack_dtype
 
@@ -34,11 +35,6 @@ def moved(ab: Any, shift: Any) -> Any:
         return ab
     at = broadcast_to(clip(at, 0, n - 1), (*shape_of(ab)[:-2], rows, n))
     return where(inside, take_along_axis(ab, at, -1), 0)
-
-
-def transposed(ab: Any, lower: int, upper: int) -> Any:
-    """The diagonals of the transposed matrix: `upper` below, `lower` above."""
-    return moved(flip(ab, -2), np.arange(lower + upper + 1) - lower)
 
 
 def whole(ab: Any, lower: bool) -> Any:
@@ -155,4 +151,55 @@ def solveh_banded(
     return _solved("solveh_banded", whole(ab, flag("lower", lower)), b, k, k, definite=True)
 
 
-__all__ = ["solve_banded", "solveh_banded"]
+def cholesky_banded(
+    ab: Any, overwrite_ab: bool = False, lower: bool = False, check_finite: bool = True
+) -> Any:
+    """The triangular factor of a Hermitian positive definite matrix of which `ab` has the diagonals
+    of one triangle, as `solveh_banded` has them: u with u^H @ u = a, or l with l @ l^H = a where
+    `lower`, in the form of `ab`, with zeros where a diagonal has no element. `ab` may be a stack
+    (..., k + 1, n). In a time as n * k**2, derivatives included. LinAlgError where a is not
+    positive definite.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.linalg.cholesky_banded(np.array([[4.0, 5.0], [2.0, 0.0]]), lower=True)
+    array([[2., 2.],
+           [1., 0.]])
+    """
+    (ab,) = in_lapack_dtype(ab)
+    shape = shape_of(ab)
+    if len(shape) < 2:
+        _diagonals("cholesky_banded", ab)
+    if same(shape[-2], 0) or same(shape[-1], 0):
+        return ab
+    stack = reshape(ab, (numel(shape[:-2]), 1, *shape[-2:]))
+    return reshape(factor(stack, flag("lower", lower)), shape)
+
+
+def cho_solve_banded(
+    cb_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True
+) -> Any:
+    """x with a @ x = b, for the factor of a that `cholesky_banded` gives, and whether it is the
+    lower one; stacks as in `solve_banded`. LinAlgError where the factor has a zero on its diagonal.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> factor = tg.linalg.cholesky_banded(np.array([[4.0, 5.0], [2.0, 0.0]]), lower=True)
+    >>> tg.linalg.cho_solve_banded((factor, True), np.array([6.0, 7.0]))
+    array([1., 1.])
+    """
+    if not isinstance(cb_and_lower, (tuple, list)) or len(cb_and_lower) != 2:
+        raise ValueError(
+            f"cho_solve_banded: the first argument is {describe(cb_and_lower)}; it must be a pair "
+            "(cb, lower), cb of cholesky_banded"
+        )
+    cb, lower = cb_and_lower
+    cb, b = in_lapack_dtype(cb, b)
+    k = int(shape_of(_diagonals("cho_solve_banded", cb))[-2]) - 1
+    below, above = (k, 0) if flag("lower", lower) else (0, k)
+    for trans in (0, 2) if below else (2, 0):
+        b = _solved("cho_solve_banded", cb, b, below, above, trans)
+    return b
+
+
+__all__ = ["cho_solve_banded", "cholesky_banded", "solve_banded", "solveh_banded"]
