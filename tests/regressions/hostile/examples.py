@@ -1,5 +1,4 @@
-"""Arguments that work, where the names of parameters do not tell them; and what public functions
-return."""
+"""Arguments that work where names of parameters do not tell them; what public functions return."""
 
 from __future__ import annotations
 
