@@ -95,8 +95,11 @@ from .arrays.slices import embed, flip, slice_array
 from .totals.quantiles import (
     median, nanmedian, nanpercentile, nanquantile, percentile, quantile,
 )
+from .totals.selection import (
+    topk,
+)
 from .totals.sorting import (
-    argsort, interp, searchsorted, sort, topk,
+    argsort, interp, searchsorted, sort,
 )
 from .places.spans import (
     dynamic_slice, dynamic_update_slice,

@@ -3,6 +3,7 @@ extremes, modes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from ...errors import ShapeError
 from ...ir.dispatch import Value
 from ...ops.arrays.transfer import place_of, transfer
 from ...ops.totals.quantiles import known, quantiles
+from ...ops.totals.selection import MOST, ranked
 from ...ops.totals.statistics import stop_gradient
 from ...sizes import same
 from ...types import normalize_axis, show
@@ -34,6 +36,27 @@ def _picked(x: Any, indices: Any, dim: int, keepdim: bool, title: str) -> Extrem
     if not keepdim:
         values, indices = values.squeeze(dim), indices.squeeze(dim)
     return Extremes(titled(values, title, x), indices)
+
+
+def _places(x: Any, ranks: Sequence[Any], axis: int) -> Any:
+    """Where the elements stand that have these places in the order along an axis; of each there is
+    one, or one for each lane."""
+    lanes = ops.moveaxis(x, axis, -1)
+    lead = lanes.shape[:-1]
+    ranks = [
+        ops.broadcast_to(r if np.ndim(r) < 2 else ops.moveaxis(r, axis, -1), (*lead, 1))
+        for r in ranks
+    ]
+    return ops.moveaxis(ranked(lanes, ops.concatenate(ranks, -1)), -1, axis)
+
+
+def _at_places(x: Any, ranks: Sequence[Any], axis: int) -> list[Any]:
+    """The elements themselves, by sorting where they are many."""
+    if len(ranks) > MOST:
+        ordered = x.sort(axis).values
+        return [ops.take_along_axis(ordered, rank, axis) for rank in ranks]
+    found = ops.take_along_axis(x, _places(x, ranks, axis), axis)
+    return [found.narrow(axis, k, 1) for k in range(len(ranks))]
 
 
 def _without_dimensions(x: Any, *dims: int) -> bool:
@@ -155,8 +178,8 @@ class TensorOrders(Value):
                 f"kthvalue(): selected number k={k} out of range for dimension {dim} "
                 f"of size {self.shape[axis]}"
             )
-        order = ops.argsort(self, axis)
-        return _picked(self, order.narrow(axis, k - 1, 1), axis, keepdim, "KthvalueBackward0")
+        indices = _places(self, [np.array([k - 1])], axis)
+        return _picked(self, indices, axis, keepdim, "KthvalueBackward0")
 
     @numbers_too
     def median(
@@ -201,14 +224,13 @@ class TensorOrders(Value):
             if dim is None:
                 return self.face(np.array(np.nan, self.dtype))
             raise IndexError(f"median(): Expected reduction dim {dim} to have non-zero size.")
-        order = ops.argsort(x, axis)
         lost = ops.sum(ops.isnan(x), axis=axis, keepdims=True)
         if skip_nan:
             place = ops.floor_divide(ops.maximum(size - lost, 1) - 1, 2)
         else:
             # The first NaN in the order stands behind all numbers.
             place = ops.where(lost > 0, size - lost, (size - 1) // 2)
-        indices = ops.take_along_axis(order, place, axis)
+        indices = _places(x, [place], axis)
         if dim is not None:
             return _picked(self, indices, axis, keepdim, title + "1")
         value = stop_gradient(ops.take_along_axis(x, indices, axis)[0])
@@ -275,15 +297,15 @@ class TensorOrders(Value):
             if dim is not None
             else (ops.reshape(self, (-1,)), 0)
         )
-        ordered = x.sort(axis).values
         count = ops.sum(ops.logical_not(ops.isnan(x)), axis=axis, keepdims=True)
         several = getattr(q, "shape", ()) != ()
+        fractions = list(q) if several else [q]
+        ats = [ops.maximum(count - 1, 0) * fraction for fraction in fractions]
+        lows = [ops.convert(ops.floor(at), np.int64) for at in ats]
+        highs = [ops.minimum(low + 1, ops.maximum(count - 1, 0)) for low in lows]
+        values = _at_places(x, [*lows, *highs], axis)
         parts = []
-        for fraction in q if several else [q]:
-            at = ops.maximum(count - 1, 0) * fraction
-            low = ops.convert(ops.floor(at), np.int64)
-            high = ops.minimum(low + 1, ops.maximum(count - 1, 0))
-            a, b = ops.take_along_axis(ordered, low, axis), ops.take_along_axis(ordered, high, axis)
+        for at, low, a, b in zip(ats, lows, values, values[len(ats) :], strict=False):
             part = a + (b - a) * ops.convert(at - low, self.dtype)
             if dim is None:
                 part = ops.reshape(part, (1,) * self.ndim if keepdim else ())

@@ -13,10 +13,13 @@ from ...errors import ShapeError
 from ...ir.dispatch import bind
 from ...ir.op import Op, Types, op
 from ...sizes import same
-from ...types import ArrayType, Int
-from ..arrays.shape import broadcast_to, front
-from ..define import shape_of
-from .sorting import check_order
+from ...types import ArrayType, Int, show
+from ..arrays.shape import broadcast_to, front, moveaxis
+from ..arrays.slices import cut, flip
+from ..define import ndim_of, shape_of
+from ..elementwise.arithmetic import sub
+from ..places.along import take_along_axis
+from .sorting import _flat, argsort, check_order
 
 MOST = 8
 """So many places are looked for; where there are more, all is sorted."""
@@ -124,19 +127,52 @@ partitioned_op: Op = op(
 )
 
 
-def _places(x: Any, ranks: Sequence[int]) -> Any:
-    return broadcast_to(np.asarray(ranks, np.int64), (*shape_of(x)[:-1], len(ranks)))
+def _places(x: Any, ranks: Any) -> Any:
+    if isinstance(ranks, (list, tuple)):
+        ranks = np.asarray(ranks, np.int64)
+    elif ndim_of(ranks) == ndim_of(x) > 1:
+        return ranks
+    return broadcast_to(ranks, (*shape_of(x)[:-1], shape_of(ranks)[-1]))
 
 
 def ranked(x: Any, ranks: Any) -> Any:
-    """Positions along the last axis of what stands at these places of the order: whole numbers, or
-    an array of those of each lane."""
-    return bind(ranked_op, [x, _places(x, ranks) if isinstance(ranks, (list, tuple)) else ranks])
+    """Positions along the last axis of what stands at these places of the order: a vector of whole
+    numbers, or an array of those of each lane."""
+    return bind(ranked_op, [x, _places(x, ranks)])
 
 
 def partitioned(x: Any, ranks: Sequence[int]) -> Any:
     """An order along the last axis in which what stands at these places of the order does."""
     return bind(partitioned_op, [x, _places(x, ranks)])
+
+
+def topk(
+    x: Any, k: int, axis: int = -1, largest: bool = True, sorted: bool = True
+) -> tuple[Any, Any]:
+    """The k largest (or smallest) elements along an axis in order, and their indices.
+
+    >>> import tracegrad as tg
+    >>> tg.topk([3.0, 1.0, 2.0], 2)
+    (array([3., 2.]), array([0, 2]))
+    """
+    x, place = _flat(x, axis)
+    shape = shape_of(x)
+    n = shape[place]
+    if k < 0 or k > n:
+        raise ShapeError(
+            f"topk of {k} elements needs an axis of at least that size; "
+            f"axis {place} of an array of shape {show(shape)} has {n}"
+        )
+    if not 0 < k <= MOST or (isinstance(n, int) and n < SHORT):
+        order = argsort(x, place, largest)
+        first = cut(order, place, 0, k)
+    else:
+        # Equal elements keep their order where the last ones of the reversed array are taken.
+        lanes = moveaxis(flip(x, place) if largest else x, place, -1)
+        ranks = sub(n - 1, np.arange(k)) if largest else np.arange(k)
+        first = moveaxis(ranked(lanes, ranks), -1, place)
+        first = sub(n - 1, first) if largest else first
+    return take_along_axis(x, first, place, unique=True), first
 
 
 OPS = (ranked_op, partitioned_op)

@@ -16,7 +16,7 @@ from ...ir.op import Op, Types, op
 from ...sizes import known_less, same
 from ...types import ArrayType, Int, normalize_axis, show
 from ..arrays.shape import expand_dims, front, reshape, sum_axes
-from ..arrays.slices import flip, slice_array
+from ..arrays.slices import flip
 from ..define import as_array, ndim_of, of_list, shape_of
 from ..elementwise.arithmetic import div, equal, less, less_equal, sub, where
 from ..elementwise.comparison import clip
@@ -98,32 +98,6 @@ def sort(x: Any, axis: int | None = -1, descending: bool = False) -> Any:
     """
     x, place = _flat(x, axis)
     return take_along_axis(x, argsort(x, place, descending), place, unique=True)
-
-
-def topk(
-    x: Any, k: int, axis: int = -1, largest: bool = True, sorted: bool = True
-) -> tuple[Any, Any]:
-    """The k largest (or smallest) elements along an axis in order, and their indices.
-
-    >>> import tracegrad as tg
-    >>> tg.topk([3.0, 1.0, 2.0], 2)
-    (array([3., 2.]), array([0, 2]))
-    """
-    x, place = _flat(x, axis)
-    shape = shape_of(x)
-    if k < 0 or k > shape[place]:
-        raise ShapeError(
-            f"topk of {k} elements needs an axis of at least that size; "
-            f"axis {place} of an array of shape {show(shape)} has {shape[place]}"
-        )
-    order = argsort(x, place, largest)
-    first = slice_array(
-        order,
-        (0,) * len(shape),
-        tuple(k if a == place else n for a, n in enumerate(shape)),
-        (1,) * len(shape),
-    )
-    return take_along_axis(x, first, place, unique=True), first
 
 
 # --- searching ------------------------------------------------------------------------------------
