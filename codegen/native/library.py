@@ -41,7 +41,7 @@ from .lapack import (
     svd,
     triangular_solve,
 )
-from .matrix_functions import eig, expm, lu, permutation, sqrtm, sylvester
+from .matrix_functions import eig, eigvals, expm, lu, permutation, sqrtm, sylvester
 from .pivoting import column_order, row_order
 from .products import by_loops, has_blas, in_loops, with_matrix, with_vector
 from .sparse import banded_solve, sparse_entries, sparse_product, sparse_solve
@@ -55,8 +55,9 @@ __all__ = [
     "band_solve", "banded_solve", "blocked_cholesky", "blocked_det", "blocked_eigh",
     "blocked_eigvalsh", "blocked_inv", "blocked_qr", "blocked_slogdet", "blocked_solve",
     "blocked_svdvals", "blocked_triangular_solve", "cholesky", "cholesky_adjoint", "column_order",
-    "det", "eig", "eigh", "eigvalsh", "expm", "factored_inv", "factored_slogdet", "factored_solve",
-    "fft", "inv", "irfft", "lu", "lu_factors", "matmul", "matmul_batched", "matmul_batched_scaled",
+    "det", "eig", "eigh", "eigvals", "eigvalsh", "expm", "factored_inv", "factored_slogdet",
+    "factored_solve", "fft", "inv", "irfft",
+    "lu", "lu_factors", "matmul", "matmul_batched", "matmul_batched_scaled",
     "matmul_scaled", "permutation", "pinv", "qr", "recursive_filter", "rfft", "row_order",
     "slogdet", "small_cholesky", "small_det", "small_inv", "small_solve",
     "small_triangular_solve", "solve", "sparse_entries", "sparse_product", "sparse_solve",

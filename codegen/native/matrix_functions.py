@@ -17,7 +17,7 @@ from .factorizations import _each, record
 from .foreign import blas, fill, lapack, letter, turned
 from .lapack import Body, _numpy_type, _real_type, _stacked
 
-__all__ = ["eig", "expm", "lu", "permutation", "sqrtm", "sylvester"]
+__all__ = ["eig", "eigvals", "expm", "lu", "permutation", "sqrtm", "sylvester"]
 
 NO, ADJOINT = ord("N"), ord("C")
 VECTORS = ord("V")
@@ -40,6 +40,16 @@ def eig(a: Any, w: Any, v: Any, status: Any = None, code: int = 0) -> None:
             ow[...], ov[...] = np.linalg.eig(m)
         except np.linalg.LinAlgError:
             ow[...], ov[...] = np.nan, np.nan
+            record(status, code, 1)
+
+
+def eigvals(a: Any, w: Any, status: Any = None, code: int = 0) -> None:
+    """Eigenvalues, complex ones."""
+    for m, ow in _each(a, w):
+        try:
+            ow[...] = np.linalg.eigvals(m)
+        except np.linalg.LinAlgError:
+            ow[...] = np.nan
             record(status, code, 1)
 
 
@@ -147,6 +157,42 @@ def _make_eig(a: Any, w: Any, v: Any) -> Body:
                     v[i, j] = target(right[j, i])
 
     return body
+
+
+def _make_eigvals(a: Any, w: Any) -> Body:
+    t, of_complex = _numpy_type(a.dtype), letter(a.dtype) in "cz"
+    real, target = _real_type(a.dtype), _numpy_type(w.dtype)
+    geev = lapack(a.dtype, "geev", "cciaiaaiaiaiao" if of_complex else "cciaiaaaiaiaio")
+
+    def complex_body(a: Any, w: Any, status: Any, code: int) -> None:
+        n = a.shape[0]
+        if n == 0:
+            return
+        work, space, reals = np.empty((n, n), t), np.empty(64 * n, t), np.empty(2 * n, real)
+        turned(a, work)
+        info = geev(NO, NO, n, work, 0, n, w, 0, work, 0, n, work, 0, n, space, 0, space.size,
+                    reals, 0)  # fmt: skip
+        if info != 0:
+            fill(w, np.nan)
+            record(status, code, info)
+
+    def body(a: Any, w: Any, status: Any, code: int) -> None:
+        n = a.shape[0]
+        if n == 0:
+            return
+        work, space = np.empty((n, n), t), np.empty(64 * n, t)
+        wr, wi = np.empty(n, t), np.empty(n, t)
+        turned(a, work)
+        info = geev(NO, NO, n, work, 0, n, wr, 0, wi, 0, work, 0, n, work, 0, n, space, 0,
+                    space.size)  # fmt: skip
+        if info != 0:
+            fill(w, np.nan)
+            record(status, code, info)
+            return
+        for j in range(n):
+            w[j] = target(complex(wr[j], wi[j]))
+
+    return complex_body if of_complex else body
 
 
 def _make_lu(a: Any, packed: Any, pivots: Any) -> Body:
@@ -385,6 +431,7 @@ def _make_expm(a: Any, out: Any) -> Body:
 
 
 _stacked(eig, (2, 1, 2), _make_eig)
+_stacked(eigvals, (2, 1), _make_eigvals)
 _stacked(lu, (2, 2, 1), _make_lu)
 _stacked(permutation, (1, 1), _make_permutation)
 _stacked(sylvester, (2, 2, 2, 2), _make_sylvester)

@@ -58,7 +58,7 @@ SPECTRAL = (
         lambda a: linalg.eigvals(a) ** 2,
         positive((3, 3)),
         lambda a: (np.linalg.eigvals(a) + 0j) ** 2,
-        ("eig",),
+        ("eigvals", "eig_strict"),
         special=INTEGERS,
     ),
 )

@@ -25,6 +25,9 @@ S = A + A.T
         (lambda a: np.abs(np.linalg.eigh(a)[1][0]) + np.linalg.eigvalsh(a), "eigh"),
         (tg.value_and_grad(lambda a: np.sum(np.linalg.eigvalsh(a) ** 3)), "eigh_strict"),
         (tg.value_and_grad(lambda a: np.sum(np.linalg.eigh(a)[0] ** 3)), "eigh"),
+        (lambda a: np.abs(np.linalg.eigvals(a)), "eigvals"),
+        (lambda a: np.abs(np.linalg.eig(a)[0]), "eig"),  # in whose order vectors may be asked for
+        (tg.value_and_grad(lambda a: np.sum(np.linalg.eigvals(a).real ** 3)), "eig_strict"),
         (lambda a: np.linalg.svd(a)[1], "svdvals"),
         (lambda a: np.linalg.svd(a, compute_uv=False), "svdvals"),
         (lambda a: np.linalg.norm(a, 2) + np.linalg.cond(a), "svdvals"),
@@ -74,3 +77,29 @@ def test_equal_values_have_a_derivative_and_nan_fails() -> None:
         np.linalg.svd(bad, compute_uv=False)
     with pytest.raises(np.linalg.LinAlgError):
         tg.jit(lambda a: np.linalg.svd(a, compute_uv=False))(bad)
+
+
+def test_vectors_in_another_order_than_the_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LAPACK may find values in another order where it computes vectors."""
+
+    def loss(a: Any) -> Any:
+        w = np.linalg.eigvals(a)
+        return np.sum(np.arange(1, 5) * w.real**2) + np.sum(w.imag**4)
+
+    def backwards(a: Any) -> Any:
+        w, v = of_numpy(a)
+        asked.append(a)
+        return w[..., ::-1], v[..., ::-1]
+
+    asked: list[Any] = []
+    of_numpy, expected = np.linalg.eig, tg.grad(loss)(A)
+    monkeypatch.setattr(np.linalg, "eig", backwards)
+    np.testing.assert_allclose(tg.grad(loss)(A), expected, rtol=1e-12)
+    np.testing.assert_allclose(tg.jvp(loss, (A,), (S,))[1], np.sum(expected * S), rtol=1e-10)
+    assert len(asked) == 2
+
+
+@pytest.mark.parametrize("way", [lambda f: f, tg.jit])
+def test_equal_eigenvalues_of_a_general_matrix(way: Any) -> None:
+    f = way(tg.grad(lambda a: np.sum(np.linalg.eigvals(a)).real))
+    np.testing.assert_allclose(f(np.eye(3)), np.eye(3))

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 from ..ir.graph import Atom, Graph, Node
 from ..ir.op import Op
-from ..ops.matrices.spectral import VALUES_ALONE
+from ..ops.matrices.functions_of_matrices import EIGENVALUES_ALONE
+from ..ops.matrices.spectral import VALUES_ALONE as OF_HERMITIAN
 from .rewriter import Rewriter, rewrite
 
+VALUES_ALONE = {**OF_HERMITIAN, **EIGENVALUES_ALONE}
 VALUES = {op for _, op in VALUES_ALONE.values()}
 """The operations that give values alone."""
 
@@ -37,7 +39,9 @@ def values_alone(graph: Graph) -> Graph:
         at, values = VALUES_ALONE.get(node.op, (0, node.op))
         wanted = node if node in whole else of_values.get((values, node.inputs[0]))
         if wanted is None:
-            if node.op in VALUES:
+            # General matrices' values come in another order perhaps, and somebody may have asked
+            # for vectors in another graph.
+            if node.op not in OF_HERMITIAN:
                 return None
             value = b.emit(values, inputs, {}, node)
             return [value if k == at else v for k, v in enumerate(node.outputs)]

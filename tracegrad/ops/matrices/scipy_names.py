@@ -30,6 +30,7 @@ from ..totals.reductions import sum as sum_
 from .factorizations import cholesky
 from .functions_of_matrices import (
     eig_stack,
+    eigvals_stack,
     expm_stack,
     inverse_order,
     lu_stack,
@@ -74,7 +75,8 @@ def eigvals(a: Any) -> Any:
     >>> tg.linalg.eigvals(np.array([[2.0, 1.0], [0.0, 3.0]]))
     array([2.+0.j, 3.+0.j])
     """
-    return eig(a).eigenvalues
+    a = as_matrix("eigvals", a, True)
+    return from_stack(eigvals_stack(as_stack(a)), shape_of(a)[:-2])
 
 
 # --- functions of matrices ------------------------------------------------------------------------
