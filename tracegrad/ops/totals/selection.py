@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,23 +25,6 @@ MOST = 8
 """So many places are looked for; where there are more, all is sorted."""
 SHORT = 32
 """Lanes of fewer elements are sorted where all of them have to be given."""
-
-
-def _check(name: str, x: Any, ranks: Any) -> None:
-    check_order(x.type.dtype)
-    a, b = x.type.shape, ranks.type.shape
-    if not a or len(a) != len(b) or not all(map(same, a[:-1], b[:-1])):
-        raise ShapeError(f"{name}: {x.type} and places {ranks.type} must be of as many lanes")
-
-
-def _ranked_infer(x: Any, ranks: Any) -> Types:
-    _check("ranked", x, ranks)
-    return (ArrayType(INT64, ranks.type.shape),)
-
-
-def _partitioned_infer(x: Any, ranks: Any) -> Types:
-    _check("partitioned", x, ranks)
-    return (ArrayType(INT64, x.type.shape),)
 
 
 def _lanes(x: Any, ranks: Any) -> tuple[Any, Any, Any] | None:
@@ -90,40 +73,49 @@ def _partitioned_evaluate(x: Any, ranks: Any) -> Any:
     return out
 
 
-def _lane_batch(primitive: Any) -> Any:
-    def rule(values: Any, axes: Sequence[int | None], size: Int) -> tuple[list[Any], list[int]]:
+def _selection(name: str, evaluate: Callable[..., Any], all_of_them: bool, doc: str) -> Op:
+    """An operation on lanes and the places wanted of each: positions of what stands there, or of
+    all elements."""
+
+    def infer(x: Any, ranks: Any) -> Types:
+        check_order(x.type.dtype)
+        a, b = x.type.shape, ranks.type.shape
+        if not a or len(a) != len(b) or not all(map(same, a[:-1], b[:-1])):
+            raise ShapeError(f"{name}: {x.type} and places {ranks.type} must be of as many lanes")
+        return (ArrayType(INT64, a if all_of_them else b),)
+
+    def batch(values: Any, axes: Sequence[int | None], size: Int) -> tuple[list[Any], list[int]]:
         full = [
             broadcast_to(v, (size, *shape_of(v))) if a is None else front(v, a)
             for v, a in zip(values, axes, strict=True)
         ]
-        return [bind(primitive(), full)], [0]
+        return [bind(made, full)], [0]
 
-    return rule
+    made = op(
+        name,
+        ["x", "ranks"],
+        evaluate=evaluate,
+        infer=infer,
+        batch=batch,
+        lowering=lower.Kernel(lambda inputs, outputs, params: (name, ())),
+        doc=doc,
+    )
+    return made
 
 
-ranked_op: Op = op(
+ranked_op = _selection(
     "ranked",
-    ["x", "ranks"],
-    evaluate=_ranked_evaluate,
-    infer=_ranked_infer,
-    batch=_lane_batch(lambda: ranked_op),
-    lowering=lower.Kernel(lambda inputs, outputs, params: ("ranked", ())),
-    doc=(
-        "The positions of the elements that stand at some places of the stable order along the "
-        "last axis; NaN comes last."
-    ),
+    _ranked_evaluate,
+    False,
+    "The positions of the elements that stand at some places of the stable order along the last "
+    "axis; NaN comes last.",
 )
-partitioned_op: Op = op(
+partitioned_op = _selection(
     "partitioned",
-    ["x", "ranks"],
-    evaluate=_partitioned_evaluate,
-    infer=_partitioned_infer,
-    batch=_lane_batch(lambda: partitioned_op),
-    lowering=lower.Kernel(lambda inputs, outputs, params: ("partitioned", ())),
-    doc=(
-        "An order of the elements along the last axis in which each that stands at some places of "
-        "the stable order stands there, between smaller and larger ones; NaN comes last."
-    ),
+    _partitioned_evaluate,
+    True,
+    "An order of the elements along the last axis in which each that stands at some places of the "
+    "stable order stands there, between smaller and larger ones; NaN comes last.",
 )
 
 
