@@ -17,6 +17,7 @@ import llvmlite.binding as binding
 from numba import _dynfunc
 from numba.core import registry
 from numba.core.lowering import Environment
+from numba.core.runtime import rtsys
 
 from ..native import symbols
 from .entry import DiskEntry
@@ -66,12 +67,23 @@ def introduce(called: Sequence[str]) -> None:
     process."""
     for name in filter(symbols.is_ours, called):
         symbols.register(name)
-    if not all(binding.address_of_symbol(name) for name in called):
-        # Numba's runtime, or another of its modules that tell the linker names when they are
-        # loaded.
-        registry.cpu_target.target_context.refresh()
-        if unknown := [name for name in called if not binding.address_of_symbol(name)]:
-            raise ImportError(f"the linker does not know {unknown}")
+    # Which tells the linker Numba's helpers.
+    context = registry.cpu_target.target_context
+    for name in _unknown(called):
+        if name.startswith("NRT_"):
+            rtsys.initialize(context)
+        elif hasattr(ctypes.pythonapi, name):
+            function = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p)
+            binding.add_symbol(name, function.value)
+    if _unknown(called):
+        # Another of Numba's modules that tell the linker names when they are loaded.
+        context.refresh()
+    if unknown := _unknown(called):
+        raise ImportError(f"the linker does not know {unknown}")
+
+
+def _unknown(called: Sequence[str]) -> list[str]:
+    return [name for name in called if not binding.address_of_symbol(name)]
 
 
 def object_code(library: Any) -> bytes:

@@ -1,0 +1,41 @@
+"""What a process does that finds its kernels on disk."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import tracegrad
+
+FOUND = """
+import sys
+import numpy as np
+import tracegrad as tg
+from tracegrad.codegen.disk import cache
+
+@tg.jit
+@tg.grad
+def f(x):
+    matrix = np.outer(x, x) + np.eye(x.size)
+    sums = np.sum(np.sin(x) * np.exp(x)) + np.sort(x) @ x + tg.special.gammaln(x).sum()
+    return sums + np.linalg.slogdet(matrix)[1] + np.linalg.eigh(matrix)[0].sum()
+
+value = f(np.linspace(0.1, 1.0, 9))
+loaded = [n for n in ("numba.np.arraymath", "numba.typed.typeddict") if n in sys.modules]
+print(cache.COUNTERS.compiled, value.sum(), loaded)
+"""
+
+
+def test_a_second_process_loads_no_functions_of_numba(tmp_path: Path) -> None:
+    """Which takes as long as all else: the names that compiled code calls are found without."""
+    there = str(Path(tracegrad.__file__).parent.parent)
+    env = {**os.environ, "PYTHONPATH": there, "TRACEGRAD_CACHE_DIR": str(tmp_path)}
+    outputs = [
+        subprocess.run(
+            [sys.executable, "-c", FOUND], env=env, capture_output=True, text=True, check=True
+        ).stdout.split(maxsplit=2)
+        for _ in range(2)
+    ]
+    assert outputs[1] == ["0", outputs[0][1], "[]\n"]
