@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ..._codegen import loading
 from ...checks import describe
+from ...dtypes import promote
 from ...errors import ShapeError, UnsupportedFunctionError
 from ...ir.dispatch import Value
 from ...ir.lines import user_line
@@ -16,11 +18,12 @@ from ...sizes import same
 from ...types import normalize_axis, show
 from ..arrays.concatenation import concatenate
 from ..arrays.creation import zeros
-from ..arrays.shape import expand_dims, moveaxis, reshape
+from ..arrays.shape import expand_dims, moveaxis, reshape, transpose
+from ..arrays.slices import cut, flip
 from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import div, where
-from ..elementwise.derived import mul, real
-from ..fourier.functions import fft, ifft
+from ..elementwise.derived import conj, mul, real
+from ..fourier.functions import fft, ifft, irfft, rfft
 from ..places.along import take
 from .factorizations import eigh, eigvalsh
 from .linalg import matrix_power, pinv
@@ -128,16 +131,45 @@ def _pair(name: str, c_or_cr: Any) -> tuple[Any, Any]:
     return c_or_cr
 
 
+MANY = 1 << 14
+"""Elements of a Toeplitz matrix from which on products with it go through Fourier transforms."""
+
+
 def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: Any = None) -> Any:
-    """The product of the Toeplitz matrix of the first column c (and the first row r) with x. By the
-    full matrix.
+    """The product of the Toeplitz matrix of the first column c (and the first row r) with x: by the
+    full matrix, or for large ones by Fourier transforms as SciPy's, whose rounding errors are those
+    of the largest element everywhere.
 
     >>> import numpy as np
     >>> import tracegrad as tg
     >>> tg.linalg.matmul_toeplitz(([1.0, 2.0], [1.0, 3.0]), np.array([1.0, 1.0]))
     array([4., 3.])
     """
-    return matmul(toeplitz(*_pair("matmul_toeplitz", c_or_cr)), as_array(x))
+    c, r = _pair("matmul_toeplitz", c_or_cr)
+    c, x = as_array(c), as_array(x)
+    r = conj(c) if r is None else as_array(r)
+    sizes = (*shape_of(c), *shape_of(r), *shape_of(x)[:1])
+    if (
+        (ndim_of(c), ndim_of(r)) != (1, 1)
+        or ndim_of(x) not in (1, 2)
+        or not all(isinstance(n, int) for n in sizes)
+        or sizes[0] * sizes[1] < MANY
+        or sizes[1] != sizes[2]
+        or promote(c.dtype, r.dtype, x.dtype).kind not in "fc"
+    ):
+        return matmul(toeplitz(c, r), x)
+    # The first columns of a circulant matrix with zeros between the ends of c and r.
+    m, n = sizes[:2]
+    size = int(loading.imported("scipy.fft").next_fast_len(m + n - 1))
+    around = concatenate([c, zeros((size - m - n + 1,), c.dtype), flip(cut(r, 0, 1, n - 1), 0)])
+    kept = promote(c.dtype, r.dtype, x.dtype)
+    if kept.kind == "c":
+        spectra, back = fft, ifft
+    else:
+        spectra, back = rfft, irfft
+    lanes = x if ndim_of(x) == 1 else transpose(x)
+    found = cut(back(mul(spectra(around), spectra(lanes, size)), size), ndim_of(x) - 1, 0, m)
+    return found if ndim_of(x) == 1 else transpose(found)
 
 
 def solve_circulant(
