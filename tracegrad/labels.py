@@ -6,6 +6,7 @@ Neither library is needed or loaded: what is none of theirs while they are not l
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -42,7 +43,10 @@ def _of_series(x: Any) -> Any:
 
 def _of_frame(x: Any) -> Any:
     plain = all(isinstance(dtype, np.dtype) for dtype in x.dtypes)
-    return _checked(x.to_numpy() if plain else None, x, x.dtypes)
+    values = x.to_numpy() if plain else None
+    if values is not None and values.size and not np.may_share_memory(values, x.iloc[:, 0]):
+        values.flags.writeable = False  # a copy, into which a write would go unseen
+    return _checked(values, x, x.dtypes)
 
 
 def _of_xarray(x: Any) -> Any:
@@ -73,9 +77,41 @@ def with_values(
     found = [_reader(x, kinds) for x in leaves]
     if not any(found):
         return None
+    _check_order([x for x, read in zip(leaves, found, strict=True) if read is not None])
     values = [x if read is None else read(x) for x, read in zip(leaves, found, strict=True)]
     made: tuple[tuple[Any, ...], dict[str, Any]] = unflatten(spec, values)
     return made
+
+
+def _check_order(given: Sequence[Any]) -> None:
+    """A ValueError where two arguments have the same labels in another order: by their libraries
+    they go by label, as values by place."""
+    axes: list[tuple[Any, Any]] = []
+    for x in given if len(given) > 1 else ():
+        own = (
+            [("dimensions", x.dims), *x.indexes.items()]
+            if hasattr(x, "dims")
+            else [("index", a) for a in x.axes]
+        )
+        for (name, a), (other, b) in itertools.product(own, axes):
+            if name == other and a is not b and len(a) == len(b) > 1 and _in_another_order(a, b):
+                raise ValueError(
+                    f"two arguments have the same labels ({name}) in another order, and a function "
+                    "gets their values, by place. Bring them into one order: b.reindex(a.index) of "
+                    "pandas, b.transpose(*a.dims) or b.reindex_like(a) of xarray."
+                )
+        axes += own
+
+
+def _in_another_order(a: Any, b: Any) -> bool:
+    if isinstance(a, tuple):
+        return a != b and set(a) == set(b)
+    if a.equals(b):
+        return False
+    try:
+        return bool(a.sort_values().equals(b.sort_values()))
+    except TypeError:  # labels of several kinds
+        return sorted(map(repr, a)) == sorted(map(repr, b))
 
 
 def _reader(x: Any, kinds: Kinds) -> Callable[[Any], Any] | None:
@@ -84,6 +120,44 @@ def _reader(x: Any, kinds: Kinds) -> Callable[[Any], Any] | None:
         # Subclasses, such as those of geographic tables.
         return next((read for kind, read in kinds.items() if isinstance(x, kind)), None)
     return found
+
+
+def table_of(x: Any) -> bytes | None:
+    """The numbers and labels of a pandas object as they are now, equal for what no function can
+    tell apart by them; None of any other."""
+    pandas: Any = sys.modules.get("pandas")
+    if not hasattr(pandas, "DataFrame"):
+        return None
+    if isinstance(x, pandas.DataFrame):
+        alike = len(set(x.dtypes)) == 1 and _plain(x.dtypes.iloc[0])
+        found: list[Any] = [repr([(type(c), c) for c in x.columns]), [*map(str, x.columns.names)]]
+        if alike:
+            found += [x.dtypes.iloc[0].str, x.to_numpy().tobytes()]
+        parts = [x.index, *([] if alike else [x.iloc[:, k] for k in range(x.shape[1])])]
+    elif isinstance(x, pandas.Series):
+        found, parts = [], [x.index, x]
+    elif isinstance(x, pandas.Index):
+        found, parts = [], [x]
+    else:
+        return None
+    for part in parts:
+        found.append(f"{type(part)} {part.dtype} {part.name!r}")
+        if isinstance(part, pandas.RangeIndex):
+            found.append(repr(part))
+        elif _plain(part.dtype):
+            found.append(part.to_numpy().tobytes())
+        else:
+            try:
+                hashed = pandas.util.hash_pandas_object(part, index=False)
+                found.append(hashed.to_numpy().tobytes())
+            except TypeError:  # elements that have no hash
+                found.append(repr(part.tolist()))
+    return b"\0".join([p if isinstance(p, bytes) else str(p).encode() for p in (type(x), *found)])
+
+
+def _plain(dtype: Any) -> bool:
+    """Whether elements are told by their bytes."""
+    return isinstance(dtype, np.dtype) and dtype.kind in "biufcmM"
 
 
 def values_of(args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -123,4 +197,4 @@ def _dressed(gradient: Any, x: Any) -> Any:
     return pandas.DataFrame(gradient, index=x.index, columns=x.columns)
 
 
-__all__ = ["labelled", "values_of", "with_values"]
+__all__ = ["labelled", "table_of", "values_of", "with_values"]

@@ -161,3 +161,80 @@ def test_pandas_inside_of_a_function(made: Callable[[], Callable[[Any], Any]], w
     message = str(caught.value)
     for words in (Path(__file__).name, "pandas.core.", "values = frame.to_numpy()"):
         assert words in message
+
+
+def test_the_same_labels_in_another_order_are_refused() -> None:
+    """By label they would be other pairs than by place."""
+    pd, xr = pytest.importorskip("pandas"), pytest.importorskip("xarray")
+    s = pd.Series([1.0, 2.0, 3.0], list("abc"))
+    mixed = pd.Series([1.0, 2.0, 3.0], ["a", 1, 2])
+    x = xr.DataArray(np.ones((2, 2)), dims=("t", "x"), coords={"t": [5, 6]})
+    table = pd.DataFrame(np.ones((3, 3)), columns=list("cba"), index=list("abc"))
+    f = tg.jit(lambda a, b: np.sum(a * b))
+    for a, b in [(s, s[::-1]), (mixed, mixed[::-1]), (x, x.T), (x, x[::-1]), (table, table.T)]:
+        for call in (f, tg.grad(f), lambda a, b: f(b, a)):
+            with pytest.raises(ValueError, match="same labels"):
+                call(a, b)
+    for a, b in [(s, s), (s, s.set_axis(list("xyz"))), (x, x[:1]), (s, s[:1]), (x, x.copy())]:
+        assert f(a, b) == f(a.to_numpy(), b.to_numpy())
+    assert tg.jit(np.sum)(table) == 9  # whose index and columns are in two orders
+
+
+def test_writes_into_a_copy_are_refused() -> None:
+    """A table of columns of several dtypes gives a copy of its values."""
+    pd = pytest.importorskip("pandas")
+
+    def writes(x: Any) -> Any:
+        x[0] = 9.0
+        return np.sum(x)
+
+    d = pd.DataFrame({"u": [1.0, 2.0], "v": [3, 4]})
+    with pytest.raises(ValueError, match="read-only"):
+        tg.jit(writes)(d)
+    assert tg.jit(np.sum)(d) == 10
+
+
+def test_tables_around_a_function_are_read_as_they_are() -> None:
+    """Whatever of them changes: an element, a column, a label, a dtype."""
+    pd = pytest.importorskip("pandas")
+    d = pd.DataFrame({"a": [1.0, 2.0], "b": [3, 4]}, index=["u", "v"])
+    s = pd.Series([1.0, 2.0, 4.0], name="s")
+    kinds = pd.DataFrame({"c": pd.array([1, None], "Int64"), "d": [[1], [2]], "e": ["x", "y"]})
+    labels = pd.Index([3.0, 4.0])
+
+    class Model:
+        def __init__(self) -> None:
+            self.table = d
+
+    model = Model()
+
+    def f(x: Any) -> Any:
+        whole = x * model.table["a"].mean() + len(d.columns) * d.to_numpy().sum()
+        return whole + s.iloc[0] + s.max() * labels[0] + kinds["c"].sum() + len(kinds["d"].iloc[0])
+
+    compiled, slope = tg.jit(f), tg.grad(tg.jit(f))
+    changes: list[Callable[[], Any]] = [
+        lambda: None,
+        lambda: d.__setitem__("a", [5.0, 7.0]),
+        lambda: d.loc.__setitem__(("u", "b"), 9),
+        lambda: d.insert(0, "z", [1.0, 1.0]),
+        lambda: d.pop("b"),
+        lambda: s.iloc.__setitem__(0, 11.0),
+        lambda: s.__setitem__(7, 50.0),
+        lambda: kinds.loc.__setitem__((1, "c"), 8),
+        lambda: kinds["d"].iloc[0].append(3),
+        lambda: setattr(model, "table", d * 2),
+    ]
+    for change in changes:
+        change()
+        assert compiled(2.0) == pytest.approx(f(2.0), rel=1e-14)
+        assert slope(2.0) == pytest.approx(model.table["a"].mean(), rel=1e-14)
+
+
+@pytest.mark.usefixtures("kernels_in_python")
+def test_polynomials_of_numpy_around_a_function_are_read_as_they_are() -> None:
+    p, q = np.poly1d([1.0, 2.0]), np.polynomial.Polynomial([1.0, 2.0])
+    f = tg.jit(lambda x: x * p(2.0) + q(3.0))
+    assert f(1.0) == 4.0 + 7.0
+    p[0], q.coef[0] = 5.0, 3.0
+    assert f(1.0) == 7.0 + 9.0

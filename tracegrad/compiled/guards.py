@@ -13,6 +13,7 @@ from .._codegen import integers
 from ..checks.exactly import exactly, keys_of
 from ..devices import Device, DeviceArray
 from ..ir.dispatch import SPECIAL, STATE
+from ..labels import table_of
 from ..ops.sparse.operand import SparseArray
 from ..ops.sparse.pattern import layout_of
 from ..runtime.device_code import CompiledOnDevice
@@ -87,6 +88,7 @@ class Guards:
             "exactly": exactly,
             "keys_of": keys_of,
             "layout": layout_of,
+            "table": table_of,
             "empty": np.empty,
             "provide": POOL.empty,
         }

@@ -16,6 +16,7 @@ import numpy as np
 from ..autograd.function import Function
 from ..checks.exactly import lasting
 from ..holders import GroupHolder, ModuleHolder, OptimizerHolder, RuleHolder
+from ..labels import table_of
 from ..ops.random import Generator
 from ..ops.sparse.operand import is_sparse
 from ..ops.sparse.pattern import FORMATS, layout_of
@@ -43,12 +44,13 @@ from .places import (
     LAYOUT,
     LENGTH,
     ORDER_OF_ATTRIBUTES,
+    TABLE,
     TYPE,
     Fact,
     Place,
     root,
 )
-from .reach import library
+from .reach import library, reads_itself
 
 _SCALARS = (bool, int, float, complex, str, type(None), np.generic)
 _LIMIT = 5000
@@ -69,8 +71,7 @@ class Surroundings:
     on them.
 
     arrays      id(array) -> place, to find a captured array again at the next call
-    facts       (place, value): Python scalars, functions, types and lengths as they were while
-                tracing
+    facts       (place, value): Python scalars, functions, types and lengths while tracing
     """
 
     def __init__(self, function: Any, given: Sequence[tuple[Any, type, Any]] = ()) -> None:
@@ -79,7 +80,7 @@ class Surroundings:
         self.not_loaded: set[str] = set()
         """What the functions import that is no module yet."""
         self._whole: set[Place | None] = set()
-        """Dataclasses: as trees they are read field by field."""
+        """Dataclasses, as trees read field by field, and what library code reads."""
         self._seen: set[int] = set()
         self._at: dict[int, Place] = {}
         """Where objects were found first."""
@@ -121,7 +122,7 @@ class Surroundings:
             self.facts = [
                 (p, value)
                 for p, value in self.facts
-                if not isinstance(value, (np.ndarray, Boxed)) or self._read(p)
+                if not (isinstance(value, (np.ndarray, Boxed)) or p.code == TABLE) or self._read(p)
             ]
 
     def _mention(self, function: Any) -> None:
@@ -331,13 +332,16 @@ class Surroundings:
             if "vars" in self._mentioned or "__dict__" in self._mentioned:
                 if isinstance(getattr(value, "__dict__", None), dict):
                     self.facts.append((place.then("", ORDER_OF_ATTRIBUTES), [*vars(value)]))
-            if dataclasses.is_dataclass(value):
+            if dataclasses.is_dataclass(value) or reads_itself(value):
                 self._whole.add(place)
             if is_sparse(value) and value.format in FORMATS:
                 # The graph holds the places of entries; the data is read like any array.
                 self._whole.add(place)
                 self.facts.append((place.then("", LAYOUT), layout_of(value)))
                 self._value(value.data, place.then(".data", ATTRIBUTE, "data"), depth, names)
+                return
+            if (table := table_of(value)) is not None:
+                self.facts.append((place.then("", TABLE), table))
                 return
             model = isinstance(value, ModuleHolder)
             own = _foreign(type(value).__module__) and type(value).__module__ != "builtins"

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..checks.exactly import exactly, lasting
 from ..devices import DeviceArray
+from ..labels import table_of
 from ..ops.sparse.pattern import layout_of
 from ..tensor import Boxed
 
@@ -66,6 +67,8 @@ READ, REFERENT, CODE = "{it}.get()", "{it}()", "{it}.__code__"
 ORDER_OF_ATTRIBUTES = "[*{it}.__dict__]"
 LAYOUT = "layout({it})"
 """Where the entries of a sparse array stand."""
+TABLE = "table({it})"
+"""The numbers and labels of a pandas object."""
 SAME = "{it} is {key}()"
 """Whether what is at two places, the second of which is the key, is one object."""
 READERS: dict[str, Callable[[Any, Any], Any]] = {
@@ -87,6 +90,7 @@ READERS: dict[str, Callable[[Any, Any], Any]] = {
     CODE: lambda it, key: it.__code__,
     ORDER_OF_ATTRIBUTES: lambda it, key: [*it.__dict__],
     LAYOUT: lambda it, key: layout_of(it),
+    TABLE: lambda it, key: table_of(it),
     SAME: lambda it, key: it is key(),
     "{it}._grad is None": lambda it, key: it._grad is None,
     ABSENT[ITEM]: lambda it, key: key in it,

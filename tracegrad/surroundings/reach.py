@@ -97,6 +97,12 @@ def library(module: Any) -> bool:
     return isinstance(module, str) and module.split(".")[0] in _LIBRARIES
 
 
+def reads_itself(value: Any) -> bool:
+    """Whether an object is of NumPy or SciPy, whose code reads attributes of it that no code of the
+    user's names."""
+    return (type(value).__module__ or "").partition(".")[0] in ("numpy", "scipy")
+
+
 class Reach:
     """The walk. `variables` and `contents` are what the function may change, `codes` the code that
     it may run."""
@@ -394,4 +400,4 @@ class Reach:
 _JITTED = frozenset(("function", "checked", "static_argnames", "donated"))
 
 
-__all__ = ["Reach", "library"]
+__all__ = ["Reach", "library", "reads_itself"]
