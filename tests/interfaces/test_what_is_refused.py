@@ -94,3 +94,27 @@ def test_what_is_refused(case: str) -> None:
     with pytest.raises(error, match=text) as raised:
         function.cfunc(*args, **options)
     assert "test_what_is_refused.py" in str(raised.value)
+
+
+def test_arrays_that_c_would_misread() -> None:
+    """From Python: what C would take for something else, or find the end of, is an error."""
+    c = tg.jit(lambda x: (np.sum(x), x * 2)).cfunc(np.ones(4))
+    x, value, result = np.arange(4.0), np.zeros(1), np.zeros(4)
+    assert c(x, value, result) == 0
+    still = np.zeros(4)
+    still.setflags(write=False)
+    misaligned = np.frombuffer(b"\0" * 33, np.uint8)[1:].view(float)
+    for kind, given in [
+        (TypeError, (x.astype(np.float32), value, result)),
+        (TypeError, (np.arange(4), value, result)),
+        (TypeError, (x.astype(">f8"), value, result)),
+        (TypeError, (x, value, result.astype(np.float32))),
+        (ValueError, (x[:2], value, result)),
+        (ValueError, (x[::-1], value, result)),
+        (ValueError, (misaligned, value, result)),
+        (ValueError, (x, value, np.zeros(2))),
+        (ValueError, (x, value, np.zeros(8)[::2])),
+        (ValueError, (x, value, still)),
+    ]:
+        with pytest.raises(kind, match="the array for"):
+            c(*given)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -84,15 +85,34 @@ class NativeFunction(_LOADING.FunctionValue):  # type: ignore[misc, name-defined
         self._owner, (self.address,) = _LOADING.loaded(text, [function.name])
         self._returned = _RETURNED[function.returns][0]
         self._taken = [p.kind for p in function.parameters]
+        self._memory = _memory_of(function, kernel)
         self.workspace_bytes = kernel.form.arena if isinstance(kernel.form.arena, int) else None
 
     def __repr__(self) -> str:
         return f"<C function {self.prototype}>"
 
     def __call__(self, *args: Any) -> Any:
-        """Call it from Python, as C would; arrays are passed by address."""
-        passed = [x.ctypes.data if isinstance(x, np.ndarray) else x for x in args]
+        """Call it from Python, as C would; arrays are passed by address. A TypeError or ValueError
+        for one in which C would find something else, or find the end."""
+        passed = list(args)
+        for k, x in enumerate(args):
+            if isinstance(x, np.ndarray):
+                if k < len(self._taken):
+                    self._check(x, self.function.parameters[k].name)
+                passed[k] = x.ctypes.data
         return self.ctypes(*passed)
+
+    def _check(self, x: np.ndarray[Any, Any], name: str) -> None:
+        who = f"{self.function.name}: the array for {name}"
+        for dtype, elements, written in self._memory.get(name, ()):
+            if x.dtype != dtype or not x.dtype.isnative:
+                raise TypeError(f"{who} has the dtype {x.dtype.str!r}; it must be {dtype.str!r}")
+            if not (x.flags.c_contiguous and x.flags.aligned):
+                raise ValueError(f"{who} must be in C order and aligned: np.require(x, None, 'CA')")
+            if x.size < elements:
+                raise ValueError(f"{who} has {x.size} elements, of {elements} that there must be")
+            if written and not x.flags.writeable:
+                raise ValueError(f"{who} is read-only, and results are written into it")
 
     def __reduce__(self) -> Any:
         raise TypeError(
@@ -173,6 +193,26 @@ class NativeFunction(_LOADING.FunctionValue):  # type: ignore[misc, name-defined
         else:
             error = failure(self.kernel.program, code, value)
         return Status(code, str(error), error)
+
+
+Memory = tuple[np.dtype[Any], int, bool]
+
+
+def _memory_of(function: c_function.CFunction, kernel: TracedKernel) -> dict[str, list[Memory]]:
+    """What lies where a parameter points, by its name: the dtype, how many elements there are at
+    least, and whether they are written."""
+    found: dict[str, list[Memory]] = {}
+    form = kernel.form
+    given = [(p, x, False) for p, x in zip(function.inputs, form.inputs, strict=True)]
+    given += [(p, x, True) for p, x in zip(function.outputs, form.outputs, strict=True)]
+    for place, array, written in given:
+        if isinstance(place, c_function.At) and not place.through:
+            sizes = (place.offset, *array.shape)
+            # Those that are told how many there are answer for it themselves.
+            known = not function.sizes and all(isinstance(n, int) for n in sizes)
+            elements = int(place.offset) + math.prod(map(int, array.shape)) if known else 0
+            found.setdefault(place.parameter, []).append((array.dtype, elements, written))
+    return found
 
 
 _NAMES: dict[str, bytes] = {}
