@@ -87,6 +87,36 @@ def orders(tree: Any) -> tuple[Any, ...]:
     return tuple(found)
 
 
+def orders_of(spec: Any) -> tuple[Any, ...]:
+    """The same of a structure, which keeps the order of what it was made of."""
+    if spec.is_leaf():
+        return ()
+    found = (
+        [keys_of(unflatten(spec.one_level(), range(spec.num_children)))] if _is_dict(spec) else []
+    )
+    for part in spec.children():
+        found.extend(orders_of(part))
+    return tuple(found)
+
+
+def _is_dict(spec: Any) -> bool:
+    return isinstance(spec.type, type) and issubclass(spec.type, dict)
+
+
+def other_orders(found: Any, wanted: Any) -> str:
+    """In words, where dicts of a structure have the keys of another one in another order; empty
+    where they do not."""
+    for now, before in zip(orders_of(found), orders_of(wanted), strict=False):
+        if now != before:
+            texts = [", ".join([f"{k!r}" for k in _keys(keys)]) for keys in (now, before)]
+            return f"the keys of a dict come in the order {texts[0]}, not {texts[1]}"
+    return ""
+
+
+def _keys(order: tuple[Any, ...]) -> list[Any]:
+    return [k[1] if type(k) is tuple else k for k in order]
+
+
 def _find_orders(tree: Any, found: list[Any]) -> None:
     kind = type(tree)
     if kind in (tuple, list) or (isinstance(tree, tuple) and hasattr(kind, "_fields")):

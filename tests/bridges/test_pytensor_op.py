@@ -108,6 +108,9 @@ class TestErrors:
             op(pt.dvector(), pt.dscalar())
         with pytest.raises(TypeError, match="got an array of 2 dimensions; the example's has 1"):
             op(pt.dmatrix(), pt.dscalar(), pt.dvector())
+        op = tg.pytensor.as_op(lambda d: d["a"] - d["b"], {"a": 1.0, "b": 2.0})
+        with pytest.raises(TypeError, match="a dict come in the order 'b', 'a', not 'a', 'b' as"):
+            op({"b": pt.dscalar(), "a": pt.dscalar()})
 
     def test_other_sizes_in_numba(self) -> None:
         x = pt.dvector("x")

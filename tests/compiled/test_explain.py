@@ -65,6 +65,33 @@ def test_reasons_and_the_log_of_them(caplog: pytest.LogCaptureFixture) -> None:
     assert all(s.startswith(w) for s, w in zip(said, wanted, strict=True))
 
 
+PARTS = ["a", "bb", "ccc", "dddd", "eeeee", "ffffff", "ggggggg"]
+ALIKE = "; of those, for all that answer alike what it asks of them"
+REACHES: list[tuple[Any, str]] = [
+    (lambda x, y: np.sum(x) * np.sum(y), "; now for all sizes"),
+    (
+        lambda x, y: np.sum(x) * len(PARTS[len(x)]),
+        "; now for all sizes but n, which it takes as the plain number 4",
+    ),
+    (
+        lambda x, y: np.sum(x) * len(PARTS[len(x)]) * len(PARTS[len(y)]),
+        "; for these sizes alone, which it takes as plain numbers",
+    ),
+    (lambda x, y: np.sum(x) if len(x) == 4 else np.sum(y), "; now for all sizes but n, which it "),
+    (lambda x, y: np.sum(x) if len(x) % 2 else np.sum(y), "; now for all sizes" + ALIKE),
+    (lambda x, y: np.sum(x) if len(x) < 9 else np.sum(y), "; now for all sizes" + ALIKE),
+]
+
+
+@pytest.mark.parametrize(("function", "reach"), REACHES)
+def test_for_which_sizes(function: Any, reach: str, kernels_in_python: None) -> None:
+    g = tg.jit(function)
+    for n in (3, 4):
+        g(np.ones(n), np.ones(n + 2 if n == 3 else 3))
+    reason = g.explain(np.ones(4), np.ones(3)).reason
+    assert reason.partition("; y is float64[3], was float64[5]")[2].startswith(reach)
+
+
 def test_what_changed_around_it(caplog: pytest.LogCaptureFixture) -> None:
     global FACTOR
     g = tg.jit(lambda x: x * FACTOR)

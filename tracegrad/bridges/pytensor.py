@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import checks
 from ..ir.trace import user_line
-from ..tree import flatten, unflatten
+from ..tree import flatten, other_orders, unflatten
 from .flat import FlatFunction, Function, by_structure, replaced
 from .needs import needs
 
@@ -51,6 +51,11 @@ def as_op(f: Function, *example: Any) -> Function:
             raise TypeError(
                 f"{user_line()}: a function of tg.pytensor.as_op got arguments in the structure "
                 f"{found}; the example's is {spec}"
+            )
+        if other := other_orders(found, spec):
+            raise TypeError(
+                f"{user_line()}: a function of tg.pytensor.as_op got arguments in which {other} as "
+                "in the example; give them in the same order"
             )
         return unflatten(out_spec, operation.make_node(*given).outputs)
 

@@ -22,7 +22,7 @@ from .entry import Entry
 from .kept import MOST_ENTRIES, MOST_FORMER, MOST_GENERIC, MOST_REASONS, Kept
 from .reasons import FIRST, nearest
 from .reasons import LOG as RECOMPILES
-from .symbolic_sizes import fits, generalize
+from .symbolic_sizes import fits, generalize, reach_of
 
 LOG = logging.getLogger("tracegrad")
 
@@ -131,7 +131,7 @@ class Signatures:
                 name = getattr(self.function, "__name__", type(self.function).__name__)
                 LOG.info("%s is compiled for each size by itself: %s", name, reason)
             return entry
-        self._keep(asked, self._because(f"{why}; now for all sizes", generic))
+        self._keep(asked, self._because(f"{why}; {reach_of(generic.graph.sizes)}", generic))
         found = self.symbolic.setdefault(self._rank(asked), [])
         found.append(generic)
         if len(found) > MOST_GENERIC:

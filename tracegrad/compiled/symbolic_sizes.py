@@ -37,6 +37,37 @@ def fits(entry: Fitting, types: Sequence[ArrayType]) -> bool:
     return entry.graph.sizes.hold(bindings)
 
 
+def reach_of(sizes: Sizes) -> str:
+    """For which sizes a trace with symbols holds, in words: a fact `n == 4` takes one from them,
+    other facts leave those that answer alike."""
+    pins = [n for n in sizes.hints if _pinned(n, sizes)]
+    if len(pins) == len(sizes.hints):
+        return "for these sizes alone, which it takes as plain numbers"
+    taken = ", ".join([f"{n}, which it takes as the plain number {sizes.hints[n]}" for n in pins])
+    others = [n for n in sizes.hints if n not in pins]
+    alike = all(sizes.hold({**sizes.hints, n: s}) for n in others for s in _nearby(sizes.hints[n]))
+    reach = "now for all sizes" + (f" but {taken}" if pins else "")
+    return reach if alike else f"{reach}; of those, for all that answer alike what it asks of them"
+
+
+def _pinned(name: str, sizes: Sizes) -> bool:
+    """Whether an equation of this symbol alone holds for no other size: `n == 4` does not,
+    `n % 2 == 0` does."""
+    return any(
+        relation == "=="
+        and fact
+        and integers.symbols(difference) == {name}
+        and all(integers.evaluate(difference, {name: s}) for s in _nearby(sizes.hints[name]))
+        for (relation, difference), fact in sizes.guards.items()
+    )
+
+
+def _nearby(size: int) -> list[int]:
+    """Other sizes, of which one answers a question of remainders alike."""
+    found = (2, 3, 5, size - 1, size + 1, size + 2, size + 60, size + 64, 2 * size, 10**6 + 3)
+    return [s for s in found if s != size and s >= 2]
+
+
 def generalize(
     types: Sequence[ArrayType], first: Sequence[tuple[Any, ...]]
 ) -> tuple[tuple[ArrayType, ...], Sizes]:

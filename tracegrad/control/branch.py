@@ -24,7 +24,7 @@ from ..tensor import Boxed, inside
 from ..transforms.derive import adjoints, batched, captures_of, tangent
 from ..transforms.tracing import leaf_type, plain
 from ..transforms.weak import agreed, as_array, ends_of_atom
-from ..tree import flatten, unflatten
+from ..tree import flatten, other_orders, unflatten
 from ..types import ArrayType
 from .region import (
     TracedRegion,
@@ -295,6 +295,11 @@ def _agreed(regions: Sequence[TracedRegion], who: str, names: Sequence[str]) -> 
             raise TypeError(
                 f"{user_line()}: {who}: {names[0]} returns {first.out_spec}, "
                 f"{name} returns {r.out_spec}; the structures must agree"
+            )
+        if other := other_orders(r.out_spec, first.out_spec):
+            raise TypeError(
+                f"{user_line()}: {who}: in the result of {name} {other} as in that of {names[0]}; "
+                "give both the same order"
             )
         for k, (path, a, b) in enumerate(zip(first.out_spec.paths(), kinds, r.kinds, strict=True)):
             own = ends_of_atom(r.graph.outputs[k])

@@ -23,7 +23,7 @@ from ..tape.copies import copied
 from ..tensor import Array, Boxed, Tensor, inside
 from ..transforms.tracing import check_leaf, leaf_type, plain
 from ..transforms.weak import FITS, agreed, as_array, kind_of
-from ..tree import flatten, unflatten
+from ..tree import flatten, orders_of, unflatten
 from ..types import ArrayType, equal_types
 from ..weak import WEAK, as_python, weak
 from .region import NUMBERS, TracedRegion, made_by, path_of
@@ -47,6 +47,8 @@ class GivenCarry:
         before the first one."""
         self.alone: frozenset[type] = frozenset()
         """Those of a carry that is one leaf."""
+        self.ordered = bool(orders_of(self.spec))
+        """Whether there are dicts in it, whose keys stay in the order of the initial carry."""
 
     # --- eagerly ------------------------------------------------------------------------------
 
@@ -71,7 +73,7 @@ class GivenCarry:
                     break
             else:
                 if len(leaves) == len(self.each):
-                    return carry
+                    return unflatten(self.spec, leaves) if self.ordered else carry
         leaves, found = flatten(carry)
         after = list(map(leaf_type, leaves)) if found == self.spec else []
         self.meet(found, after, leaves)

@@ -11,7 +11,7 @@ from ..ir.lines import user_line
 from ..ops import logsumexp
 from ..tensor import Tensor
 from ..transforms.tracing import check_leaf, leaf_type, plain
-from ..tree import flatten, unflatten
+from ..tree import flatten, orders_of, unflatten
 from .choosing import engine_for
 from .collections import openers
 from .functions import PerShard, structure_of
@@ -59,10 +59,11 @@ class Total:
 
     def _step(self, spec: Any, kinds: tuple[str, ...]) -> OverShards:
         """The step for parameters of this structure."""
-        found = self._steps.get((spec, kinds))
+        key = spec, orders_of(spec), kinds
+        found = self._steps.get(key)
         if found is None:
             form = PerShard(structure_of(spec), kinds, self._gather)
-            found = self._steps[spec, kinds] = step_of(self._session, form)
+            found = self._steps[key] = step_of(self._session, form)
         return found
 
     def _reduced(self, found: Any) -> Any:

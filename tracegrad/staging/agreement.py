@@ -17,7 +17,7 @@ from ..sizes import Size, same_shape
 from ..tensor import Boxed
 from ..transforms.tracing import leaf_type
 from ..transforms.weak import holding
-from ..tree import unflatten
+from ..tree import other_orders, unflatten
 from ..types import ArrayType
 from .aliases import root_of
 from .holding import ends_of
@@ -89,6 +89,11 @@ class Agreed:
                 raise Refused(
                     f"{line}: {name} is {_shown(sides[1])} {SIDES[1]} and {_shown(sides[0])} "
                     f"{SIDES[0]}; a condition on traced values chooses between values of one form."
+                )
+            if other := other_orders(s.spec, self.spec):
+                raise Refused(
+                    f"{line}: in {name}, on one side of a condition on traced values, {other} as "
+                    "on the other. Make it with the keys in the same order on both."
                 )
             for k, (a, b) in enumerate(zip(self.kinds, s.kinds, strict=True)):
                 if a is None or b is None:

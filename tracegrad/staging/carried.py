@@ -18,7 +18,7 @@ from ..sizes import Size, same_shape
 from ..tensor import Boxed
 from ..transforms.tracing import leaf_type
 from ..transforms.weak import kind_of
-from ..tree import unflatten
+from ..tree import other_orders, unflatten
 from ..types import COUNT, ArrayType
 from .agreement import readable, same_object, with_numbers
 from .aliases import Held
@@ -146,6 +146,11 @@ class Carried:
             raise Refused(
                 f"{self.line}: {name} is of another form after a pass of this loop ({spec}) than "
                 f"before it ({self.spec})."
+            )
+        if other := other_orders(spec, self.spec):
+            raise Refused(
+                f"{self.line}: in {name}, after a pass of this loop, {other} as before it. Make it "
+                "with the keys in the same order."
             )
         result = []
         for k, x in enumerate(leaves):
