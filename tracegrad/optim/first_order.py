@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from .. import ops
 from ..tensor import Tensor
 from .moments import Moments
-from .optimizer import Group, Optimizer, State
+from .optimizer import Group, Optimizer, State, write
 from .rules import (
     advanced,
     averaged,
@@ -66,6 +68,15 @@ class SGD(Optimizer):
         # torch has None until the first step, whose velocity is the gradient without dampening: a
         # flag instead keeps compiled steps the same.
         return {"momentum_buffer": fresh(p), "started": counter(p)} if group["momentum"] else {}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """As `Optimizer.load_state_dict`; a velocity that torch saved has begun."""
+        super().load_state_dict(state_dict)
+        places = [p for group in self.param_groups for p in group["params"]]
+        for k, entries in state_dict["state"].items():
+            state = self.state[places[k]]
+            if "momentum_buffer" in entries and "started" not in entries and "started" in state:
+                write(state["started"], np.float64(1.0))
 
     def rule(self, p: Any, g: Any, state: State, group: Group) -> Any:
         _, g = decayed(p, g, group)

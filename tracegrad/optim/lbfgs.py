@@ -13,8 +13,8 @@ import numpy as np
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..errors import ConcretizationError
 from ..ir.dispatch import STATE
-from .optimizer import Closure, Group, Optimizer
-from .rules import not_negative
+from .optimizer import Closure, Group, Optimizer, write
+from .rules import as_reals, not_negative
 
 Vector = np.ndarray[Any, Any]
 
@@ -30,8 +30,9 @@ class Point:
 
 
 def _flat(x: Any) -> Vector:
-    """The elements as a vector of the host: what is chosen by their values is chosen there."""
-    found: Vector = x.detach().cpu()._data.ravel()
+    """The elements as a vector of the host, parts of complex ones behind each other: what is chosen
+    by their values is chosen there."""
+    found: Vector = as_reals(x.detach().cpu()._data).ravel()
     return found
 
 
@@ -87,9 +88,7 @@ class LBFGS(Optimizer):
 
     def _gradient(self) -> Vector:
         params = self.param_groups[0]["params"]
-        return np.concatenate(
-            [np.zeros(p._data.size, p.dtype) if p.grad is None else _flat(p.grad) for p in params]
-        )
+        return np.concatenate([0 * _flat(p) if p.grad is None else _flat(p.grad) for p in params])
 
     def _values(self) -> Vector:
         return np.concatenate([_flat(p) for p in self.param_groups[0]["params"]])
@@ -98,8 +97,9 @@ class LBFGS(Optimizer):
         at = 0
         with no_grad():
             for p in self.param_groups[0]["params"]:
-                count = p._data.size
-                p._write(values[at : at + count].reshape(p.shape))
+                parts = (2,) if p.dtype.kind == "c" else ()
+                count = p._data.size * math.prod(parts)
+                write(p, values[at : at + count].reshape(*p.shape, *parts))
                 at += count
 
     # --- the step ---

@@ -22,7 +22,7 @@ from ..holders import GroupHolder, OptimizerHolder
 from ..ir.dispatch import STATE
 from ..tape.hooks import boxed
 from ..tensor import Tensor
-from .rules import number
+from .rules import as_reals, number, of_reals
 
 Closure = Callable[[], Any]
 State = dict[str, Any]
@@ -168,8 +168,12 @@ class Optimizer(OptimizerHolder):
         gradient = p.grad if traced else p.grad._data
         if group.get("maximize"):
             gradient = -gradient
+        values = p if traced else p._data
+        if p.dtype.kind == "c":
+            values, gradient = as_reals(values), as_reals(gradient)
+            now = {key: as_reals(t) for key, t in now.items()}
         before = dict(now)
-        new = self.rule(p if traced else p._data, gradient, now, group)
+        new = self.rule(values, gradient, now, group)
         for key, value in now.items():
             if value is not before[key]:
                 write(kept[key], value)
@@ -294,8 +298,12 @@ def check_like(what: str, value: Any, present: Any) -> None:
     elif isinstance(present, NUMBERS) and not isinstance(present, bool):
         shape = np.shape(present)
         kind = getattr(getattr(value, "dtype", None), "kind", "f")
-        fits = isinstance(value, NUMBERS) and np.shape(value) == shape and kind in "biuf"
-        wanted = f"an array of real numbers of shape {tuple(shape)}" if shape else "a real number"
+        own = getattr(getattr(present, "dtype", None), "kind", "f")
+        kinds, real = ("biufc", "") if own == "c" else ("biuf", "real ")
+        fits = isinstance(value, NUMBERS) and np.shape(value) == shape and kind in kinds
+        wanted = (
+            f"an array of {real}numbers of shape {tuple(shape)}" if shape else f"a {real}number"
+        )
     else:
         return
     if not fits:
@@ -303,7 +311,10 @@ def check_like(what: str, value: Any, present: Any) -> None:
 
 
 def write(place: Tensor, value: Any) -> None:
-    """Write a new value in place; in a trace and outside of it."""
+    """Write a new value in place, pairs of real numbers into complex ones; in a trace and outside
+    of it."""
+    if place.dtype.kind == "c" and value.dtype.kind != "c":
+        value = of_reals(value)
     if isinstance(value, Tensor):
         place._write(number(value, place))
     else:

@@ -29,8 +29,24 @@ def number(x: Any, like: Any) -> Any:
 def fresh(p: Any, value: float = 0.0) -> Tensor:
     """State of p's shape and dtype. Inside a trace as well it is an array that is there, which the
     compiled step writes."""
-    made: Tensor = boxed(Tensor, _on(np.full(p.shape, value, p.dtype), p))
+    each = complex(value, value) if p.dtype.kind == "c" else value
+    made: Tensor = boxed(Tensor, _on(np.full(p.shape, each, p.dtype), p))
     return made
+
+
+def as_reals(x: Any) -> Any:
+    """Complex numbers as pairs of real ones, a new last axis, for rules that take each part as a
+    number of its own, as torch's do; other values as they are."""
+    if getattr(x, "dtype", None) is None or x.dtype.kind != "c":
+        return x
+    return (ops.stack if isinstance(x, Tensor) else np.stack)([x.real, x.imag], -1)
+
+
+def of_reals(x: Any) -> Any:
+    """The complex numbers of such pairs."""
+    if isinstance(x, Tensor):
+        return ops.complex_(x[..., 0], x[..., 1])
+    return np.ascontiguousarray(x).view(np.result_type(x.dtype, np.complex64))[..., 0]
 
 
 def counter(p: Any, value: float = 0.0) -> Tensor:

@@ -16,13 +16,14 @@ from ...errors import DTypeError
 from ...ir.dispatch import bind
 from ...ir.op import odd, operand_kinds
 from ..define import as_array
-from .arithmetic import div, equal, less, neg, sub, where
+from .arithmetic import div, equal, less, less_equal, neg, sub, where
 from .comparison import floor
 from .derived import add, convert, mul, operand_of, strong_mul
 from .elementary import LN2, absolute, exp, log, log1p, square
-from .logic import isinf, isnan, logical_and
+from .logic import isinf, isnan, logical_and, logical_not, logical_or
 from .pointwise import pointwise
 from .remainders import remainder
+from .trigonometric import sin
 
 REAL = "biuf"
 
@@ -388,8 +389,20 @@ def beta(a: Any, b: Any) -> Any:
     >>> round(float(tg.beta(-1.7, 1.3)), 6)
     -0.606012
     """
-    signs = mul(mul(_gamma_sign(a), _gamma_sign(b)), _gamma_sign(add(a, b)))
-    return mul(exp(betaln(a, b)), signs)
+    total = add(a, b)
+    # There it is 0, and has a slope: gamma(a) gamma(b) / gamma(a + b) by reflection.
+    zero = logical_and(_is_pole(total), logical_not(logical_or(_is_pole(a), _is_pole(b))))
+    at, nearest = where(zero, total, 0.0), floor(where(zero, total, 0.0))
+    turn = mul(sub(1.0, mul(remainder(nearest, 2), 2.0)), 1 / math.pi)
+    mirror = mul(mul(sin(mul(sub(at, nearest), math.pi)), turn), gamma(sub(1.0, at)))
+    slope = mul(mul(gamma(where(zero, a, 1.0)), gamma(where(zero, b, 1.0))), mirror)
+    signs = mul(mul(_gamma_sign(a), _gamma_sign(b)), _gamma_sign(total))
+    apart = exp(betaln(where(zero, 1.0, a), where(zero, 1.0, b)))
+    return where(zero, slope, mul(apart, signs))
+
+
+def _is_pole(x: Any) -> Any:
+    return logical_and(less_equal(x, 0), equal(x, floor(x)))
 
 
 # --- products with logarithms ---------------------------------------------------------------------

@@ -105,7 +105,11 @@ def boxcox(x: Any, lmbda: Any) -> Any:
     >>> float(tg.special.boxcox(4.0, 0.5))
     2.0
     """
-    return expm1_over(lmbda, log(x))
+    # The power of 0 has derivatives, its logarithm none.
+    zero = logical_and(equal(x, 0), greater(lmbda, 0))
+    part = where(zero, lmbda, 1.0)
+    apart = expm1_over(lmbda, log(where(zero, 1.0, x)))
+    return where(zero, div(sub(power(where(zero, x, 1.0), part), 1.0), part), apart)
 
 
 def boxcox1p(x: Any, lmbda: Any) -> Any:
@@ -115,7 +119,9 @@ def boxcox1p(x: Any, lmbda: Any) -> Any:
     >>> float(tg.special.boxcox1p(3.0, 0.5))
     2.0
     """
-    return expm1_over(lmbda, log1p(x))
+    zero = logical_and(equal(x, -1), greater(lmbda, 0))
+    apart = expm1_over(lmbda, log1p(where(zero, 0.0, x)))
+    return where(zero, boxcox(where(zero, add(x, 1.0), 0.0), where(zero, lmbda, 1.0)), apart)
 
 
 def log1p_over(lmbda: Any, y: Any) -> Any:

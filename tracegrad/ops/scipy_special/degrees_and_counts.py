@@ -16,6 +16,7 @@ from ..elementwise.arithmetic import (
     equal,
     greater,
     greater_equal,
+    imag,
     less,
     less_equal,
     neg,
@@ -32,7 +33,7 @@ from .bessel import of_integer
 from .elliptic import ellipkm1
 from .family import alike, scipys
 from .incomplete import betainc, betaincc, gammainccinv
-from .more_functions import wofz
+from .more_functions import odd_factorials, wofz
 from .series import poch
 
 DEGREE = math.pi / 180
@@ -199,6 +200,17 @@ def voigt_profile(x: Any, sigma: Any, gamma: Any) -> Any:
     )
     away = logical_or(equal(absolute(x), math.inf), equal(gamma, math.inf))
     x, gamma = where(away, 0.0, x), where(away, 1.0, gamma)
+    # Far from the real axis by the series in sigma^2 (DLMF 7.12.1), of which nothing cancels.
+    away_by = add(square(x), square(gamma))
+    far = logical_and(
+        less(mul(square(sigma), 288.0), away_by), less(mul(absolute(x), 1e-30), gamma)
+    )
+    beside = mul(add(add(x, gamma), sigma), 0.0)
+    place = complex_(where(far, x, 0.0), add(where(far, gamma, 1.0), beside))
+    ratio = div(square(where(far, sigma, 0.0)), square(place))
+    tail = imag(div(add(mul(ratio, odd_factorials(ratio)), 1.0), place))
+    x, gamma = where(far, 1.0, x), where(far, 1.0, gamma)
+    sigma = where(far, 1.0, sigma)
     none = equal(sigma, 0)
     wide = where(none, 1.0, sigma)
     scale = mul(wide, math.sqrt(2.0))
@@ -206,6 +218,7 @@ def voigt_profile(x: Any, sigma: Any, gamma: Any) -> Any:
     profile = real(wofz(complex_(add(div(x, scale), zero), add(div(gamma, scale), zero))))
     lorentz = div(div(gamma, math.pi), add(square(x), square(gamma)))
     found = where(none, lorentz, div(profile, mul(wide, math.sqrt(2 * math.pi))))
+    found = where(far, mul(tail, -1 / math.pi), found)
     return where(away, mul(sigma, 0.0), found)
 
 

@@ -8,12 +8,13 @@ from typing import Any
 
 from ...ir.dispatch import bind
 from ...ir.op import Op
-from ..elementwise.arithmetic import div, greater, less, neg, sub, where
+from ..elementwise.arithmetic import div, equal, greater, less, neg, sub, where
 from ..elementwise.derived import add, mul
 from ..elementwise.elementary import exp
 from ..elementwise.limits import largest
-from ..elementwise.logic import logical_and
-from ..elementwise.special import betaln, lgamma, xlog1py, xlogy
+from ..elementwise.logic import logical_and, logical_or
+from ..elementwise.powers import power
+from ..elementwise.special import betaln, erfc, lgamma, xlog1py, xlogy
 from .family import scipys
 from .quantile_slopes import beta_slope, beta_slopes, gamma_slope
 
@@ -23,12 +24,30 @@ ROOT_PI = math.sqrt(math.pi)
 
 
 def _gamma_density(a: Any, x: Any) -> Any:
-    return exp(sub(sub(xlogy(sub(a, 1.0), x), x), lgamma(a)))
+    edge = equal(x, 0)
+    inside = where(edge, 1.0, x)
+    found = exp(sub(sub(xlogy(sub(a, 1.0), inside), inside), lgamma(a)))
+    at = where(edge, x, 1.0)
+    return where(edge, _at_edge([(at, a)], exp(neg(at)), lgamma(a)), found)
 
 
 def _beta_density(a: Any, b: Any, x: Any) -> Any:
-    powers = add(xlogy(sub(a, 1.0), x), xlog1py(sub(b, 1.0), neg(x)))
-    return exp(sub(powers, betaln(a, b)))
+    edge, total = logical_or(equal(x, 0), equal(x, 1)), betaln(a, b)
+    inside = where(edge, 0.5, x)
+    powers = add(xlogy(sub(a, 1.0), inside), xlog1py(sub(b, 1.0), neg(inside)))
+    at = where(edge, x, 0.5)
+    ends = _at_edge([(at, a), (sub(1.0, at), b)], 1.0, total)
+    return where(edge, ends, exp(sub(powers, total)))
+
+
+def _at_edge(powers: list[tuple[Any, Any]], rest: Any, total: Any) -> Any:
+    """x**(a - 1) for each (x, a), times `rest` / exp(total). At x = 0 the logarithm of the density
+    has no derivatives, and the power has those of each order."""
+    # Where the divisor is no number, so many powers of x are 0.
+    found: Any = mul(rest, exp(where(greater(total, -700.0), neg(total), 0.0)))
+    for x, a in powers:
+        found = mul(found, power(x, sub(a, 1.0)))
+    return found
 
 
 def _by_shape(a: Any, x: Any) -> Any:
@@ -184,12 +203,22 @@ def _erfcx_slope(x: Any, out: Any) -> Any:
 
 
 erfcx_op: Op = scipys("erfcx", ("x",), (_erfcx_slope,), "exp(x^2) erfc(x).")
-log_ndtr_op: Op = scipys(
-    "log_ndtr",
-    ("x",),
-    (lambda x: div(math.sqrt(2 / math.pi), erfcx(mul(x, -math.sqrt(0.5)))),),
-    "log(ndtr(x)).",
-)
+
+
+def _log_ndtr_slope(x: Any) -> Any:
+    """The density over the distribution function: for negative x by erfcx, which overflows for
+    large ones."""
+    above = greater(x, 0)
+    high, low = where(above, x, 1.0), where(above, -1.0, x)
+    density = mul(exp(mul(mul(high, high), -0.5)), math.sqrt(2 / math.pi))
+    return where(
+        above,
+        div(density, erfc(mul(high, -math.sqrt(0.5)))),
+        div(math.sqrt(2 / math.pi), erfcx(mul(low, -math.sqrt(0.5)))),
+    )
+
+
+log_ndtr_op: Op = scipys("log_ndtr", ("x",), (_log_ndtr_slope,), "log(ndtr(x)).")
 erfcinv_op: Op = scipys(
     "erfcinv", ("y",), (lambda out: mul(exp(mul(out, out)), -ROOT_PI / 2),), "Inverse of erfc."
 )

@@ -26,7 +26,7 @@ from ..elementwise.arithmetic import (
 )
 from ..elementwise.comparison import floor
 from ..elementwise.derived import add, convert, mul
-from ..elementwise.elementary import absolute, exp, expm1, log
+from ..elementwise.elementary import absolute, exp, expm1, log, square
 from ..elementwise.logic import logical_and
 from ..elementwise.pointwise import pointwise
 from ..elementwise.special import erf
@@ -69,10 +69,27 @@ def wofz(z: Any) -> Any:
 erfi_op: Op = scipys(
     "erfi", ("x",), (lambda x: mul(exp(mul(x, x)), 2 / ROOT_PI),), "erf(ix) / i.", parity=odd
 )
+
+
+def _dawsn_slope(x: Any, out: Any) -> Any:
+    """1 - 2 x dawsn(x), which cancels for large x: there by its series in 1 / x^2."""
+    far = greater(absolute(x), 12.0)
+    t = div(0.5, square(where(far, x, 12.0)))
+    return where(far, neg(mul(t, odd_factorials(t))), sub(1.0, mul(mul(x, out), 2.0)))
+
+
+def odd_factorials(t: Any) -> Any:
+    """1 + 3 t + 3 * 5 t^2 + 3 * 5 * 7 t^3 ..., all digits of it where t is below 1/288."""
+    series: Any = 1.0
+    for k in range(25, 1, -2):
+        series = add(mul(mul(series, t), float(k)), 1.0)
+    return series
+
+
 dawsn_op: Op = scipys(
     "dawsn",
     ("x",),
-    (lambda x, out: sub(1.0, mul(mul(x, out), 2.0)),),
+    (_dawsn_slope,),
     "Dawson's integral.",
     parity=odd,
 )
@@ -222,7 +239,8 @@ def _f_shares(dfn: Any, dfd: Any, x: Any) -> tuple[Any, Any, Any]:
     which is."""
     one = div(dfd, dfn)
     low = less_equal(x, one)
-    first = where(low, x, 0.0)
+    # Where it is not read, a share within its bounds, where all has derivatives.
+    first = where(low, x, one)
     return low, div(first, add(first, one)), div(one, add(where(low, one, x), one))
 
 

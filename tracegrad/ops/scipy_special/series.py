@@ -21,38 +21,76 @@ from ..elementwise.arithmetic import (
     sub,
     where,
 )
+from ..elementwise.comparison import floor
 from ..elementwise.derived import add, mul
-from ..elementwise.logic import logical_and
-from ..elementwise.special import digamma, lgamma
+from ..elementwise.logic import logical_and, logical_not, logical_or
+from ..elementwise.remainders import remainder
+from ..elementwise.special import digamma, gamma, lgamma
+from ..elementwise.trigonometric import cos, sin
 from .family import alike, scipys
 
 # --- gamma functions ------------------------------------------------------------------------------
 
-rgamma_op: Op = scipys(
-    "rgamma", ("x",), (lambda x, out: neg(mul(out, digamma(x))),), "1 / gamma(x)."
-)
-binom_op: Op = scipys(
-    "binom",
-    ("n", "k"),
-    (
-        lambda n, k, out: mul(out, sub(digamma(add(n, 1.0)), digamma(add(sub(n, k), 1.0)))),
-        lambda n, k, out: mul(out, sub(digamma(add(sub(n, k), 1.0)), digamma(add(k, 1.0)))),
-    ),
-    "Binomial coefficient.",
-)
+
+def _rgamma_slope(x: Any, out: Any) -> Any:
+    """By reflection below 1/2: at the poles of gamma, where `out` is 0, too."""
+    low = less(x, 0.5)
+    at = where(low, x, 0.0)
+    nearest = floor(add(at, 0.5))
+    arc, turn = mul(sub(at, nearest), math.pi), sub(1.0, mul(remainder(nearest, 2.0), 2.0))
+    slope = sub(cos(arc), mul(mul(sin(arc), 1 / math.pi), digamma(sub(1.0, at))))
+    mirror = mul(mul(gamma(sub(1.0, at)), turn), slope)
+    return where(low, mirror, neg(mul(out, digamma(where(low, 1.0, x)))))
+
+
+def _is_pole(x: Any) -> Any:
+    return logical_and(less_equal(x, 0.0), equal(x, floor(x)))
+
+
+def _slope_of(x: Any) -> Any:
+    """The derivative of rgamma at x."""
+    return _rgamma_slope(x, rgamma(x))
+
+
+def _binom_by_n(n: Any, k: Any, out: Any) -> Any:
+    above, rest = add(n, 1.0), add(sub(n, k), 1.0)
+    # 1 / gamma(rest) is 0 there, and has a slope.
+    zero = logical_and(_is_pole(rest), logical_not(_is_pole(above)))
+    slope = mul(gamma(where(zero, above, 1.0)), mul(rgamma(add(k, 1.0)), _slope_of(rest)))
+    apart = mul(out, sub(digamma(above), digamma(where(zero, 1.0, rest))))
+    return where(zero, add(slope, mul(out, digamma(where(zero, above, 1.0)))), apart)
+
+
+def _binom_by_k(n: Any, k: Any, out: Any) -> Any:
+    above, below, rest = add(n, 1.0), add(k, 1.0), add(sub(n, k), 1.0)
+    zero = logical_or(_is_pole(rest), _is_pole(below))
+    zero = logical_and(zero, logical_not(_is_pole(above)))
+    slopes = sub(mul(_slope_of(below), rgamma(rest)), mul(rgamma(below), _slope_of(rest)))
+    found = mul(gamma(where(zero, above, 1.0)), slopes)
+    rest, below = where(zero, 1.0, rest), where(zero, 1.0, below)
+    return where(zero, found, mul(out, sub(digamma(rest), digamma(below))))
+
+
+def _poch_by_z(z: Any, m: Any, out: Any) -> Any:
+    total = add(z, m)
+    zero = logical_and(_is_pole(z), logical_not(_is_pole(total)))
+    whole = where(zero, total, 1.0)
+    found = add(mul(out, digamma(whole)), mul(gamma(whole), _slope_of(z)))
+    return where(zero, found, mul(out, sub(digamma(total), digamma(where(zero, 1.0, z)))))
+
+
+rgamma_op: Op = scipys("rgamma", ("x",), (_rgamma_slope,), "1 / gamma(x).")
+binom_op: Op = scipys("binom", ("n", "k"), (_binom_by_n, _binom_by_k), "Binomial coefficient.")
 poch_op: Op = scipys(
     "poch",
     ("z", "m"),
-    (
-        lambda z, m, out: mul(out, sub(digamma(add(z, m)), digamma(z))),
-        lambda z, m, out: mul(out, digamma(add(z, m))),
-    ),
+    (_poch_by_z, lambda z, m, out: mul(out, digamma(add(z, m)))),
     "gamma(z + m) / gamma(z).",
 )
 
 
 def rgamma(x: Any) -> Any:
-    """`1 / gamma(x)`, 0 at the poles, where its derivative is NaN.
+    """`1 / gamma(x)`, 0 at the poles.
 
     >>> import tracegrad as tg
     >>> float(tg.special.rgamma(0.0))

@@ -114,19 +114,19 @@ def _rg_by_last(x: Any, y: Any, z: Any) -> Any:
 
 def _rj_by_last(x: Any, y: Any, z: Any, p: Any) -> Any:
     """By z; R_J is the same function of x, y and z."""
-    return _where_positive(p, power_integral([x, y], [(z, 3), (_above(p), 2)]), -0.75)
+    return _where_positive(p, power_integral([x, y], [(z, 3), (_above(p), 2)]), -0.75, z)
 
 
 def _rj_by_p(x: Any, y: Any, z: Any, p: Any) -> Any:
-    return _where_positive(p, power_integral([x, y, z], [(_above(p), 4)]), -1.5)
+    return _where_positive(p, power_integral([x, y, z], [(_above(p), 4)]), -1.5, p)
 
 
 def _above(p: Any) -> Any:
     return where(greater(p, 0.0), p, 1.0)
 
 
-def _where_positive(p: Any, found: Any, factor: float) -> Any:
-    return where(greater(p, 0.0), convert(mul(found, factor), p.dtype), float("nan"))
+def _where_positive(p: Any, found: Any, factor: float, by: Any) -> Any:
+    return where(greater(p, 0.0), convert(mul(found, factor), by.dtype), float("nan"))
 
 
 XYZ = ("x", "y", "z")

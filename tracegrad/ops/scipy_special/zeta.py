@@ -14,7 +14,7 @@ from ...ir.dispatch import bind
 from ...ir.op import Op
 from ..define import as_array
 from ..elementwise.arithmetic import div, greater, greater_equal, less, neg, sub, where
-from ..elementwise.comparison import floor, minimum
+from ..elementwise.comparison import floor
 from ..elementwise.derived import add, convert, mul
 from ..elementwise.elementary import exp, log, square
 from ..elementwise.logic import logical_and, logical_or
@@ -85,7 +85,7 @@ def _riemann(x: Any) -> Any:
     turn = where(below, turn, 1.0)
     half = greater_equal(turn, 2)
     arc = where(half, sub(turn, 2.0), turn)
-    wave = sin(mul(minimum(arc, sub(2.0, arc)), math.pi / 2))
+    wave = sin(mul(where(greater(arc, 1), sub(2.0, arc), arc), math.pi / 2))
     wave = mul(wave, where(half, x.dtype.type(-2), x.dtype.type(2)))
     mirror = mul(mul(size, wave), zeta(at, 1.0))
     strip = _strip(where(logical_or(above, below), 0.5, x))
