@@ -16,8 +16,7 @@ from .derivatives.forward import jvp as _jvp
 from .derivatives.forward import linearize
 from .derivatives.jacobians import jacobian
 from .derivatives.reverse import grad, value_and_grad, vjp
-from .derivatives.vmap import argument_axes, prefix_axes
-from .derivatives.vmap import vmap as _vmap
+from .derivatives.vmap import argument_axes, mapping, prefix_axes
 from .ir.dispatch import STATE
 from .nn.modules.module import Module
 from .ops import concatenate, moveaxis, stack
@@ -150,6 +149,7 @@ def vmap(
     chunk_size: int | None = None,
 ) -> Function:
     """`func` over a further axis of its arguments, at `in_dims`; the results have it at `out_dims`.
+    Keyword arguments are passed whole.
 
     randomness  whether the function may draw random numbers: "error", or "same" ones for all items,
                 or "different" (then the function runs once per item)
@@ -165,14 +165,14 @@ def vmap(
         raise ValueError(f"vmap: chunk_size should be None or greater than 0, but got {chunk_size}")
     if randomness != "different" and chunk_size is None:
         inner = _guarded(func, "vmap") if randomness == "error" else func
-        return _vmap(inner, in_dims, out_dims, randomness="same")
+        return mapping(inner, in_dims, out_dims, "same", keywords=False)
     step = 1 if randomness == "different" else chunk_size
     assert step is not None
     inner = func if randomness == "different" else vmap(func, in_dims, out_dims, randomness)
 
     def mapped(*args: Any, **kwargs: Any) -> Any:
-        leaves, spec = flatten((args, kwargs))
-        axes = argument_axes(in_dims, args, kwargs)
+        leaves, spec = flatten(args)
+        axes = argument_axes(in_dims, args, {})
         sizes = {
             np.shape(x)[a] if not hasattr(x, "shape") else x.shape[a]
             for x, a in zip(leaves, axes, strict=True)
@@ -189,8 +189,7 @@ def vmap(
                 x if a is None else _part(x, a, start, step, randomness == "different")
                 for x, a in zip(leaves, axes, strict=True)
             ]
-            some, named = unflatten(spec, chosen)
-            parts.append(inner(*some, **named))
+            parts.append(inner(*unflatten(spec, chosen), **kwargs))
         if not parts:
             return vmap(func, in_dims, out_dims, "same")(*args, **kwargs)
         wanted = iter(prefix_axes(out_dims, parts[0]))

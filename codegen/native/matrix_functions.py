@@ -92,7 +92,8 @@ def expm(a: Any, out: Any) -> None:
 def sqrtm(a: Any, out: Any, status: Any = None, code: int = 0) -> None:
     """The principal square roots; a real matrix needs a real one."""
     for m, o in _each(a, out):
-        root = scipy.linalg.sqrtm(m.astype(complex)) if m.size else m
+        finite = m.size and np.isfinite(m).all()
+        root = scipy.linalg.sqrtm(m.astype(complex)) if finite else m
         size = np.abs(root).max(initial=0.0)
         if not np.isfinite(root).all() or (
             out.dtype.kind == "f" and np.abs(root.imag).max(initial=0.0) > NOT_REAL * size

@@ -410,3 +410,26 @@ def test_distributions_refuse() -> None:
         d.kl_divergence(d.Normal(0.0, 1.0), d.Bernoulli(0.5))
     assert d.Normal(torch.zeros(2, 1), torch.ones(3)).batch_shape == (2, 3)
     assert d.Categorical(torch.ones(2, 3)).enumerate_support().shape == (3, 2)
+
+
+@pytest.mark.parametrize("words", [{}, {"chunk_size": 2}, {"randomness": "different"}])
+@pytest.mark.parametrize("jitted", [False, True])
+def test_vmap_passes_keyword_arguments_whole(
+    words: dict[str, Any], jitted: bool, kernels_in_python: None
+) -> None:
+    def f(x: Any, scale: Any = 1.0, mode: str = "all") -> Any:
+        return x * (scale.sum() if mode == "all" else 2.0)
+
+    rows, scale = tg.tensor(np.arange(12.0).reshape(4, 3)), tg.tensor([1.0, 2.0, 3.0, 4.0])
+    function = tg.jit(f, static_argnames="mode") if jitted else f
+    mapped = torch.func.vmap(function, **words)
+    np.testing.assert_array_equal(mapped(rows, scale=scale), rows.numpy() * 10)
+    np.testing.assert_array_equal(mapped(rows, mode="two"), rows.numpy() * 2)
+    slope = torch.func.grad(lambda s: mapped(rows, scale=s).sum())(scale)
+    np.testing.assert_array_equal(slope, np.full(4, 66.0))
+    # Under its own name, as JAX's.
+    np.testing.assert_array_equal(tg.vmap(f)(rows, scale=scale[:, None])[3], rows[3].numpy() * 4)
+
+
+def test_what_has_no_variance_has_an_infinite_one() -> None:
+    assert torch.distributions.Cauchy(tg.tensor([-1.0, 0.0]), 2.0).variance.tolist() == [np.inf] * 2

@@ -65,7 +65,8 @@ def vmap(
     stacked along `out_axes`.
 
     in_axes     per positional argument the axis that is mapped (None: the argument is passed
-                whole), or one for all; may be a tree prefix
+                whole), or one for all; may be a tree prefix. Keyword arguments are mapped along
+                their first axis
     out_axes    where the results get the axis, likewise
     randomness  whether the function may draw random numbers: "error" (a TracegradError), or "same"
                 ones for all items. Of different ones draw all before, and map over them, or take
@@ -84,15 +85,26 @@ def vmap(
         raise ValueError(
             f'vmap: randomness is {describe(randomness)}; it must be "error" or "same"'
         )
-    again = functools.partial(vmap, in_axes=in_axes, out_axes=out_axes, randomness=randomness)
+    return mapping(function, in_axes, out_axes, randomness, keywords=True)
+
+
+def mapping(
+    function: Callable[..., Any], in_axes: Any, out_axes: Any, randomness: str, keywords: bool
+) -> Callable[..., Any]:
+    """`vmap`; `keywords` says whether keyword arguments are mapped along their first axis, or
+    passed whole, whatever they are."""
+    again = functools.partial(
+        mapping, in_axes=in_axes, out_axes=out_axes, randomness=randomness, keywords=keywords
+    )
     if isinstance(function, Jitted):
-        key = ("vmap", repr(in_axes), repr(out_axes), randomness)
+        key = ("vmap", repr(in_axes), repr(out_axes), randomness, keywords)
         return function.derive(key, again, again)
     if not callable(function):
         raise TypeError(f"vmap: expected a function, got {describe(function)}")
 
-    def mapped(*args: Any, **kwargs: Any) -> Any:
-        args, kwargs = with_values(args, kwargs) or (args, kwargs)
+    def mapped(*args: Any, **given: Any) -> Any:
+        args, given = with_values(args, given) or (args, given)
+        whole, kwargs = ({}, given) if keywords else (given, {})
         leaves, spec = flatten((args, kwargs))
         axes = argument_axes(in_axes, args, kwargs)
         types, size = [], None
@@ -125,7 +137,7 @@ def vmap(
         standing = [standing_of(x)._replace(grad=False) for x in leaves]
         traced = staged(
             lambda f: trace_function(
-                f,
+                (lambda *a: f(*a, **whole)) if whole else f,
                 spec,
                 types,
                 [face_of(x) for x in leaves],
@@ -169,8 +181,8 @@ def vmap(
                     "mapped, each item something else. Map the argument (in_axes), or return the "
                     "new value."
                 )
-            whole = new if places[k] is None else with_axis(new, place, size, places[k])
-            write_back(leaves[k], plain(whole))
+            full = new if places[k] is None else with_axis(new, place, size, places[k])
+            write_back(leaves[k], plain(full))
         return unflatten(traced.out_spec, own)
 
     mapped.__name__ = f"vmap_{_name(function)}"

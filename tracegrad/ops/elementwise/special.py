@@ -392,6 +392,8 @@ def beta(a: Any, b: Any) -> Any:
     total = add(a, b)
     # There it is 0, and has a slope: gamma(a) gamma(b) / gamma(a + b) by reflection.
     zero = logical_and(_is_pole(total), logical_not(logical_or(_is_pole(a), _is_pole(b))))
+    # Beyond, gamma overflows.
+    zero = logical_and(zero, less(add(absolute(a), absolute(b)), 170.0))
     at, nearest = where(zero, total, 0.0), floor(where(zero, total, 0.0))
     turn = mul(sub(1.0, mul(remainder(nearest, 2), 2.0)), 1 / math.pi)
     mirror = mul(mul(sin(mul(sub(at, nearest), math.pi)), turn), gamma(sub(1.0, at)))

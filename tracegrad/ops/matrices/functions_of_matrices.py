@@ -374,6 +374,8 @@ def _sqrtm_evaluate(a: Any) -> Any:
     out = np.empty(a.shape, a.dtype)
     if out.size:
         for m, o in zip(a, out, strict=True):
+            if not np.isfinite(m).all():
+                raise np.linalg.LinAlgError("the matrix holds NaN or an infinite number")
             root = loading.imported("scipy.linalg").sqrtm(m.astype(complex))
             if not np.isfinite(root).all() or (
                 a.dtype.kind == "f" and np.abs(root.imag).max() > 1e-8 * np.abs(root).max()

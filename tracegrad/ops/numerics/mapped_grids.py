@@ -154,6 +154,8 @@ def rotate(
         raise ValueError(f"ndimage.rotate: axes are {describe(axes)}; they must be two different")
     sizes_of("rotate", x)
     known = not isinstance(angle, Value)
+    if np.shape(angle) != ():
+        raise ShapeError(f"ndimage.rotate: angle is {describe(angle)}; it must be one number")
     if known:
         c, s = (f(np.float64(angle)) for f in (scipy.special.cosdg, scipy.special.sindg))
     elif reshape:

@@ -234,6 +234,8 @@ def entropy(
     found = sum_(terms, axis=place, keepdims=True)
     if type(base) in (int, float) and not base > 0:
         raise ValueError(f"entropy: base is {base!r}; it must be a number above 0")
+    if base is not None and np.shape(base) != ():
+        raise ShapeError(f"entropy: base is {describe(base)}; it must be one number")
     if base is not None:
         found = div(found, float(np.log(base)) if type(base) in (int, float) else log(base))
     return _shaped(found, pk, axis, keepdims)

@@ -379,6 +379,11 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     count = 0 if known_less(n, 1) else n - at_most_of(n, 1)
     if x is not None:
         if ndim_of(x) == 1:
+            if not same(shape_of(x)[0], n):
+                raise ShapeError(
+                    f"trapezoid: x has the shape {show(shape_of(x))}, and y {show(shape_of(y))} "
+                    f"along axis {place}"
+                )
             step = diff(x)
             dx = reshape(step, tuple(-1 if k == place else 1 for k in range(ndim_of(y))))
         else:

@@ -260,7 +260,7 @@ class Cauchy(_LocScale):
     """Cauchy distributions."""
 
     mean = property(lambda self: self.loc * math.nan, doc="There is none: NaN.")
-    variance = property(lambda self: self.loc * math.inf, doc="There is none: infinite.")
+    variance = property(lambda self: self.scale * math.inf, doc="There is none: infinite.")
 
     def _standard(self, u: Any) -> Any:
         return ops.tan(math.pi * (u - 0.5))
