@@ -108,3 +108,19 @@ def test_refusals() -> None:
         parametrize.register_parametrization(tg.nn.Linear(2, 3), "weight", tg.nn.Flatten(0))
     with pytest.raises(TypeError, match="it must be a Module"):
         parametrize.register_parametrization(layer, "bias", abs)
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+def test_second_derivatives_of_weight_norm(dim: int) -> None:
+    """torch 2.13 has another one by the direction, on the CPU."""
+    tg.manual_seed(2)
+    model, x = utils.weight_norm(tg.nn.Linear(2, 3), dim=dim), tg.randn(4, 2)
+    parameters = dict(model.named_parameters())
+
+    def loss(*given: Any) -> Any:
+        return (
+            tg.func.functional_call(model, dict(zip(parameters, given, strict=True)), (x,)) ** 3
+        ).sum()
+
+    inputs = tuple(p.detach().requires_grad_() for p in parameters.values())
+    assert tg.autograd.gradgradcheck(loss, inputs)
