@@ -270,3 +270,10 @@ def test_functions_for_others_do_not_print() -> None:
         f.cfunc(X)
     with pytest.raises(TracegradError, match="prints, which a function for Numba cannot"):
         f.njit(X)
+
+
+@pytest.mark.parametrize("text", ["{y}", "{} {}"])
+@pytest.mark.parametrize("way", [lambda f: f, tg.jit])
+def test_places_without_a_value(text: str, way: Any) -> None:
+    with pytest.raises(TypeError, match=r"py:\d+: debug_print: the text .* no value is given"):
+        way(lambda x: tg.debug_print(text, x))(1.0)

@@ -132,7 +132,13 @@ def debug_print(format: Any, *args: Any, **kwargs: Any) -> None:
             raise TypeError(f"{user_line()}: debug_print: values in the text, or behind it")
         text: Any = format
     elif isinstance(format, str):
-        text = _formatted(format, args, kwargs)
+        try:
+            text = _formatted(format, args, kwargs)
+        except (KeyError, IndexError) as error:
+            raise TypeError(
+                f"{user_line()}: debug_print: the text {format!r:.60} has a place for which no "
+                f"value is given ({error})"
+            ) from None
     else:
         raise TypeError(
             f"{user_line()}: debug_print(format, *args) takes a text first, "
