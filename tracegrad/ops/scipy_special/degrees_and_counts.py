@@ -203,7 +203,7 @@ def voigt_profile(x: Any, sigma: Any, gamma: Any) -> Any:
     # Far from the real axis by the series in sigma^2 (DLMF 7.12.1), of which nothing cancels.
     away_by = add(square(x), square(gamma))
     far = logical_and(
-        less(mul(square(sigma), 288.0), away_by), less(mul(absolute(x), 1e-30), gamma)
+        less(mul(square(sigma), 600.0), away_by), less(mul(absolute(x), 1e-30), gamma)
     )
     beside = mul(add(add(x, gamma), sigma), 0.0)
     place = complex_(where(far, x, 0.0), add(where(far, gamma, 1.0), beside))

@@ -10,11 +10,11 @@ from ...ir.dispatch import bind
 from ...ir.op import Op
 from ..elementwise.arithmetic import div, equal, greater, less, neg, sub, where
 from ..elementwise.derived import add, mul
-from ..elementwise.elementary import exp
+from ..elementwise.elementary import exp, square
 from ..elementwise.limits import largest
 from ..elementwise.logic import logical_and, logical_or
 from ..elementwise.powers import power
-from ..elementwise.special import betaln, erfc, lgamma, xlog1py, xlogy
+from ..elementwise.special import betaln, lgamma, xlog1py, xlogy
 from .family import scipys
 from .quantile_slopes import beta_slope, beta_slopes, gamma_slope
 
@@ -24,30 +24,22 @@ ROOT_PI = math.sqrt(math.pi)
 
 
 def _gamma_density(a: Any, x: Any) -> Any:
+    # At x = 0 its logarithm has no derivatives, and the power has those of each order.
     edge = equal(x, 0)
-    inside = where(edge, 1.0, x)
-    found = exp(sub(sub(xlogy(sub(a, 1.0), inside), inside), lgamma(a)))
-    at = where(edge, x, 1.0)
-    return where(edge, _at_edge([(at, a)], exp(neg(at)), lgamma(a)), found)
+    powers = xlogy(sub(a, 1.0), where(edge, 1.0, x))
+    found = exp(sub(sub(powers, x), lgamma(a)))
+    return mul(power(where(edge, x, 1.0), sub(a, 1.0)), found)
 
 
 def _beta_density(a: Any, b: Any, x: Any) -> Any:
-    edge, total = logical_or(equal(x, 0), equal(x, 1)), betaln(a, b)
-    inside = where(edge, 0.5, x)
-    powers = add(xlogy(sub(a, 1.0), inside), xlog1py(sub(b, 1.0), neg(inside)))
-    at = where(edge, x, 0.5)
-    ends = _at_edge([(at, a), (sub(1.0, at), b)], 1.0, total)
-    return where(edge, ends, exp(sub(powers, total)))
-
-
-def _at_edge(powers: list[tuple[Any, Any]], rest: Any, total: Any) -> Any:
-    """x**(a - 1) for each (x, a), times `rest` / exp(total). At x = 0 the logarithm of the density
-    has no derivatives, and the power has those of each order."""
+    low, high = equal(x, 0), equal(x, 1)
+    powers = xlogy(sub(a, 1.0), where(low, 1.0, x))
+    powers = add(powers, xlog1py(sub(b, 1.0), neg(where(high, 0.0, x))))
+    size = sub(powers, betaln(a, b))
     # Where the divisor is no number, so many powers of x are 0.
-    found: Any = mul(rest, exp(where(greater(total, -700.0), neg(total), 0.0)))
-    for x, a in powers:
-        found = mul(found, power(x, sub(a, 1.0)))
-    return found
+    size = where(logical_and(logical_or(low, high), greater(size, 700.0)), 700.0, size)
+    at = where(low, x, where(high, sub(1.0, x), 1.0))
+    return mul(power(at, sub(where(high, b, a), 1.0)), exp(size))
 
 
 def _by_shape(a: Any, x: Any) -> Any:
@@ -206,16 +198,12 @@ erfcx_op: Op = scipys("erfcx", ("x",), (_erfcx_slope,), "exp(x^2) erfc(x).")
 
 
 def _log_ndtr_slope(x: Any) -> Any:
-    """The density over the distribution function: for negative x by erfcx, which overflows for
-    large ones."""
-    above = greater(x, 0)
-    high, low = where(above, x, 1.0), where(above, -1.0, x)
-    density = mul(exp(mul(mul(high, high), -0.5)), math.sqrt(2 / math.pi))
-    return where(
-        above,
-        div(density, erfc(mul(high, -math.sqrt(0.5)))),
-        div(math.sqrt(2 / math.pi), erfcx(mul(low, -math.sqrt(0.5)))),
-    )
+    """The density over the distribution function: by erfcx, which overflows for large x; there the
+    distribution function is 1."""
+    far = greater(x, 30.0)
+    density = exp(mul(square(where(far, x, 30.0)), -0.5))
+    near = div(1.0, erfcx(mul(where(far, 0.0, x), -math.sqrt(0.5))))
+    return mul(where(far, mul(density, 0.5), near), math.sqrt(2 / math.pi))
 
 
 log_ndtr_op: Op = scipys("log_ndtr", ("x",), (_log_ndtr_slope,), "log(ndtr(x)).")

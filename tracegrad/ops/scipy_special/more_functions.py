@@ -73,15 +73,15 @@ erfi_op: Op = scipys(
 
 def _dawsn_slope(x: Any, out: Any) -> Any:
     """1 - 2 x dawsn(x), which cancels for large x: there by its series in 1 / x^2."""
-    far = greater(absolute(x), 12.0)
-    t = div(0.5, square(where(far, x, 12.0)))
+    far = greater(absolute(x), 18.0)
+    t = div(0.5, square(where(far, x, 18.0)))
     return where(far, neg(mul(t, odd_factorials(t))), sub(1.0, mul(mul(x, out), 2.0)))
 
 
 def odd_factorials(t: Any) -> Any:
-    """1 + 3 t + 3 * 5 t^2 + 3 * 5 * 7 t^3 ..., all digits of it where t is below 1/288."""
+    """1 + 3 t + 3 * 5 t^2 + 3 * 5 * 7 t^3 ..., all digits of it where t is below 1/600."""
     series: Any = 1.0
-    for k in range(25, 1, -2):
+    for k in range(17, 1, -2):
         series = add(mul(mul(series, t), float(k)), 1.0)
     return series
 
