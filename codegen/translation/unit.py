@@ -62,11 +62,11 @@ class Unit:
                     self.calls.values.lent(builder, NumbaValue(k, v)) for k, v in given
                 ]
                 if more:
-                    number, *offsets = more
+                    number, *places = more
                     arena = found[names.index("arena")]
                     found.append(NumbaValue(types.int64, number))
-                    for offset, room in zip(offsets, own, strict=True):
-                        found.append(self.calls.values.behind(builder, arena, offset, room))
+                    for place, room in zip(places, own, strict=True):
+                        found.append(self.calls.values.lying_at(arena, place, room))
                 return found
 
             made = FunctionTranslation(self, function, tree, True)
@@ -81,7 +81,10 @@ class Unit:
             (contract if arithmetic.contract else unrounded)(llvm)
 
         def part_of(tree: Any, more: int = 0) -> Any:
-            kinds = [*[a.type for a in raw], *[ir.IntType(64)] * more]
+            kinds = [a.type for a in raw]
+            if more:
+                # Pointers, where offsets would do: one number less in the place of each element.
+                kinds += [ir.IntType(64), *[ir.IntType(8).as_pointer()] * (more - 1)]
             name = self.module.get_unique_name("part")
             part = ir.Function(self.module, ir.FunctionType(ir.VoidType(), kinds), name)
             part.linkage = "internal"
@@ -116,14 +119,20 @@ class Unit:
             body = [*needed, *found.views, found.statement]
             part = part_of(_with_body(tree, body, arguments), 1 + len(found.views))
             shared.update(dict.fromkeys(found.given, (part, found)))
+        given = zip(names, argument_types, packer.from_arguments(builder, raw), strict=True)
+        (memory,) = [self.calls.values.data(builder, k, v) for n, k, v in given if n == "arena"]
         with ExitStack() as mode:
             if arithmetic.flush_denormals:
                 mode.enter_context(denormals_are_zeros(self.module, builder))
             for piece in pieces:
                 if isinstance(piece, int):
                     part, found = shared[piece]
-                    numbers = piece, *found.given[piece]
-                    builder.call(part, [*raw, *[ir.Constant(ir.IntType(64), n) for n in numbers]])
+                    number = ir.Constant(ir.IntType(64), piece)
+                    places = [
+                        builder.gep(memory, [ir.Constant(ir.IntType(64), offset)])
+                        for offset in found.given[piece]
+                    ]
+                    builder.call(part, [*raw, number, *places])
                 else:
                     builder.call(part_of(piece), raw)
         self.leave(builder, types.none, None)

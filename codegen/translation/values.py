@@ -197,10 +197,16 @@ class Values:
         found = self.taken(builder, x)
         return replace(found, memory=LENT) if isinstance(found, ArrayFields) else found
 
-    def behind(self, builder: Any, arena: Operand, offset: Any, memory: Room) -> Operand:
+    def data(self, builder: Any, kind: Any, value: Any) -> Any:
+        """Where an array begins."""
+        found = self.taken(builder, NumbaValue(kind, value))
+        assert isinstance(found, ArrayFields)
+        return found.data
+
+    def lying_at(self, arena: Operand, place: Any, memory: Room) -> Operand:
         """An array of bytes from there on, which is known to lie apart from all others."""
         assert isinstance(arena, ArrayFields)
-        return replace(arena, data=builder.gep(arena.data, [offset]), memory=memory)
+        return replace(arena, data=place, memory=memory)
 
     def assembled(
         self,

@@ -416,12 +416,13 @@ class Builder:
             for node in reversed(graph.nodes):
                 self.written_further(node, analysis)
         result: list[Task] = []
-        for node in graph.nodes:
-            result.extend(self.tasks_of(node, analysis, result))
-        for atom, dest in copies:
-            task = map_task(atom, None, dest, copy=True, again=e.again)
-            probe_task(e, task)
-            result.append(task)
+        with e.dry_runs.kept():
+            for node in graph.nodes:
+                result.extend(self.tasks_of(node, analysis, result))
+            for atom, dest in copies:
+                task = map_task(atom, None, dest, copy=True, again=e.again)
+                probe_task(e, task)
+                result.append(task)
         return [
             t
             for t in result

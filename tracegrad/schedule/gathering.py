@@ -35,6 +35,8 @@ def gathering(e: Emitter, node: Node, entries: Iterable[Any], source: Atom) -> S
 
 def _start(e: Emitter, node: Node, run: lowering.Run, axis: int, size: Int) -> Steps[Int | None]:
     """Where a run begins."""
+    if e.probe is not None:
+        e.probe.hide(changed=True)
     key: Any = ("clamped", node, axis, run.position)
     known: Any = e.noted(key)
     # In the outermost loop where the index is known: loops over what a run covers are free of it.

@@ -25,6 +25,7 @@ from ..sizes import same_shape
 from ..types import Int, Shape
 from .bounds import divides, reshape_index
 from .counts import counted_by
+from .dry_runs import DryRuns, Probe
 from .gathering import gathering
 from .indices import Index, aligned, is_empty, is_one, place
 from .names import Names, comment_of
@@ -79,16 +80,6 @@ class Scope:
     memo: dict[tuple[Any, ...], kernel.Expression] = field(default_factory=dict)
 
 
-@dataclass
-class Probe:
-    """What one element reads, found by a dry run: elements of stored variables, where loop ranges
-    should be cut, and the periods with which what is computed changes along a loop."""
-
-    reads: list[tuple[Var, Index]] = field(default_factory=list)
-    cuts: dict[str, set[Int]] = field(default_factory=dict)
-    periods: dict[str, int] = field(default_factory=dict)
-
-
 def is_small(shape: Shape) -> bool:
     """Whether an array is small enough to be written out, element by element."""
     size = integers.product(shape)
@@ -112,6 +103,7 @@ class Emitter:
         """The buffers of such sizes whose memory is provided for."""
         self.errors: list[str] = []
         self.probe: Probe | None = None
+        self.dry_runs = DryRuns()
         self.active: list[str] = []
         self.differences: dict[str, frozenset[kernel.Expression]] = {}
 
@@ -141,6 +133,8 @@ class Emitter:
     @contextmanager
     def scope(self, barrier: bool = False) -> Iterator[Scope]:
         inner = Scope(barrier)
+        if self.probe is not None:
+            self.probe.hide()
         self.scopes = [*self.scopes, inner]
         try:
             yield inner
@@ -229,7 +223,13 @@ class Emitter:
         for scope in reversed(self.scopes):
             found = scope.memo.get((atom, index))
             if found is not None:
+                if self.probe is not None:
+                    self.probe.ask((atom, index))
                 return found
+        if self.probe is not None and len(self.scopes) == 1:
+            met = self.probe.meet((atom, index), self.scopes[0].memo)
+            if met is not None:
+                return met
         if atom in self.counts:
             return kernel.Index(self.counts[atom])
         if is_empty(atom.type.shape):
@@ -250,8 +250,6 @@ class Emitter:
 
     def load(self, var: Var, index: Index) -> kernel.Expression:
         where = self.storage[var]
-        if self.probe is not None:
-            self.probe.reads.append((var, index))
         at = where.at(index)
         if len(at) < len(self.buffers[where.buffer].shape):
             at = (*at, 0)
@@ -260,13 +258,21 @@ class Emitter:
             hint = f"{where.buffer}_{suffix if len(suffix) < 16 else 'e'}"
             name = self.let(hint, kernel.Load(where.buffer, at, var.type.dtype))
             self.remember(var, index, name)
+            if self.probe is not None:
+                self.probe.read(var, index, name, len(self.scopes) == 1)
             return name
 
     def making(self, var: Any, index: Index) -> Steps[kernel.Expression]:
         """One element by its definition."""
         with self.at(self.depth_of(index)):
+            probe = self.probe if len(self.scopes) == 1 else None
+            if probe is not None:
+                probe.begin(len(self.scopes[0].statements))
             value = yield from self.define(var, index)
             self.remember(var, index, value)
+            if probe is not None:
+                kept = var not in self.storage
+                probe.end((var, index), value, len(self.scopes[0].statements), kept)
             return value
 
     def define(self, var: Var, index: Index) -> Steps[kernel.Expression]:

@@ -15,7 +15,7 @@ from .axes import LANES, NO_PERIODS, REDUCED_LANES, Axis, short_in_front, split_
 from .bounds import at_most, ordered
 from .flat import RECORD, FlatPart, place
 from .indices import Index, is_one
-from .lower import Emitter, Probe, Scope, Storage
+from .lower import Emitter, Scope, Storage
 
 MOST_UNROLLED = 128
 MOST_PARTS = 12
@@ -226,11 +226,12 @@ def probe_task(emitter: Emitter, task: Task) -> int:
     """Find by a dry run what the task reads and where its loops should be cut; how many statements
     an element takes."""
     saved = emitter.scopes, emitter.probe, dict(emitter.ranges), dict(emitter.depths)
-    emitter.scopes, emitter.probe = [Scope(barrier=True)], Probe()
+    emitter.scopes = [Scope(barrier=True)]
     try:
         for a in [*task.axes, *task.lanes]:
             emitter.ranges[a.symbol] = (0, a.extent)
             emitter.depths[a.symbol] = 0
+        probe = emitter.probe = emitter.dry_runs.probe(emitter.ranges)
         if task.part is not None:
             for lane in task.lane_positions()[:RECORD]:
                 emitter.element(task.part, task.at(task.index, lane))
@@ -242,9 +243,9 @@ def probe_task(emitter: Emitter, task: Task) -> int:
                 task.var if task.node is None or task.kind == "map" else task.node.inputs[0],
                 task.index,
             )
-        task.reads = list(emitter.probe.reads)
-        task.cuts, task.periods = emitter.probe.cuts, emitter.probe.periods
-        return len(emitter.scopes[0].statements)
+        task.reads = list(probe.reads)
+        task.cuts, task.periods = probe.cuts, probe.periods
+        return len(emitter.scopes[0].statements) + probe.statements
     finally:
         emitter.scopes, emitter.probe, emitter.ranges, emitter.depths = saved
 
