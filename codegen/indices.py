@@ -16,8 +16,16 @@ from collections.abc import Iterable
 
 def typed(tree: ast.FunctionDef) -> None:
     """Write `index(...)` around the constants of a kernel that are indices."""
-    made = [s for s in ast.walk(tree) if isinstance(s, ast.Assign) and _marked(s.value)]
-    words = {x.id for s in made for x in s.targets if isinstance(x, ast.Name)}
+    words: set[str] = set()
+    pending: list[ast.stmt] = list(tree.body)
+    while pending:
+        match pending.pop():
+            case ast.Assign(targets, value) if _marked(value):
+                words |= {x.id for x in targets if isinstance(x, ast.Name)}
+            case ast.For(_, _, body, otherwise) | ast.While(_, body, otherwise):
+                pending += [*body, *otherwise]
+            case ast.If(_, body, otherwise):
+                pending += [*body, *otherwise]
     _Typing(words).statements(tree.body)
 
 

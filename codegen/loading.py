@@ -4,6 +4,7 @@ thread that it does not have. A fork waits for the function that is being compil
 
 from __future__ import annotations
 
+import gc
 import importlib
 import importlib.util
 
@@ -12,7 +13,8 @@ import logging  # noqa: F401
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from types import ModuleType
 from typing import Any, TypeVar
@@ -28,6 +30,19 @@ PATIENCE = 120.0
 _HELD: list[list[Any]] = []
 ASKED = threading.local()
 """`frame`: in a thread that works for another one, where that one waits."""
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """No garbage is collected meanwhile: with all of Numba's objects alive a collection takes 0.13
+    s, and compiling small programs less."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def uninterrupted(run: Callable[[], T]) -> T:

@@ -33,14 +33,15 @@ Index: TypeAlias = tuple[Any, ...]
 Access: TypeAlias = tuple[str, Index]
 
 
+# What follows is asked of every statement several times, so it compares classes and matches no
+# patterns.
+
+
 def bodies(s: Statement) -> tuple[tuple[Statement, ...], ...]:
     """The statements inside a statement: one group, or two for branches."""
-    match s:
-        case Loop() | While():
-            return (s.body,)
-        case If():
-            return (s.then, s.otherwise)
-    return ()
+    if isinstance(s, (Loop, While)):
+        return (s.body,)
+    return (s.then, s.otherwise) if isinstance(s, If) else ()
 
 
 def within(body: Iterable[Statement]) -> Iterator[Statement]:
@@ -99,35 +100,31 @@ def apart(at: Index, other: Index) -> bool:
 
 def expressions(s: Statement) -> list[Any]:
     """What a statement itself reads (not the statements inside it)."""
-    match s:
-        case Let(_, value, _) | Declare(_, value) | Update(_, value, _, _):
-            return [value]
-        case Store(_, at, value, _):
-            return [*at, value]
-        case Loop(_, lo, hi, _, _):
-            return [lo, hi]
-        case While(condition, _) | If(condition, _, _):
-            return [condition]
-        case Allocate(_, _, shape, of):
-            return [*shape, of] if of else list(shape)
-        case Grow(_, length):
-            return [length]
-        case Call(_, arguments, _):
-            return list(arguments)
-        case Check(condition, _, value):
-            return [condition, value]
+    if isinstance(s, (Let, Declare, Update)):
+        return [s.value]
+    if isinstance(s, Store):
+        return [*s.index, s.value]
+    if isinstance(s, Loop):
+        return [s.lo, s.hi]
+    if isinstance(s, (While, If)):
+        return [s.condition]
+    if isinstance(s, Allocate):
+        return [*s.shape, s.of] if s.of else list(s.shape)
+    if isinstance(s, Grow):
+        return [s.length]
+    return list(s.arguments) if isinstance(s, Call) else [s.condition, s.value]
 
 
 def loads(s: Statement) -> Iterator[Load]:
     """The elements that a statement itself reads, those that tell where others are included."""
-    pending = expressions(s)
+    pending = expressions(s)[::-1]
     while pending:
-        e = pending.pop(0)
+        e = pending.pop()
         if isinstance(e, Load):
             yield e
-            pending[:0] = e.index
+            pending += e.index[::-1]
         elif isinstance(e, Apply):
-            pending[:0] = [a for _, a in e.arguments]
+            pending += [a for _, a in reversed(e.arguments)]
 
 
 def written(x: Expression) -> Any:

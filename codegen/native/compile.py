@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import functools
-import gc
 import linecache
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,7 @@ from ..disk import cache, stored
 from ..disk.entry import DiskEntry
 from ..disk.sources import declared, generated
 from ..indices import typed
-from ..loading import uninterrupted
+from ..loading import uncollected, uninterrupted
 from ..translation.direct import KernelCompiler
 from .borrowed import BorrowedArray, available
 from .support import index
@@ -80,19 +78,6 @@ def _key(source: str, name: str, inputs: Any, outputs: Any) -> tuple[str, Any]:
     return cache.key_of(source, name, sig, sorted(FLAGS.items())), sig
 
 
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """No garbage is collected meanwhile: with all of Numba's objects alive a collection takes 0.13
-    s, and compiling small programs less."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
-
-
 KERNELS: dict[tuple[str, Path | None], NativeKernel] = {}
 """What this process has compiled or loaded. LLVM keeps machine code as long as the process lives,
 so what is made anew of the same text, as by `jit` in a loop, must be the same code."""
@@ -117,7 +102,7 @@ def compile_source(*given: Any) -> NativeKernel:
     return uninterrupted(lambda: compiled(*given))
 
 
-@_uncollected()
+@uncollected()
 def compiled(
     source: str,
     name: str,

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Container, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
@@ -16,7 +17,16 @@ from ..disk.sources import tree_of
 from .alike import ARENA, PHASE, alike, is_phase, number_of
 from .arithmetic import arithmetic_of, contract, denormals_are_zeros, unrounded
 from .calls import Calls
-from .operands import NUMBERS, SCALARS, NumbaValue, Operand, Room, Static, UntranslatableError
+from .operands import (
+    NUMBERS,
+    SCALARS,
+    ArrayFields,
+    NumbaValue,
+    Operand,
+    Room,
+    Static,
+    UntranslatableError,
+)
 from .translate import FunctionTranslation
 
 LINES = 1500
@@ -65,8 +75,12 @@ class Unit:
                     number, *places = more
                     arena = found[names.index("arena")]
                     found.append(NumbaValue(types.int64, number))
-                    for place, room in zip(places, own, strict=True):
-                        found.append(self.calls.values.lying_at(arena, place, room))
+                    assert isinstance(arena, ArrayFields)
+                    # What is given in place of temporaries lies apart from each other and all else.
+                    found += [
+                        replace(arena, data=place, memory=room)
+                        for place, room in zip(places, own, strict=True)
+                    ]
                 return found
 
             made = FunctionTranslation(self, function, tree, True)
@@ -94,7 +108,6 @@ class Unit:
                     mine.add_attribute(attribute)
             self.parts.add(name)
             self.context.plain.add(name)
-            # What is given in place of temporaries lies apart from each other and all else.
             own = [Room(None, None) for _ in range(more - 1)]
             with self.calls.values.moving(own):
                 body_of(part, part.args[: len(raw)], tree, part.args[len(raw) :], own)
@@ -119,8 +132,7 @@ class Unit:
             body = [*needed, *found.views, found.statement]
             part = part_of(_with_body(tree, body, arguments), 1 + len(found.views))
             shared.update(dict.fromkeys(found.given, (part, found)))
-        given = zip(names, argument_types, packer.from_arguments(builder, raw), strict=True)
-        (memory,) = [self.calls.values.data(builder, k, v) for n, k, v in given if n == "arena"]
+        memory = self._arena(builder, names, argument_types, packer, raw) if same else None
         with ExitStack() as mode:
             if arithmetic.flush_denormals:
                 mode.enter_context(denormals_are_zeros(self.module, builder))
@@ -136,6 +148,16 @@ class Unit:
                 else:
                     builder.call(part_of(piece), raw)
         self.leave(builder, types.none, None)
+
+    def _arena(
+        self, builder: Any, names: Sequence[str], kinds: Sequence[Any], packer: Any, raw: Any
+    ) -> Any:
+        """Where the memory of temporaries begins."""
+        k = names.index("arena")
+        value = packer.from_arguments(builder, raw)[k]
+        found = self.calls.values.taken(builder, NumbaValue(kinds[k], value))
+        assert isinstance(found, ArrayFields)
+        return found.data
 
     def settle(self, llvm: Any, kind: Any) -> None:
         """Give a function its result's type, which is known at its first return."""

@@ -38,6 +38,7 @@ class Values:
     def __init__(self, typing: Any, context: Any, module: Any) -> None:
         self.typing, self.context, self.module = typing, context, module
         self.frozen: dict[int, Any] = {}
+        self.implementations: dict[tuple[Any, Any], Any] = {}
         self.scopes: dict[Room, Any] = {}
         """What tells accesses to memory that moves from all others."""
         self.group: Any = None
@@ -156,7 +157,11 @@ class Values:
                 self.context.call_external_function(builder, llvm, described.argtypes, values),
             )
         try:
-            implementation = self.context.get_function(kind, signature)
+            # Numba looks at the parameters of what it finds, each time.
+            implementation = self.implementations.get((kind, signature))
+            if implementation is None:
+                implementation = self.context.get_function(kind, signature)
+                self.implementations[kind, signature] = implementation
         except NotImplementedError as error:
             raise UntranslatableError(str(error)) from None
         return self.taken(
@@ -196,17 +201,6 @@ class Values:
         """An argument of a kernel."""
         found = self.taken(builder, x)
         return replace(found, memory=LENT) if isinstance(found, ArrayFields) else found
-
-    def data(self, builder: Any, kind: Any, value: Any) -> Any:
-        """Where an array begins."""
-        found = self.taken(builder, NumbaValue(kind, value))
-        assert isinstance(found, ArrayFields)
-        return found.data
-
-    def lying_at(self, arena: Operand, place: Any, memory: Room) -> Operand:
-        """An array of bytes from there on, which is known to lie apart from all others."""
-        assert isinstance(arena, ArrayFields)
-        return replace(arena, data=place, memory=memory)
 
     def assembled(
         self,

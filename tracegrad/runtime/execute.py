@@ -62,7 +62,7 @@ class Compiled:
         with span("import the compiler"):
             printing = loading.imported("..codegen.printer", __package__)
             native = loading.imported("..codegen.native.compile", __package__)
-        with SIZES.opened(graph.sizes):
+        with SIZES.opened(graph.sizes), loading.uncollected():
             with span(f"{graph.name}: schedule"):
                 program, self.program, self.reused = _scheduled(graph, layouts, given_up)
             with span(f"{graph.name}: print"):

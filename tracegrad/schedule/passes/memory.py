@@ -52,18 +52,16 @@ def prune(phases: list[kernel.Phase], buffers: dict[str, kernel.Buffer]) -> list
         most is read after it was made."""
         result: list[kernel.Statement] = []
         for s in reversed(body):
-            match s:
-                case kernel.Loop() | kernel.While():
-                    s = replace(s, body=keep(s.body))
-                case kernel.If():
-                    otherwise = keep(s.otherwise)
-                    s = replace(s, then=keep(s.then), otherwise=otherwise)
-                case _ if needed(s):
-                    pass
-                case _:
+            if isinstance(s, (kernel.Loop, kernel.While)):
+                s = replace(s, body=keep(s.body))
+                if not s.body:
                     continue
-            inside = traversal.bodies(s)
-            if inside and not any(inside):
+            elif isinstance(s, kernel.If):
+                otherwise = keep(s.otherwise)
+                s = replace(s, then=keep(s.then), otherwise=otherwise)
+                if not (s.then or otherwise):
+                    continue
+            elif not needed(s):
                 continue
             read: set[str] = set()
             for e in traversal.expressions(s):
