@@ -21,7 +21,7 @@ Key = tuple[Atom, Index]
 
 
 @dataclass(slots=True)
-class Seen:
+class SeenElement:
     """One element of a value: what it is, and what it adds to a run that has not met it.
 
     statements  its own ones, without those of its parts
@@ -36,7 +36,7 @@ class Seen:
 
 
 @dataclass(slots=True)
-class Making:
+class OpenElement:
     """An element that is being written."""
 
     before: int
@@ -51,14 +51,14 @@ class Probe:
     """What one element reads, found by a dry run: elements of stored variables, where loop ranges
     should be cut, and the periods with which what is computed changes along a loop."""
 
-    seen: dict[Key, Seen] = field(default_factory=dict)
+    seen: dict[Key, SeenElement] = field(default_factory=dict)
     """By earlier runs in the same ranges."""
     reads: list[tuple[Var, Index]] = field(default_factory=list)
     cuts: dict[str, set[Int]] = field(default_factory=dict)
     periods: dict[str, int] = field(default_factory=dict)
     statements: int = 0
     """Of what was taken from earlier runs."""
-    open: list[Making] = field(default_factory=list)
+    open: list[OpenElement] = field(default_factory=list)
     forgets: bool = False
     """Whether the ranges are no longer those that the run began with."""
     hidden: int = 0
@@ -90,7 +90,7 @@ class Probe:
         if kept and self.open:
             self.open[-1].inner += 1
         if kept and not self.forgets:
-            self.seen[var, index] = Seen(value, stored=True)
+            self.seen[var, index] = SeenElement(value, stored=True)
         self.ask((var, index))
 
     def ask(self, key: Key) -> None:
@@ -107,7 +107,7 @@ class Probe:
         self.forgets |= changed
 
     def begin(self, statements: int) -> None:
-        self.open.append(Making(statements))
+        self.open.append(OpenElement(statements))
 
     def end(self, key: Key, value: kernel.Expression, statements: int, kept: bool) -> None:
         """The innermost open element is written; `kept` where it is what all ask for by this
@@ -119,7 +119,7 @@ class Probe:
         if self.hidden > len(self.open):
             self.hidden = len(self.open)
         elif kept and not self.forgets:
-            self.seen[key] = Seen(value, total - made.inner, made.parts)
+            self.seen[key] = SeenElement(value, total - made.inner, made.parts)
             self.ask(key)
         else:
             self.hide()
@@ -129,7 +129,7 @@ class Probe:
 class DryRuns:
     """What dry runs in the same ranges have seen; None while places of values may change."""
 
-    seen: dict[Any, dict[Key, Seen]] | None = None
+    seen: dict[Any, dict[Key, SeenElement]] | None = None
 
     @contextmanager
     def kept(self) -> Iterator[None]:
