@@ -37,8 +37,8 @@ def uncollected() -> Iterator[None]:
     """No garbage is collected meanwhile: with all of Numba's objects alive a collection takes 0.13
     s, and compiling small programs less."""
     was = gc.isenabled()
-    gc.disable()
     try:
+        gc.disable()
         yield
     finally:
         if was:
