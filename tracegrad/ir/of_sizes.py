@@ -11,7 +11,7 @@ from .._codegen import integers
 from ..sizes import pinned
 from ..sizes.owners import is_late
 from .graph import Atom, Literal, Node, Var
-from .trace import is_left_over, left_over
+from .trace import is_left_over, left_over, outside
 
 
 def _of_sizes_alone(var: Var, made: dict[Var, Node], order: dict[Node, None]) -> bool:
@@ -43,10 +43,16 @@ def of_sizes(var: Var) -> np.ndarray[Any, Any] | None:
         return None
     if any(isinstance(a, Literal) and _is_late(a.value) for node in order for a in node.inputs):
         return None
-    values: dict[Atom, Any] = {}
-    for node in order:
-        operands = [values[a] if isinstance(a, Var) else _number(a.value) for a in node.inputs]
-        values[node.outputs[0]] = node.op.evaluate(*operands, **node.params)
+    if trace.sizes.symbolic and any(any(node.subgraphs()) for node in order):
+        return None
+    values: dict[Atom, Any] = {
+        a: _number(a.value) for node in order for a in node.inputs if isinstance(a, Literal)
+    }
+    with outside():
+        for node in order:
+            operands = [values[a] for a in node.inputs]
+            found = node.op.evaluate(*operands, **node.params)
+            values[node.outputs[0]] = found if node.op.outputs == 1 else found[0]
     return np.asarray(values[var])
 
 

@@ -5,12 +5,13 @@ with room for those of all passes."""
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import ops
+from ..control.facts import known_integer
 from ..ir.dispatch import STATE, bind
 from ..ir.forms import bounded, form_of, largest, late
 from ..ir.trace import user_line
@@ -73,6 +74,8 @@ class Growing:
                 "known before it runs. Write into an array that is long enough, and count.",
                 frozenset(),
             )
+        self.exact: int | None = None
+        """How many items all passes append, where that is a fact of their numbers."""
         self.twin: Growing | None = None
         """Another list of the loop that gets as many items."""
         self.apart = False
@@ -97,7 +100,18 @@ class Growing:
     @property
     def rows(self) -> Any:
         """For how many items there is room, besides those that are there before."""
+        exact = self.exact if self.twin is None else self.twin.exact
+        if exact is not None:
+            return exact
         return self.count * self.per if self.room is None else self.room
+
+    def settled(self, found: Sequence[Any], end: int) -> bool:
+        """Whether the loop is to be made again, with as many rows as it needs: the number of items
+        stands before `end` in what it gave, and depends on no argument."""
+        if not self.counted or self.twin is not None or self.exact is not None:
+            return False
+        self.exact = known_integer(found[end - 1])
+        return self.exact is not None and not self.looking and not self.prior.open
 
     def fits(self) -> Any:
         """In a pass: whether there is room for the items of one more."""
@@ -196,10 +210,12 @@ class Growing:
         elif self.counted:
             more = given.pop(0)
             bounded(more, 0, form_of(form(room)) + 1)
-            self.entered = more = number(more)
+            self.entered = more = number(more) if self.exact is None else self.exact
         if self.looking and not before.open:
             return
-        counted = self.counted or before.counted
+        counted = (self.counted and not isinstance(more, int)) or before.counted
+        if not before.open and not counted and more == 0:
+            return
         if before.open or counted:
             base, added, seen = before.base, before.added + more, before.seen and self.seen
             made = Stacked(

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import ops
 from .._codegen import integers
+from ..control.facts import known_integer
 from ..ir.forms import ENDLESS, UNKNOWN, bounded, form_of, largest, smallest, unknown
 from ..ir.trace import user_line
 from ..ops.places.spans import ComputedLength
@@ -28,6 +29,8 @@ def size_of(count: Any, instead: str = "Name the number in a statement before (n
     form = form_of(count)
     if not unknown(form):
         return seen(form)
+    if (fact := known_integer(count)) is not None:
+        return max(fact, 0)
     least = smallest(form)
     if str(form) not in integers.symbols(form) or not (isinstance(least, int) and least >= 0):
         # A number of its own, of which a graph can be.

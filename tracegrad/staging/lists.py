@@ -235,7 +235,8 @@ class Grown(list[Any]):
             return None
         arrays = self.arrays()
         if found.counted:
-            rows = loading.load(f"{__package__}.lengths").size_of(found.count)
+            instead = f"Hand on the list ({self.name}) and make the array where it is read"
+            rows = loading.load(f"{__package__}.lengths").size_of(found.count, instead)
             arrays = [ops.dynamic_slice(a, 0, rows, axis=0) for a in arrays]
         return _joined(found.form.spec, iter(arrays), 1)
 

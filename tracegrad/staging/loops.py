@@ -67,9 +67,14 @@ def counted_loop(loop: StagedLoop, items: Any, body: Callable[[Any], Any], count
             raise _Unroll
         return found
 
-    if loop.flag is None:
-        found = loop.until_known(lambda: fori_loop(0, count, step, loop.initial()))
+    def once_or_twice(attempt: Callable[[], Any]) -> None:
+        found = loop.until_known(attempt)
+        if known and loop.settled(found):
+            found = loop.until_known(attempt)
         loop.finish(found, known and count > 0)
+
+    if loop.flag is None:
+        once_or_twice(lambda: fori_loop(0, count, step, loop.initial()))
         return
 
     def going(carry: Sequence[Any]) -> Any:
@@ -83,8 +88,7 @@ def counted_loop(loop: StagedLoop, items: Any, body: Callable[[Any], Any], count
         bounded(k, 0, form_of(form(count)))  # or it would have ended
         return [k + 1, *step(k, leaves)]
 
-    found = loop.until_known(lambda: while_loop(going, next_, [np.int64(0), *loop.initial()]))
-    loop.finish(found[1:], known and count > 0)
+    once_or_twice(lambda: while_loop(going, next_, [np.int64(0), *loop.initial()])[1:])
 
 
 def conditional_loop(

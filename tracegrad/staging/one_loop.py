@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -84,6 +85,8 @@ class StagedLoop:
         """Whether the number of the step is the size of arrays."""
         self.alike: list[list[Any]] = []
         """What is carried and leads to one array at the end of a pass."""
+        self._ends: list[int] = []
+        """Behind each of what is carried: how many leaves there are up to it."""
         self.items: list[Any] = []
         """What may be an item of a list that the loop appended to: arrays, or places."""
 
@@ -134,7 +137,15 @@ class StagedLoop:
         grown = [c for c in self.carried if isinstance(c, Growing) and c.counted]
         for c in grown:
             c.twin = None if c.apart or c is grown[0] else grown[0]
-        return [x for c in self.carried for x in c.initial()]
+        leaves = [c.initial() for c in self.carried]
+        self._ends = list(itertools.accumulate(map(len, leaves)))
+        return [x for own in leaves for x in own]
+
+    def settled(self, found: Sequence[Any]) -> bool:
+        """Whether the loop is to be made again: how many items it appends is known now."""
+        grown = zip(self.carried, self._ends, strict=True)
+        again = [c.settled(found, end) for c, end in grown if isinstance(c, Growing)]
+        return any(again)  # and all of them know
 
     def at(self, step: Any) -> None:
         """Before a pass: its number."""
