@@ -30,6 +30,7 @@ class Version:
         self.text = ""
         self.source = ""
         self.loops: list[tuple[int, int]] = []
+        self.repeated: list[tuple[int, int]] = []
         self.statements: list[int] = []
         found = definition_of(code)
         if found is None:
@@ -39,6 +40,14 @@ class Version:
             (n.lineno, n.end_lineno or n.lineno)
             for n in ast.walk(found.node)
             if isinstance(n, (ast.For, ast.ListComp, ast.GeneratorExp))
+        ]
+        self.repeated = [
+            *self.loops,
+            *[
+                (n.lineno, n.end_lineno or n.lineno)
+                for n in ast.walk(found.node)
+                if isinstance(n, ast.While)
+            ],
         ]
         self.statements = sorted(
             n.lineno for n in ast.walk(found.node) if isinstance(n, (ast.For, ast.While))
@@ -53,8 +62,8 @@ class Version:
         self.code = _compiled(tree, code)
 
     def loops_at(self, line: int) -> bool:
-        """Whether a line of the user's file stands in a `for`."""
-        return any(first <= line <= last for first, last in self.loops)
+        """Whether a line of the user's file stands in a loop."""
+        return any(first <= line <= last for first, last in self.repeated)
 
 
 def _compiled(tree: ast.AST, code: CodeType) -> CodeType:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..control.facts import known_integer
 from ..control.repeat import fori_loop, while_loop
 from ..errors import ConcretizationError, ShapeError, TracegradError
 from ..ir.dispatch import STATE
@@ -21,7 +22,7 @@ from .both_branches import choose, flag_of
 from .carried import ChangedShape
 from .failing import is_failing
 from .growing import Roomless
-from .iterables import Counted, Items, by_number, weak_number
+from .iterables import Counted, Items, Numbers, by_number, weak_number
 from .lists import Grown
 from .one_loop import Changing, StagedLoop
 from .places import (
@@ -43,6 +44,12 @@ class Budget:
 
     nodes = 64
     """A loop whose steps are fewer operations than this in all is written out."""
+
+
+KNOWN = "known"
+"""Of a `while`: its condition was known for some passes."""
+MUCH = 1 << 40
+"""Room for what a loop appends of which only the length is looked for."""
 
 
 class _Unroll(Exception):
@@ -89,6 +96,28 @@ def counted_loop(loop: StagedLoop, items: Any, body: Callable[[Any], Any], count
         return [k + 1, *step(k, leaves)]
 
     once_or_twice(lambda: while_loop(going, next_, [np.int64(0), *loop.initial()])[1:])
+
+
+def passes_of(loop: StagedLoop, test: Callable[[], Any], body: Callable[[], Any]) -> int | None:
+    """How many passes a `while` makes, where no argument decides that (`while t < 5.0: t += h`)."""
+    trace = STATE.traces[-1]
+    before = len(trace.nodes)
+
+    def going(carry: Sequence[Any]) -> Any:
+        return loop.inside(carry[1:], lambda: _goes(test(), loop.line), False)
+
+    def step(carry: Sequence[Any]) -> list[Any]:
+        return [carry[0] + 1, *loop.inside(carry[1:], body, True)]
+
+    def attempt() -> Any:
+        return while_loop(going, step, [np.int64(0), *loop.initial()])[0]
+
+    try:
+        return known_integer(loop.until_known(attempt))
+    except Changing:
+        return None
+    finally:
+        del trace.nodes[before:]
 
 
 def conditional_loop(
@@ -168,6 +197,20 @@ class Loops:
                 variables(functions, others), flag, None, True, room,
             )  # fmt: skip
 
+        def counted() -> bool:
+            """Make it a loop of known length, where that is a fact."""
+            if session is None or (*site, KNOWN) not in session.loops:
+                return False
+            count = passes_of(loop_in(MUCH), test, body)
+            if count is None:
+                return False
+            loop = StagedLoop(
+                session, place, functions, variables(functions, names), known,
+                variables(functions, others), "", count,
+            )  # fmt: skip
+            counted_loop(loop, Numbers(range(count)), lambda _: body(), count)
+            return True
+
         def staged(sure: bool, truth: Any) -> None:
             assert session is not None
 
@@ -200,9 +243,10 @@ class Loops:
                 return
             if tracing and first and session is not None and site in session.loops:
                 try:
-                    staged(True, True)
+                    if not counted():
+                        staged(True, True)
                     return
-                except TracegradError as error:
+                except (_Unroll, TracegradError) as error:
                     if _of_outer(error, session) or isinstance(error, Roomless):
                         raise
                     LOG.info("%s: the first pass apart: %s", place, error)
@@ -215,7 +259,7 @@ class Loops:
                 and site not in session.loops
                 and _nodes_now() - started > 4 * Budget.nodes
             ):
-                session.loops.add(site)
+                session.loops |= {site, (*site, KNOWN)}
                 raise Restart
 
     def for_(

@@ -29,7 +29,7 @@ class Limit:
     nodes = 200
     """From so many operations on it is asked"""
     steps = 12
-    """whether one line was met so often, in a `for`."""
+    """whether one line was met so often, in a loop."""
 
 
 def written_out(trace: Trace) -> int:
