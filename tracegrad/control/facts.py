@@ -1,4 +1,4 @@
-"""Integers of an open trace that depend on no argument: how often `k % 5 == 0` holds in a loop of
+"""Numbers of an open trace that depend on no argument: how often `k % 5 == 0` holds in a loop of
 known length. They are computed while the function is traced."""
 
 from __future__ import annotations
@@ -21,6 +21,20 @@ from ..types import ArrayType
 def known_integer(x: Any) -> int | None:
     """The value of an integer of the innermost trace; None where it depends on what the graph will
     be given."""
+    found = _value(x)
+    return None if found is None else int(found)
+
+
+def known_number(x: Any) -> Any:
+    """The value of one of Python's numbers in the innermost trace, as such a one; None where it
+    depends on what the graph will be given, or is none."""
+    if not isinstance(x, Boxed) or x.shape or not x._data.type.weak:
+        return None
+    found = _value(x)
+    return None if found is None else found.item()
+
+
+def _value(x: Any) -> Any:
     var = x._data if isinstance(x, Boxed) else x
     if not STATE.traces or type(var) is not Var or var.trace is not STATE.traces[-1]:
         return None
@@ -28,7 +42,7 @@ def known_integer(x: Any) -> int | None:
     if graph is None:
         return None
     with outside():
-        return int(np.asarray(evaluate(graph, [])[0]))
+        return np.asarray(evaluate(graph, [])[0])
 
 
 def _that_computes(var: Var) -> Graph | None:
@@ -82,4 +96,4 @@ def _unknown(value: Any) -> bool:
     return isinstance(value, integers.Integer)
 
 
-__all__ = ["known_integer"]
+__all__ = ["known_integer", "known_number"]

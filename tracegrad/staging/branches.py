@@ -73,6 +73,10 @@ class Branches:
             return then() if test else other()
         return choose(session, self.line_of(line), test, (then, other), [], (), [])[0]
 
+    def given(self, line: int, value: Any) -> Callable[[], Any]:
+        """A part of a condition that is computed where it stands, since it binds a name."""
+        return lambda: value
+
     def all_of(self, line: int, free: bool, *values: Callable[[], Any]) -> Any:
         """`a and b and ...`, each computed where those before it hold (`free`: or anyhow)."""
         return self._joined(line, values, True, free)

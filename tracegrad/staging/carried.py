@@ -82,6 +82,11 @@ class Carried:
             self.leaves[k] = _weak(x, dtype) if leaf_type(x).weak else ops.convert(x, dtype)
         self.wanted = {}
 
+    @property
+    def start_is_number(self) -> bool:
+        """Whether it begins with a number of Python's."""
+        return type(self.start) in (bool, int, float)
+
     @staticmethod
     def _kind(x: Any) -> Any:
         return type(x) if is_static(x) else leaf_type(x)
@@ -143,7 +148,7 @@ class Carried:
             self.found = spec, [x if is_static(x) else leaf_type(x) for x in leaves]
             raise Retry
         if spec != self.spec:
-            raise Refused(
+            raise ChangedShape(
                 f"{self.line}: {name} is of another form after a pass of this loop ({spec}) than "
                 f"before it ({self.spec})."
             )
@@ -162,7 +167,7 @@ class Carried:
                     # A number that begins with a size.
                     self.wanted[k] = np.dtype(np.int64)
                     continue
-                raise Refused(
+                raise ChangedShape(
                     f"{self.line}: {name} holds {x!r:.40} after a pass of this loop and "
                     f"{self.leaves[k]!r:.40} before it, which a graph cannot carry."
                 )
@@ -228,7 +233,7 @@ class Carried:
 
 
 class ChangedShape(Refused):
-    """A carry changes its shape."""
+    """A carry changes its shape or its form."""
 
 
 def late_sizes() -> frozenset[str]:

@@ -13,9 +13,10 @@ from .growing import Growth
 from .loops import Loops
 from .printing import Printing
 from .rests import Rests
+from .whiles import Whiles
 
 
-class Helpers(Branches, Loops, Elements, CallHelpers, Failures, Growth, Printing, Rests):
+class Helpers(Branches, Loops, Whiles, Elements, CallHelpers, Failures, Growth, Printing, Rests):
     """The helpers, which know whose statements they stand for."""
 
     def __init__(self, version: Version) -> None:

@@ -384,11 +384,14 @@ class _Rewriter(Displays):
     # --- expressions ----------------------------------------------------------------------------
 
     def visit_BoolOp(self, e: ast.BoolOp) -> ast.AST:
-        if binds(e):
+        first, *others = e.values
+        if any(map(binds, others)):
             return self.generic_visit(e)
         # What cannot fail may be computed beforehand.
-        free = all(is_free(v) for v in e.values[1:])
-        parts = [self._lazy(self.visit(v), v) for v in e.values]
+        free = all(map(is_free, others))
+        parts = [self._lazy(self.visit(v), v) for v in others]
+        binding, value = binds(first), self.visit(first)
+        parts[:0] = [self._helper("given", e, value) if binding else self._lazy(value, first)]
         name = "all_of" if isinstance(e.op, ast.And) else "any_of"
         return self._helper(name, e, ast.Constant(free), *parts)
 
@@ -400,7 +403,7 @@ class _Rewriter(Displays):
         return e
 
     def visit_Compare(self, e: ast.Compare) -> ast.AST:
-        if (len(e.ops) == 1 and not asks_more(e)) or binds(e):
+        if (len(e.ops) == 1 and not asks_more(e)) or any(map(binds, e.comparators)):
             return self.generic_visit(e)
         first, *others = [self.visit(v) for v in (e.left, *e.comparators)]
         names = self._names(OPERATORS[type(o)] for o in e.ops)
@@ -408,7 +411,7 @@ class _Rewriter(Displays):
         return self._helper("compared", e, names, first, *lazy)
 
     def visit_IfExp(self, e: ast.IfExp) -> ast.AST:
-        if binds(e):
+        if binds(e.body) or binds(e.orelse):
             return self.generic_visit(e)
         return self._helper(
             "either",

@@ -1,0 +1,212 @@
+"""`while`: Python's where its condition is known, else `while_loop`, or a loop of known length
+where no argument decides how often it goes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..control.facts import known_integer, known_number
+from ..control.repeat import while_loop
+from ..errors import TracegradError
+from ..ir.dispatch import STATE
+from .both_branches import flag_of
+from .carried import Carried
+from .failing import is_failing
+from .growing import Roomless
+from .iterables import Numbers
+from .loops import Budget, Unroll, counted_loop, nodes_now, of_outer
+from .one_loop import Changing, StagedLoop
+from .places import VariablePlace, traced, unknown, variables
+from .rooms import room_for
+from .session import Restart, current
+
+LOG = logging.getLogger("tracegrad")
+
+KNOWN = "known"
+"""Of a `while`: its condition was known for some passes."""
+MUCH = 1 << 40
+"""Room for what a loop appends of which only the length is looked for."""
+
+
+def passes_of(loop: StagedLoop, test: Callable[[], Any], body: Callable[[], Any]) -> int | None:
+    """How many passes a `while` makes, where no argument decides that (`while t < 5.0: t += h`)."""
+    trace = STATE.traces[-1]
+    before = len(trace.nodes)
+
+    def going(carry: Sequence[Any]) -> Any:
+        return loop.inside(carry[1:], lambda: _goes(test(), loop.line), False)
+
+    def step(carry: Sequence[Any]) -> list[Any]:
+        return [carry[0] + 1, *loop.inside(carry[1:], body, True)]
+
+    def attempt() -> Any:
+        return while_loop(going, step, [np.int64(0), *loop.initial()])[0]
+
+    try:
+        return known_integer(loop.until_known(attempt))
+    except Changing:
+        return None
+    finally:
+        del trace.nodes[before:]
+
+
+def conditional_loop(
+    loop: StagedLoop,
+    test: Callable[[], Any],
+    body: Callable[[], Any],
+    truth: Any,
+    tried: bool = False,
+) -> Any:
+    """What a `while` ends with, as one loop; `truth` is that of its condition before the first
+    pass. `tried`: it ends where there is no room for what a further pass appends."""
+
+    def goes() -> Any:
+        goes_on = _goes(test(), loop.line)
+        return ops.logical_and(goes_on, loop.fits()) if tried else goes_on
+
+    def going(leaves: Sequence[Any]) -> Any:
+        return loop.inside(leaves, goes, False)
+
+    def step(leaves: Sequence[Any]) -> list[Any]:
+        return list(loop.inside(leaves, body, True))
+
+    try:
+        return loop.until_known(lambda: while_loop(going, step, loop.initial()))
+    except Changing:
+        pass
+
+    # What the condition changes is handed on if it stands at the end of each pass.
+    def whole(carry: Sequence[Any]) -> list[Any]:
+        goes_on: list[Any] = []
+
+        def both() -> None:
+            body()
+            goes_on.append(goes())
+
+        leaves = loop.inside(carry[1:], both, True)
+        return [goes_on[0] if goes_on else np.bool_(False), *leaves]
+
+    first = _goes(truth, loop.line)
+    return loop.until_known(
+        lambda: while_loop(lambda carry: carry[0], whole, [first, *loop.initial()])
+    )[1:]
+
+
+def _goes(truth: Any, line: str) -> Any:
+    """Whether a loop goes on: a program that is failing would not be here any more."""
+    failing = is_failing()
+    goes_on = flag_of(truth, line) if traced(truth) else np.bool_(bool(truth))
+    return goes_on if failing is False else ops.logical_and(goes_on, ops.logical_not(failing))
+
+
+class Whiles:
+    """The helper of `while`."""
+
+    line_of: Callable[[int], str]
+    code: Any
+
+    def while_(
+        self,
+        line: int,
+        test: Callable[[], Any],
+        body: Callable[[], Any],
+        names: Sequence[str],
+        known: Sequence[str],
+        others: Sequence[str],
+        flag: str,
+    ) -> None:
+        """`while test(): body()`."""
+        session, site, first = current(), (self.code, line), True
+        functions = (test, body)
+        place = self.line_of(line)
+
+        def loop_in(room: Any) -> StagedLoop:
+            assert session is not None
+            return StagedLoop(
+                session, place, functions, variables(functions, names), known,
+                variables(functions, others), flag, None, True, room,
+            )  # fmt: skip
+
+        def counted() -> bool:
+            """Make it a loop of known length, where that is a fact."""
+            if session is None or (*site, KNOWN) not in session.loops:
+                return False
+            count = passes_of(loop_in(MUCH), test, body)
+            if count is None:
+                return False
+            loop = StagedLoop(
+                session, place, functions, variables(functions, names), known,
+                variables(functions, others), "", count,
+            )  # fmt: skip
+            counted_loop(loop, Numbers(range(count)), lambda _: body(), count)
+            _put_numbers(loop)
+            return True
+
+        def staged(sure: bool, truth: Any) -> None:
+            assert session is not None
+
+            def fits(room: Any) -> Any:
+                loop = loop_in(room)
+                found = conditional_loop(loop, test, body, truth, True)
+                return loop.inside(found, loop.fits, False)
+
+            try:
+                loop = loop_in(None)
+                found = conditional_loop(loop, test, body, truth)
+            except Roomless as error:
+                loop = loop_in(room_for(session, error, fits))
+                found = conditional_loop(loop, test, body, truth)
+            loop.finish(found, sure)
+
+        started, passes = nodes_now(), 0
+        while True:
+            truth = test()
+            tracing = session is not None and bool(STATE.traces)
+            if tracing and unknown(truth):
+                assert session is not None
+                if not first and site not in session.loops:
+                    # From its start on, so that the first pass does not stand in the graph twice.
+                    session.loops.add(site)
+                    raise Restart
+                staged(False, truth)
+                return
+            if not truth:
+                return
+            if tracing and passes < 2 and session is not None and site in session.loops:
+                try:
+                    if not counted():
+                        staged(True, True)
+                    return
+                except (Unroll, TracegradError) as error:
+                    if of_outer(error, session) or isinstance(error, Roomless):
+                        raise
+                    LOG.info("%s: the first pass apart: %s", place, error)
+            body()
+            first, passes = False, passes + 1
+            if (
+                tracing
+                and passes >= 4
+                and session is not None
+                and site not in session.loops
+                and nodes_now() - started > 4 * Budget.nodes
+            ):
+                session.loops |= {site, (*site, KNOWN)}
+                raise Restart
+
+
+def _put_numbers(loop: StagedLoop) -> None:
+    """After a loop of which the length is a fact: what it counted with are numbers of Python's, as
+    they were before it."""
+    for c in loop.carried:
+        if isinstance(c, Carried) and isinstance(c.place, VariablePlace) and c.start_is_number:
+            found = known_number(c.place.get())
+            if found is not None:
+                c.place.put(found)
+
+
+__all__ = ["Whiles"]
