@@ -3,6 +3,7 @@ pipeline behind it."""
 
 from __future__ import annotations
 
+import importlib
 import operator
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -23,6 +24,9 @@ from numba.core import (
 )
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.lowering import Environment
+from numba.core.runtime import rtsys
+from numba.cpython import cmathimpl, mathimpl
+from numba.np import npyimpl
 from numba.np.npyfuncs import np_complex_div_impl
 
 from ..disk.sources import complete, tree_of
@@ -139,10 +143,26 @@ class Context(cpu.CPUContext):  # type: ignore[misc]
 
     def get_function(self, fn: Any, sig: Any, _firstcall: bool = True) -> Any:
         """As Numba's, but for complex quotients: its own raises where the divisor is 0."""
+        if fn == "__array__":
+            # Asked of every array, of which only those of other libraries have it. What is not
+            # found makes Numba load all that it has.
+            raise NotImplementedError(fn)
         named = getattr(fn, "typing_key", fn)
         if named in QUOTIENTS and isinstance(sig.return_type, types.Complex):
             return base._wrap_impl(np_complex_div_impl, self, sig)
         return super().get_function(fn, sig, _firstcall)
+
+
+class Few(cpu.CPUContext):  # type: ignore[misc]
+    """Numba's context with its functions of numbers and arrays, which is what generated code calls.
+    All of them take 0.3 s to load, as long as all else in a first call."""
+
+    def load_additional_registries(self) -> None:
+        rtsys.initialize(self)
+        for module in ("cpython.builtins", "cpython.numbers", "cpython.tupleobj", "np.arrayobj"):
+            importlib.import_module(f"numba.{module}")
+        for implementations in (npyimpl, cmathimpl, mathimpl):
+            self.install_registry(implementations.registry)
 
 
 class Lowering:
@@ -233,6 +253,15 @@ class DirectCompiler(compiler.Compiler):  # type: ignore[misc]
 
     direct = True
 
+    def __init__(self, typing: Any, context: Any, *given: Any) -> None:
+        kind = type(context)
+        try:
+            context.__class__ = Few
+            super().__init__(typing, context, *given)
+        finally:
+            context.__class__ = kind
+        self.state.targetctx.__class__ = kind
+
     def define_pipelines(self) -> Any:
         if not self.direct:
             return super().define_pipelines()
@@ -246,7 +275,13 @@ class DirectCompiler(compiler.Compiler):  # type: ignore[misc]
         self.state.func_id = bytecode.FunctionIdentity.from_function(func)
         self.state.lifted, self.state.lifted_from = (), None
         try:
-            return self._compile_core()
+            try:
+                return self._compile_core()
+            except UntranslatableError:
+                # Perhaps of a function that was not loaded.
+                self.state.status.fail_reason = None
+                self.state.targetctx.refresh()
+                return self._compile_core()
         except UntranslatableError as error:
             fell_back(func.__qualname__, error)
             self.direct, self.state.status.fail_reason = False, None
