@@ -1,4 +1,5 @@
-"""`while` loops whose end no argument decides, and loops of which the first pass finds None."""
+"""`while` loops whose end no argument decides, loops of which the first pass finds None, and what
+is written out no further than needed in batches and second derivatives."""
 
 # ruff: noqa: B007 - the programs are as people write them
 from __future__ import annotations
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
-from tests.staging.ways import VALUES, Programs, check_gradient, check_value
+from tests.staging.ways import VALUES, Programs, by_source, check_gradient, check_value
 
 X = np.array([1.45, -0.45, 2.55, 0.3])
 SHORT = 400
@@ -166,3 +167,18 @@ def test_gradient(name: str) -> None:
 def test_loops_are_loops(name: str) -> None:
     f = program[name]
     assert str(tg.jit(f).graphs(X)[0]).count("\n") < SHORT
+    assert str(tg.jit(tg.vmap(f)).graphs(np.stack([X, X]))[0]).count("\n") < SHORT
+
+
+def test_a_loop_is_one_in_a_batch_and_in_a_second_derivative() -> None:
+    def f(x: Any) -> Any:
+        s = x[0]
+        for k in range(400):
+            s = 0.9 * s + np.sin(x[k % 4] * k * 0.01)
+        return s
+
+    found = tg.jit(tg.hessian(f))
+    assert str(found.graphs(X)[0]).count("\n") < SHORT
+    g, step = tg.grad(f), 1e-6
+    differences = [(g(X + step * e) - g(X - step * e)) / (2 * step) for e in np.eye(4)]
+    np.testing.assert_allclose(by_source(found)(X), differences, rtol=1e-5, atol=1e-6)

@@ -119,6 +119,9 @@ def trace_function(
     trace.repeated = repeated
     if device is not None:
         trace.choose_device(device)
+    if stager is None and STATE.traces:
+        # What is batched, or a step of a loop, is written out no further than what is around it.
+        stager = STATE.traces[-1].stager
     if stager is not None:
         trace.stager, trace.most = stager, 0
     outer = (
