@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from .._codegen import integers
 from ..ir.graph import Graph
 from ..sizes import Sizes
-from ..types import ArrayType
+from ..types import ArrayType, Int
 
 
 class Fitting(Protocol):
@@ -45,7 +45,7 @@ def reach_of(sizes: Sizes) -> str:
         return "for these sizes alone, which it takes as plain numbers"
     taken = ", ".join([f"{n}, which it takes as the plain number {sizes.hints[n]}" for n in pins])
     others = [n for n in sizes.hints if n not in pins]
-    alike = all(sizes.hold({**sizes.hints, n: s}) for n in others for s in _nearby(sizes.hints[n]))
+    alike = all(_holds(sizes, n, s) for n in others for s in _nearby(sizes.hints[n]))
     reach = "now for all sizes" + (f" but {taken}" if pins else "")
     return reach if alike else f"{reach}; of those, for all that answer alike what it asks of them"
 
@@ -57,9 +57,26 @@ def _pinned(name: str, sizes: Sizes) -> bool:
         relation == "=="
         and fact
         and integers.symbols(difference) == {name}
-        and all(integers.evaluate(difference, {name: s}) for s in _nearby(sizes.hints[name]))
+        and all(_differs(difference, name, s) for s in _nearby(sizes.hints[name]))
         for (relation, difference), fact in sizes.guards.items()
     )
+
+
+def _holds(sizes: Sizes, name: str, size: int) -> bool:
+    """Whether the facts hold with another number for one size; those of quotients may have no
+    value."""
+    try:
+        return sizes.hold({**sizes.hints, name: size})
+    except ZeroDivisionError:
+        return False
+
+
+def _differs(difference: Int, name: str, size: int) -> bool:
+    """Whether a difference is not 0 at a size; at some it has no value."""
+    try:
+        return integers.evaluate(difference, {name: size}) != 0
+    except ZeroDivisionError:
+        return True
 
 
 def _nearby(size: int) -> list[int]:

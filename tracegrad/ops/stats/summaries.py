@@ -64,7 +64,8 @@ def _deviations(v: Any, place: Any, ddof: Any) -> Any:
     infinite."""
     found = std_(v, axis=place, ddof=ddof, keepdims=True)
     n = shape_of(v)[place]
-    return mul(found, np.nan) if known_less(n, math.ceil(ddof)) else found
+    few = ddof > n if isinstance(n, int) else known_less(n, math.ceil(ddof))
+    return mul(found, np.nan) if few else found
 
 
 def zscore(a: Any, axis: Any = 0, ddof: int = 0, nan_policy: str = "propagate") -> Any:
@@ -80,7 +81,8 @@ def zscore(a: Any, axis: Any = 0, ddof: int = 0, nan_policy: str = "propagate") 
     off = sub(a, mean(a, axis=place, keepdims=True))
     found = div(off, _deviations(a, place, ddof))
     n = shape_of(a)[place]
-    found = mul(found, np.nan) if ddof == int(ddof) and same(n, int(ddof)) else found
+    as_many = ddof == n if isinstance(n, int) else ddof == int(ddof) and same(n, int(ddof))
+    found = mul(found, np.nan) if as_many else found
     return reshape(found, shape)
 
 
