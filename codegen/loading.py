@@ -28,6 +28,8 @@ LOADING = lock()
 PATIENCE = 120.0
 """Seconds that a fork waits at most; what then still compiles is waiting for something itself."""
 _HELD: list[list[Any]] = []
+_TURNED_OFF: set[int] = set()
+"""The threads that have turned the collection of garbage off."""
 ASKED = threading.local()
 """`frame`: in a thread that works for another one, where that one waits."""
 
@@ -36,12 +38,15 @@ ASKED = threading.local()
 def uncollected() -> Iterator[None]:
     """No garbage is collected meanwhile: with all of Numba's objects alive a collection takes 0.13
     s, and compiling small programs less."""
-    was = gc.isenabled()
+    was, me = gc.isenabled(), threading.get_ident()
     try:
+        if was:
+            _TURNED_OFF.add(me)
         gc.disable()
         yield
     finally:
         if was:
+            _TURNED_OFF.discard(me)
             gc.enable()
 
 
@@ -121,7 +126,15 @@ def _go_on() -> None:
         one.release()
 
 
+def _collect_again() -> None:
+    # A child has no thread that would turn it on again.
+    if _TURNED_OFF:
+        _TURNED_OFF.clear()
+        gc.enable()
+
+
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_wait, after_in_parent=_go_on, after_in_child=_go_on)
+    os.register_at_fork(after_in_child=_collect_again)
 
 __all__ = ["ASKED", "COMPILING", "LOADING", "Late", "imported", "load", "uninterrupted"]

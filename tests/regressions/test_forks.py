@@ -179,7 +179,7 @@ def run(text: str, cached: bool = False, limit: float = 300) -> None:
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-3000:]
 
 
-@pytest.mark.parametrize("wait", [0.02, 0.3])
+@pytest.mark.parametrize("wait", [0.02, 0.1, 0.2, 0.3, 0.4])
 def test_while_another_thread_compiles(wait: float) -> None:
     """The compiler is imported, or at work, in another thread."""
     run(WHILE_ANOTHER_COMPILES.format(wait=wait))
