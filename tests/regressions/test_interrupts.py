@@ -7,6 +7,7 @@ N` makes N times as many.
 from __future__ import annotations
 
 import collections
+import operator
 import random
 import signal
 import threading
@@ -26,6 +27,7 @@ import tracegrad as tg
 from tests.soak_programs import clean, drawn
 from tracegrad.compiled import alone
 from tracegrad.compiled import effects as arguments
+from tracegrad.faces import operators
 from tracegrad.tape import engine
 
 pytestmark = [
@@ -262,3 +264,28 @@ def test_waits(name: str, request: pytest.FixtureRequest) -> None:
         (t * t).sum().backward()
         np.testing.assert_allclose(np.asarray(t.grad), 2 * X)
         np.testing.assert_allclose(f(X), reference(1000 + k), rtol=1e-12)
+
+
+# --- what is written out at its first use ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RecursionError, MemoryError])
+@pytest.mark.parametrize("name", ["less", "less_equal", "greater", "greater_equal", "equal"])
+def test_a_comparison_that_ends_at_its_first_use(
+    name: str, error: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python drops what goes wrong while it looks a comparison up, and compares identities."""
+    method = {"less": "__lt__", "less_equal": "__le__", "greater": "__gt__"}
+    method |= {"greater_equal": "__ge__", "equal": "__eq__"}
+    compare = getattr(operator, method[name])
+    fresh = type("Fresh", (tg.Array,), {method[name]: operators._binary(getattr(tg.ops, name))})
+    x = fresh(X)
+
+    def ends(*parts: Any) -> Any:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(operators, "write_out", ends)
+        with pytest.raises(error):
+            compare(x, 0.5)
+    np.testing.assert_array_equal(compare(x, 0.5), compare(X, 0.5))

@@ -225,17 +225,23 @@ def _unary(function: Function) -> Any:
 
 class Direct:
     """A method that does nothing but apply an operation: at its first use it is written out and
-    takes its own place in the class."""
+    takes its own place in the class.
+
+    The use is a call, never that it is looked up: Python takes any error of looking a comparison up
+    (Ctrl-C, too deep a recursion) for a comparison that is not there, and goes on with identity.
+    """
 
     def __init__(self, op: Op, otherwise: Function, swapped: bool = False) -> None:
         self.op, self.otherwise, self.swapped = op, otherwise, swapped
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self.owner, self.name = owner, name
+        def first(*operands: Any, **params: Any) -> Any:
+            if vars(owner)[name] is first:
+                setattr(owner, name, write_out(self.op, self.otherwise, self.swapped))
+            return vars(owner)[name](*operands, **params)
 
-    def __get__(self, box: Any, face: type) -> Any:
-        setattr(self.owner, self.name, write_out(self.op, self.otherwise, self.swapped))
-        return getattr(face if box is None else box, self.name)
+        first.__name__ = name
+        setattr(owner, name, first)
 
 
 _matmul = _binary(ops.matmul)
