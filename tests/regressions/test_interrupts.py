@@ -289,3 +289,26 @@ def test_a_comparison_that_ends_at_its_first_use(
         with pytest.raises(error):
             compare(x, 0.5)
     np.testing.assert_array_equal(compare(x, 0.5), compare(X, 0.5))
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_one_that_arrives_while_a_trace_is_given_up(
+    error: type[BaseException], tmp_path: Path
+) -> None:
+    """The function is to be staged, and the interrupt is no reason to trace it once more."""
+    already = tmp_path / "raised"
+
+    def function(x: Any) -> Any:
+        try:
+            return x if x[0] > 0 else -x
+        except tg.ConcretizationError:
+            if not already.exists():
+                already.touch()
+                raise error from None
+            raise
+
+    f = tg.jit(function)
+    with pytest.raises(error):
+        f(X)
+    clean()
+    np.testing.assert_array_equal(f(X), X)

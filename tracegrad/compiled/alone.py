@@ -16,6 +16,7 @@ from typing import Any
 
 from .._codegen import locks
 from ..errors import TracegradError
+from ..tape.modes import MODES
 
 TRACING = locks.lock()
 PATIENCE = 2.0
@@ -33,6 +34,7 @@ class _BeingTraced(threading.local):
 
 
 _OPEN = _BeingTraced()
+MODES.append(_OPEN)
 
 
 @contextmanager
@@ -60,8 +62,8 @@ def nested(function: Any, types: Any, name: str) -> Iterator[None]:
             "so tracing it does not end. A jitted function may call itself on smaller arrays; "
             "a number of steps that values decide is a loop: tg.while_loop."
         )
-    _OPEN.keys.append(key)
     try:
+        _OPEN.keys = [*_OPEN.keys, key]
         yield
     except RecursionError:
         if _OPEN.keys[0] is not key:
@@ -73,7 +75,8 @@ def nested(function: Any, types: Any, name: str) -> Iterator[None]:
             '(if n < 2), make that static: tg.jit(f, static_argnames="n").'
         ) from None
     finally:
-        _OPEN.keys.pop()
+        # By what it is: after an interrupt this may come late, or be done.
+        _OPEN.keys = [one for one in _OPEN.keys if one is not key]
 
 
 __all__ = ["alone", "nested"]

@@ -16,6 +16,8 @@ NO_SIZE = "expected a sequence of integers or a single integer, got '<traced"
 def stops(error: BaseException) -> bool:
     """Whether an error says that a traced value, or a size that is not known, was asked for what
     only a number has."""
+    if not isinstance(error, Exception):
+        return False  # Ctrl-C or an exit, whatever it found being raised
     seen = 0
     e: BaseException | None = error
     while e is not None and seen < 8:
