@@ -1,5 +1,5 @@
-"""Library routines on a device through CuPy, where that is installed: products by cuBLAS,
-factorizations by cuSOLVER, sorting by CUB and Thrust.
+"""Library routines on a device through CuPy, where that is installed: factorizations by cuSOLVER,
+sorting by CUB and Thrust, products with a scale by cuBLAS (blas.py asks it for the others).
 
 Each routine is written against an array module, so that NumPy can stand in for CuPy in tests.
 """
@@ -21,8 +21,8 @@ from . import driver
 
 Layout = np.ndarray[Any, Any]
 LARGE = 1 << 21
-"""Multiplications from which on cuBLAS computes a product. An estimate: its calls cost more time on
-the host, its tiles less on the device."""
+"""Multiplications from which on a product with a scale is computed so. An estimate: the calls cost
+more time on the host, the tiles less on the device."""
 
 
 @dataclass(frozen=True)
@@ -65,11 +65,7 @@ def arrays() -> Arrays | None:
 def by_library(index: int, name: str, operands: list[Any]) -> bool:
     """Run a routine by the library; False where it has none, or none is installed."""
     found, routine = arrays(), ROUTINES.get(name)
-    if (
-        found is None
-        or routine is None
-        or (name.startswith("matmul") and not _worth(name, operands))
-    ):
+    if found is None or routine is None or (name.startswith("matmul") and not _worth(operands)):
         return False
     given = [found.on(index, x) if isinstance(x, np.ndarray) else x for x in operands]
     try:
@@ -83,20 +79,14 @@ def by_library(index: int, name: str, operands: list[Any]) -> bool:
     return True
 
 
-def _worth(name: str, operands: list[Any]) -> bool:
-    out = operands[3 if name.endswith("_scaled") else 2]
-    inner = operands[0].shape[-2 if operands[4 if name.endswith("_scaled") else 3] else -1]
+def _worth(operands: list[Any]) -> bool:
+    a, _, _, out, turned_a, *_ = operands
+    inner = a.shape[-2 if turned_a else -1]
     return bool(out.dtype.kind in "fc" and out.size * inner >= LARGE)
 
 
 def _turned(x: Any, turned: bool) -> Any:
     return x.swapaxes(-1, -2) if turned else x
-
-
-def _matmul(
-    x: Arrays, a: Any, b: Any, out: Any, turned_a: bool, turned_b: bool, *parts: int
-) -> None:
-    x.module.matmul(_turned(a, turned_a), _turned(b, turned_b), out=out)
 
 
 def _matmul_scaled(
@@ -189,8 +179,6 @@ ROUTINES: dict[str, Callable[..., None]] = {
     "eigh": _eigh,
     "eigvalsh": _eigvalsh,
     "inv": _inv,
-    "matmul": _matmul,
-    "matmul_batched": _matmul,
     "matmul_batched_scaled": _matmul_scaled,
     "matmul_scaled": _matmul_scaled,
     "partitioned": _partitioned,

@@ -1,4 +1,4 @@
-"""Library routines over whole buffers on a device: of our own, of CuPy, or on the host."""
+"""Routines over whole buffers on a device: of our own, of cuBLAS, of CuPy, or on the host."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import kernel
-from . import driver
+from . import blas, driver
 from .arrays import by_library
 from .products import product
 
@@ -32,16 +32,21 @@ def call_routine(index: int, call: kernel.Call, operands: list[Any]) -> None:
     )
 
 
+def _product(index: int, a: Layout, b: Layout, out: Layout, turned_a: bool, turned_b: bool) -> None:
+    if not blas.product(index, a, b, out, turned_a, turned_b):
+        product(index, a, b, out, turned_a, turned_b)
+
+
 def _matmul(
     index: int, a: Layout, b: Layout, out: Layout, turned_a: bool, turned_b: bool, *parts: int
 ) -> None:
-    product(index, a[None], b[None], out[None], turned_a, turned_b)
+    _product(index, a[None], b[None], out[None], turned_a, turned_b)
 
 
 def _matmul_batched(
     index: int, a: Layout, b: Layout, out: Layout, turned_a: bool, turned_b: bool, *parts: int
 ) -> None:
-    product(index, a, b, out, turned_a, turned_b)
+    _product(index, a, b, out, turned_a, turned_b)
 
 
 def _matmul_scaled(

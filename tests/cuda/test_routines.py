@@ -26,7 +26,6 @@ NAMES = (
     "eigh",
     "eigvalsh",
     "inv",
-    "matmul",
     "pinv",
     "qr",
     "searchsorted",
