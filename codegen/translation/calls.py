@@ -46,6 +46,12 @@ CASTS |= {float: types.float64, bool: types.boolean}
 MakeFunction = Callable[..., tuple[Any, Any, list[Any]]]
 
 
+@bridge.inlined
+def complex_product(x: Any, y: Any) -> Any:
+    """NumPy's. Numba's mends infinities as Python does from 3.14 on."""
+    return complex(x.real * y.real - x.imag * y.imag, x.real * y.imag + x.imag * y.real)
+
+
 class Calls:
     """What can be done with operands; `function` translates a function of this package."""
 
@@ -73,6 +79,11 @@ class Calls:
             self.values.type_of(a) == types.uint64 for a in args
         ):
             return self.values.divided(builder, op is operator.mod, *args)
+        if op in (operator.mul, operator.imul):
+            kind = self.values.unify(*[self.values.type_of(a) for a in args])
+            if isinstance(kind, types.Complex):
+                numbers = [self.values.convert(builder, a, kind) for a in args]
+                return self.own(builder, complex_product, numbers)  # type: ignore[return-value]
         return self.values.registered(builder, op, args)
 
     # --- attributes and items ---------------------------------------------------------------------

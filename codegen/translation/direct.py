@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import importlib
 import operator
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import llvmlite.binding as binding
 from numba.core import (
@@ -24,6 +27,7 @@ from numba.core import (
 )
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.lowering import Environment
+from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 from numba.cpython import cmathimpl, mathimpl
 from numba.np import npyimpl
@@ -100,6 +104,31 @@ RETURNING = ("int_power_impl.<locals>.int_power",)
 """What raises in the text alone: with NumPy's error model it returns."""
 
 
+def load_few(context: Any) -> None:
+    """Load Numba's functions of numbers and arrays, which is what generated code calls. All of them
+    take 0.3 s, as long as all else in a first call."""
+    rtsys.initialize(context)
+    for module in ("cpython.builtins", "cpython.numbers", "cpython.tupleobj", "np.arrayobj"):
+        importlib.import_module(f"numba.{module}")
+    for implementations in (npyimpl, cmathimpl, mathimpl):
+        context.install_registry(implementations.registry)
+
+
+@contextmanager
+def few() -> Iterator[None]:
+    """Meanwhile Numba's own context loads few. Each compilation asks it to load what it has, and so
+    does each template of a method that is new; what is made of it keeps to few."""
+    whole = cpu_target.target_context
+    if "load_additional_registries" in vars(whole):
+        yield
+        return
+    whole.load_additional_registries = partial(load_few, whole)
+    try:
+        yield
+    finally:
+        del whole.load_additional_registries
+
+
 class Context(cpu.CPUContext):  # type: ignore[misc]
     """Numba's context with that convention, and without reference counts: what Numba compiles for
     it is kept apart."""
@@ -110,6 +139,13 @@ class Context(cpu.CPUContext):  # type: ignore[misc]
     sizes: ClassVar[dict[Any, int]] = {}
     raising: ClassVar[set[str]] = set()
     """What Numba has compiled for it that may raise."""
+
+    @classmethod
+    def over(cls, context: Any, **fields: Any) -> Self:
+        """One that shares the tables of Numba's."""
+        made = cls.__new__(cls)
+        vars(made).update(vars(context), **fields)
+        return made
 
     def get_abi_sizeof(self, ty: Any) -> int:
         """Bytes of an LLVM type. LLVM is told them by a module of its own for each question."""
@@ -139,7 +175,8 @@ class Context(cpu.CPUContext):  # type: ignore[misc]
             around = targetconfig.ConfigStack.top_or_none()
             if around is not None and around.is_set("nrt"):
                 flags.nrt = around.nrt
-        return super()._compile_subroutine_no_cache(builder, impl, sig, locals, flags)
+        with few():
+            return super()._compile_subroutine_no_cache(builder, impl, sig, locals, flags)
 
     def get_function(self, fn: Any, sig: Any, _firstcall: bool = True) -> Any:
         """As Numba's, but for complex quotients: its own raises where the divisor is 0."""
@@ -153,18 +190,6 @@ class Context(cpu.CPUContext):  # type: ignore[misc]
         return super().get_function(fn, sig, _firstcall)
 
 
-class Few(cpu.CPUContext):  # type: ignore[misc]
-    """Numba's context with its functions of numbers and arrays, which is what generated code calls.
-    All of them take 0.3 s to load, as long as all else in a first call."""
-
-    def load_additional_registries(self) -> None:
-        rtsys.initialize(self)
-        for module in ("cpython.builtins", "cpython.numbers", "cpython.tupleobj", "np.arrayobj"):
-            importlib.import_module(f"numba.{module}")
-        for implementations in (npyimpl, cmathimpl, mathimpl):
-            self.install_registry(implementations.registry)
-
-
 class Lowering:
     """What `BaseNativeLowering` asks of a lowering."""
 
@@ -175,9 +200,14 @@ class Lowering:
         self.typing = function.typing
         self.module = library.create_ir_module(descriptor.unique_name)
         self.env = Environment.from_fndesc(descriptor)
-        self.context = context.subtarget(environment=self.env, fndesc=descriptor)
-        self.context.__class__, self.context.enable_nrt = Context, False
-        self.context.plain, self.context.cached_internal_func = set(), Context.internal
+        self.context = Context.over(
+            context,
+            environment=self.env,
+            fndesc=descriptor,
+            plain=set(),
+            enable_nrt=False,
+            cached_internal_func=Context.internal,
+        )
         self.outer = context
 
     def lower(self) -> None:
@@ -254,13 +284,8 @@ class DirectCompiler(compiler.Compiler):  # type: ignore[misc]
     direct = True
 
     def __init__(self, typing: Any, context: Any, *given: Any) -> None:
-        kind = type(context)
-        try:
-            context.__class__ = Few
+        with few():
             super().__init__(typing, context, *given)
-        finally:
-            context.__class__ = kind
-        self.state.targetctx.__class__ = kind
 
     def define_pipelines(self) -> Any:
         if not self.direct:
@@ -280,7 +305,7 @@ class DirectCompiler(compiler.Compiler):  # type: ignore[misc]
             except UntranslatableError:
                 # Perhaps of a function that was not loaded.
                 self.state.status.fail_reason = None
-                self.state.targetctx.refresh()
+                cpu_target.target_context.refresh()
                 return self._compile_core()
         except UntranslatableError as error:
             fell_back(func.__qualname__, error)

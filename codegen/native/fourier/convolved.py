@@ -27,15 +27,26 @@ HEAD = 8
 def length_of_convolution(n: Any) -> Any:
     """The least power of 2, or 3, 5, 9, 15, 25, 27, 45, 75 times one, that is at least 2 n - 1:
     lengths that are transformed fast."""
-    best = index(16)
-    while best < index(2) * n - index(1):
-        best = best + best
-    for odd in (3, 5, 9, 15, 25, 27, 45, 75):
-        size = index(16 * odd)
-        while size < index(2) * n - index(1):
-            size = size + size
-        best = min(best, size)
-    return best
+    least = index(2) * n - index(1)
+    return min(
+        doubled(index(16), least),
+        doubled(index(48), least),
+        doubled(index(80), least),
+        doubled(index(144), least),
+        doubled(index(240), least),
+        doubled(index(400), least),
+        doubled(index(432), least),
+        doubled(index(720), least),
+        doubled(index(1200), least),
+    )
+
+
+@compiled
+def doubled(size: Any, least: Any) -> Any:
+    """The size times the power of 2 that takes it to the least."""
+    while size < least:
+        size = size + size
+    return size
 
 
 @compiled
