@@ -20,6 +20,8 @@ from tracegrad.codegen.disk import cache
 def f(x):
     matrix = np.outer(x, x) + np.eye(x.size)
     sums = np.sum(np.sin(x) * np.exp(x)) + np.sort(x) @ x + tg.special.gammaln(x).sum()
+    z = np.fft.fft(x) * (1 + 2j)
+    sums = sums + np.abs(np.exp(z / (z + x)) * np.log(z)).sum()
     return sums + np.linalg.slogdet(matrix)[1] + np.linalg.eigh(matrix)[0].sum()
 
 value = f(np.linspace(0.1, 1.0, 9))
