@@ -83,7 +83,9 @@ class Calls:
             kind = self.values.unify(*[self.values.type_of(a) for a in args])
             if isinstance(kind, types.Complex):
                 numbers = [self.values.convert(builder, a, kind) for a in args]
-                return self.own(builder, complex_product, numbers)  # type: ignore[return-value]
+                product = self.own(builder, complex_product, numbers)
+                assert product is not None
+                return product
         return self.values.registered(builder, op, args)
 
     # --- attributes and items ---------------------------------------------------------------------
@@ -201,7 +203,7 @@ class Calls:
             raise UntranslatableError(f"{function} makes an array")
         return result
 
-    def own(self, builder: Any, function: FunctionType, args: Sequence[Operand]) -> Operand | None:
+    def own(self, builder: Any, function: Any, args: Sequence[Operand]) -> Operand | None:
         """A call of a function with a body here; None where Numba must look for one."""
         body = function
         if function in bridge.IMPLEMENTATIONS:

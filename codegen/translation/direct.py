@@ -144,7 +144,7 @@ class Context(cpu.CPUContext):  # type: ignore[misc]
     def over(cls, context: Any, **fields: Any) -> Self:
         """One that shares the tables of Numba's."""
         made = cls.__new__(cls)
-        vars(made).update(vars(context), **fields)
+        made.__dict__.update(vars(context), **fields)
         return made
 
     def get_abi_sizeof(self, ty: Any) -> int:
