@@ -14,6 +14,7 @@ from .checks import explained_here
 from .dtypes import SHORT, check
 from .errors import AxisError, ShapeError
 from .sizes import same, same_shape, seen_shape, shown
+from .sizes.owners import COUNT as COUNT
 
 Int = integers.Int
 Shape = tuple[Int, ...]
@@ -106,11 +107,6 @@ def equal_types(a: ArrayType, b: ArrayType) -> bool:
 
 def show(shape: Shape) -> str:
     return "(" + ", ".join(map(shown, shape)) + ("," if len(shape) == 1 else "") + ")"
-
-
-COUNT = "steps"
-"""What the names of sizes begin with that are no sizes of inputs but counts, known only while a
-graph runs; they may be 0."""
 
 
 def axis_number(axis: Any) -> int:

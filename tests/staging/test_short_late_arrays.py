@@ -26,6 +26,18 @@ RULES: dict[str, Rule] = {
     "of one row": lambda a: np.outer(a, B)[-2, 1],
     "of columns": lambda a: np.outer(B, a)[:, -2],
     "beside places": lambda a: np.outer(B, a)[[0, 1], -2],
+    # One length, however an array is cut: a[2:], a[1:-1], a[:-2].
+    "second differences": lambda a: (a[2:] - 2 * a[1:-1] + a[:-2]) * a[1:][1:],
+    "cuts of cuts": lambda a: a[4:] * a[2:-2] + a[1:-1][1:-1] - np.diff(a, 2)[:-2],
+    "cuts of rows": lambda a: np.diff(np.outer(a, B), axis=0)[1:] * np.outer(a, B)[1:-1],
+    "places of cuts": lambda a: a[:3][1:] * a[1:3] + a[-3:][:-1] * a[-3:-1],
+    "each other one of a cut": lambda a: a[1:-1][::2] * 2 + a[1:-1][::2][::-1],
+    # Nothing, or what is left of it, in a mean and in a product.
+    "mean of rows": lambda a: np.outer(a[1:], B).mean(0),
+    "mean of columns": lambda a: np.outer(B, a[1:]).mean(1) * B,
+    "spread of columns": lambda a: np.outer(B, a[1:]).std(1) * B + np.prod(np.outer(B, a), 1),
+    "product": lambda a: np.prod(a[1:]) * B + np.prod(a),
+    "rows of another length": lambda a: (np.outer(a, X).reshape(-1, 3) ** 2).sum(1),
     # What takes so many elements at least.
     "partition": lambda a: np.partition(a, 1),
     "partition from the end": lambda a: np.partition(a, -2),
@@ -50,6 +62,7 @@ def weighted(rule: Rule, x: Any, mask: Any) -> Any:
 
 
 @pytest.mark.usefixtures("kernels_in_python")
+@pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:Degrees of freedom")
 @pytest.mark.parametrize("name", RULES)
 def test_as_numpy(name: str) -> None:
     rule = RULES[name]
@@ -71,6 +84,32 @@ def test_as_numpy(name: str) -> None:
         value, gradient = compiled(X, mask)
         np.testing.assert_allclose(value, expected, rtol=1e-12)
         np.testing.assert_allclose(gradient, tg.grad(f)(X, mask), rtol=1e-10, atol=1e-12)
+
+
+SECOND = ["mean of columns", "product"]
+
+
+@pytest.mark.usefixtures("kernels_in_python")
+@pytest.mark.parametrize("name", SECOND)
+def test_second_derivatives_over_nothing(name: str) -> None:
+    """0 where an array has no element, in reverse over reverse as in forward over reverse."""
+
+    def slope(x: Any, mask: Any) -> Any:
+        return tg.grad(lambda x: weighted(RULES[name], x, mask))(x)
+
+    def reverse(x: Any, mask: Any) -> Any:
+        return tg.grad(lambda x: (slope(x, mask) * X).sum())(x)
+
+    def forward(x: Any, mask: Any) -> Any:
+        return tg.jvp(lambda x: slope(x, mask), (x,), (X,))[1]
+
+    compiled = tg.jit(reverse), tg.jit(forward)
+    for n in (0, 1, 3):
+        mask = np.arange(6) >= 6 - n
+        expected = reverse(X, mask)
+        assert np.isfinite(expected).all()
+        for f in (forward, *compiled):
+            np.testing.assert_allclose(f(X, mask), expected, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.usefixtures("kernels_in_python")

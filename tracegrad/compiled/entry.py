@@ -16,6 +16,7 @@ from ..tensor import Boxed
 from ..transforms.tracing import Change, Standing, Traced, leaf_type, standing_of
 from .overlaps import may_meet, memory_of
 from .sharing import written_boxes
+from .symbolic_sizes import ReasonAndReach
 
 _NUMBERS = (int, float, complex, np.generic)
 
@@ -70,7 +71,7 @@ class Entry:
     """The functions that were rewritten, with their places."""
     loops: tuple[CodeType, ...] = ()
     """The code of these, whose loops are told of when that is asked for."""
-    reason: str = ""
+    reason: str | ReasonAndReach = ""
     """Why it was traced."""
     times: dict[str, float] = field(default_factory=dict)
     """Of its first call (`first_calls.measured`)."""

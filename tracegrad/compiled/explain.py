@@ -174,8 +174,8 @@ def explanation(
             for k, (name, t) in enumerate(zip(names, types, strict=True))
         ),
         tuple(place.path if place else "a constant array" for place in entry.places),
-        entry.reason,
-        tuple(signatures.reasons),
+        str(entry.reason),
+        tuple(map(str, signatures.reasons)),
         _operations(entry.graph),
         _operations(graph),
         len(program.phases),

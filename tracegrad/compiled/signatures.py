@@ -22,7 +22,7 @@ from .entry import Entry
 from .kept import MOST_ENTRIES, MOST_FORMER, MOST_GENERIC, MOST_REASONS, Kept
 from .reasons import FIRST, nearest
 from .reasons import LOG as RECOMPILES
-from .symbolic_sizes import fits, generalize, reach_of
+from .symbolic_sizes import ReasonAndReach, fits, generalize
 
 LOG = logging.getLogger("tracegrad")
 
@@ -76,7 +76,7 @@ class Signatures:
         names: Callable[[Signature], Sequence[str]],
     ) -> None:
         self.function, self.trace, self.drop, self.names = function, trace, drop, names
-        self.reasons: deque[str] = deque(maxlen=MOST_REASONS)
+        self.reasons: deque[str | ReasonAndReach] = deque(maxlen=MOST_REASONS)
         """Why the function was traced, latest last."""
         self.entries: dict[Any, Entry] = {}
         self.former: dict[Any, list[Entry]] = Kept()
@@ -131,7 +131,7 @@ class Signatures:
                 name = getattr(self.function, "__name__", type(self.function).__name__)
                 LOG.info("%s is compiled for each size by itself: %s", name, reason)
             return entry
-        self._keep(asked, self._because(f"{why}; {reach_of(generic.graph.sizes)}", generic))
+        self._keep(asked, self._because(ReasonAndReach(why, generic.graph.sizes), generic))
         found = self.symbolic.setdefault(self._rank(asked), [])
         found.append(generic)
         if len(found) > MOST_GENERIC:
@@ -200,7 +200,7 @@ class Signatures:
         for found in (*self.symbolic.values(), *self.former.values()):
             found[:] = [e for e in found if e is not entry]
 
-    def _because(self, reason: str, entry: Entry) -> Entry:
+    def _because(self, reason: str | ReasonAndReach, entry: Entry) -> Entry:
         """Note why an entry was traced."""
         entry.reason = reason
         first = not self.reasons

@@ -37,6 +37,17 @@ def fits(entry: Fitting, types: Sequence[ArrayType]) -> bool:
     return entry.graph.sizes.hold(bindings)
 
 
+class ReasonAndReach:
+    """Why a function was traced with symbols, and for which sizes that holds: as text, which takes
+    time to tell, where somebody reads it."""
+
+    def __init__(self, why: str, sizes: Sizes) -> None:
+        self.why, self.sizes = why, sizes
+
+    def __str__(self) -> str:
+        return f"{self.why}; {reach_of(self.sizes)}"
+
+
 def reach_of(sizes: Sizes) -> str:
     """For which sizes a trace with symbols holds, in words: a fact `n == 4` takes one from them,
     other facts leave those that answer alike."""

@@ -15,7 +15,7 @@ from ..ops.arrays.diagonals import diagonal_op
 from ..ops.arrays.shape import broadcast_to_op, reshape_op, transpose_op
 from ..ops.arrays.slices import select_op, slice_op
 from ..ops.places.gathering import Placed
-from ..sizes import less, numel, same
+from ..sizes import at_most, less, numel, same
 from ..types import Int, Shape
 
 Memory = tuple[Shape, Shape]
@@ -114,7 +114,10 @@ def reshaped(memory: Memory, new: Sequence[Int]) -> Memory | None:
         divided = [wanted.pop(0)]
         held = new[divided[0]]
         while not same(held, count):
-            if less(held, count):
+            # They differ: of lengths that may be 0 it shows that the one is not above the other.
+            if not wanted and not axes:
+                return None
+            if not axes or (wanted and at_most(held, count)):
                 divided.append(wanted.pop(0))
                 held = held * new[divided[-1]]
             else:

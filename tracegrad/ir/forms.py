@@ -19,7 +19,7 @@ from ..dtypes import INT64
 from ..sizes.owners import answered
 from ..sizes.signs import not_negative
 from ..sizes.size import Size, at_most
-from ..types import COUNT, Int
+from ..types import Int
 from .dispatch import STATE, Value
 from .graph import Atom, Literal, Node, Var
 
@@ -179,11 +179,6 @@ def as_sizes(form: Int) -> Int:
     return integers.substitute(form, named) if named else form
 
 
-def late(form: Int) -> bool:
-    """Whether an expression holds sizes that are known only while the graph runs."""
-    return any(name.startswith(COUNT) for name in integers.symbols(form))
-
-
 def proven(relation: str, difference: Int) -> bool | None:
     """Whether `difference` is == 0, < 0, <= 0, as the ranges of what it is made of tell; None where
     they do not tell it of the lengths of slices."""
@@ -226,11 +221,23 @@ def never_negative(form: Int) -> bool:
         if (atom.op, c > 0) in (("min", False), ("max", True)):
             if any(never_negative(rest + c * side) for side in (atom.left, atom.right)):
                 return True
-        elif c > 0 and atom.op in ("//", "min") and never_negative(rest):
-            sides = [atom.left] if atom.op == "//" else [atom.left, atom.right]
-            if all(map(never_negative, sides)):
+        elif atom.op in ("min", "max"):
+            # It is one of them: min(n, 3) - min(n, 1).
+            if all(never_negative(rest + c * side) for side in (atom.left, atom.right)):
                 return True
+        elif c > 0 and atom.op == "//" and never_negative(rest) and never_negative(atom.left):
+            return True
     return False
+
+
+def told(relation: str, difference: Int) -> bool | None:
+    """What `proven` tells, and what the forms of cuts do: n - min(n, 2) is not negative."""
+    if (found := proven(relation, difference)) is not None:
+        return found
+    low = 1 if relation == "<" else 0
+    if relation != "==" and never_negative(-difference - low):
+        return True
+    return False if never_negative(difference - 1 + low) else None
 
 
 def unknown(form: Int) -> bool:

@@ -22,7 +22,7 @@ from ..weak import as_python
 from . import upward
 from .contents import SMALL, digest, share, writable
 from .dispatch import STATE, Value, no_operand
-from .forms import Forms, never_negative, proven
+from .forms import Forms, never_negative, told
 from .graph import Atom, Graph, Literal, Node, Var
 from .lines import FOREIGN as FOREIGN
 from .lines import text_for_program, user_place
@@ -178,7 +178,7 @@ class Trace:
         return self.sizes.late
 
     def proven(self, relation: str, difference: integers.Int) -> bool | None:
-        return proven(relation, difference)
+        return told(relation, difference)
 
     def pin(self, value: integers.Int) -> int:
         if self.stager is not None:

@@ -11,6 +11,9 @@ from .._codegen import integers
 from ..errors import ConcretizationError
 
 Int: TypeAlias = integers.Int
+COUNT = "steps"
+"""What the names of sizes begin with that are no sizes of inputs but counts, known only while a
+graph runs; they may be 0."""
 RELATIONS: dict[str, Callable[[int], bool]] = {
     "==": lambda d: d == 0,
     "<": lambda d: d < 0,
@@ -123,6 +126,12 @@ def answered(value: Int) -> bool:
 
 class LateLength(ConcretizationError):
     """A length is asked for that only a run knows. Staging says at which line."""
+
+
+def is_count(value: Int) -> bool:
+    """Whether an expression holds counts, of which some may be 0, in an open trace or in a finished
+    graph."""
+    return any(name.startswith(COUNT) for name in integers.symbols(value))
 
 
 def is_late(value: Int) -> bool:

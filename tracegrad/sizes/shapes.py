@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .._codegen import integers
-from .owners import SIZES, Int, is_late
+from .owners import SIZES, Int, is_count, is_late
 from .signs import not_negative
 from .size import Size, at_most, form, less, seen
 
@@ -40,8 +40,21 @@ def larger_of(a: Any, b: Any) -> Any:
 
 def at_most_of(size: Any, number: int) -> Any:
     """So many of the elements of an axis, or all where only a run knows that it has fewer."""
-    if not is_late(form(size)) or SIZES.open[-1].proven("<=", number - form(size)):
+    # A rule for derivatives gets the sizes of a finished graph, of which nobody has the ranges.
+    if not is_count(form(size)) or (
+        SIZES.open and SIZES.open[-1].proven("<=", number - form(size))
+    ):
         return number
+    # Of what is left behind a cut, as of the whole: one form for a[1:][1:] and a[2:].
+    for atom in {atom for monomial, _ in form(size).terms for atom in monomial}:
+        if isinstance(atom, integers.Binary) and atom.op == "min" and type(atom.right) is int:
+            whole = atom.left
+            if form(size) == integers.minimum(whole, atom.right):
+                return at_most_of(seen(whole), min(atom.right, number))
+            if form(size) == whole - integers.minimum(whole, atom.right):
+                return at_most_of(seen(whole), atom.right + number) - seen(
+                    integers.minimum(whole, atom.right)
+                )
     return seen(integers.minimum(form(size), number))
 
 

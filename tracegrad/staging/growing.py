@@ -13,12 +13,13 @@ import numpy as np
 from .. import ops
 from ..control.facts import known_integer
 from ..ir.dispatch import STATE, bind
-from ..ir.forms import bounded, form_of, largest, late
+from ..ir.forms import bounded, form_of, largest
 from ..ir.trace import user_line
 from ..ops.elementwise.arithmetic import number
 from ..ops.elementwise.elementary import identity_op
 from ..ops.places.spans import ComputedLength
 from ..sizes import form, same, seen
+from ..sizes.owners import is_count
 from ..tensor import Boxed, inside
 from ..transforms.tracing import leaf_type
 from ..tree import flatten, unflatten
@@ -174,10 +175,10 @@ class Growing:
         """The arrays after a pass; Retry where more is known of them now."""
         form = self.form if self.seen.form is None else self.seen.form
         most, counted = value.most, self.counted or value.counted
-        if late(form_of(most)):
+        if is_count(form_of(most)):
             # Other passes append more, or less.
             top = largest(form_of(most))
-            if top is None or late(top):
+            if top is None or is_count(top):
                 raise Refused(
                     f"{self.line}: how many items a pass of this loop appends to "
                     f"{self.place.name} is not known before it runs. Write into an array."

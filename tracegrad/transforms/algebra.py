@@ -22,6 +22,7 @@ from ..ops.elementwise.powers import POWER_LIMITS, pow_below_op, pow_op
 from ..ops.places.gathering import ADDING, FAMILIES
 from ..ops.totals.reductions import argmax_op, argmin_op, max_op, min_op
 from ..sizes import same, same_shape
+from ..sizes.owners import is_count
 from ..types import Int, Shape, equal_types
 
 if TYPE_CHECKING:
@@ -114,6 +115,8 @@ def factor_out_of_sum(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom
     if product is None:
         return None
     out = product.outputs[0].type
+    if any(_may_be_empty(out.shape[a]) for a in axes):
+        return None  # the sum over nothing is 0, whatever the factor: 1 / 0 of a mean over nothing
     for x, y in (product.inputs, product.inputs[::-1]):
         if (
             not isinstance(x, Var)
@@ -134,6 +137,11 @@ def factor_out_of_sum(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom
         total = known if known is not None else b.emit(sum_op, (x,), {"axes": mine}, node)
         return b.emit(mul_op, (total, _without(b, y, axes, out.ndim, node)), {}, node)
     return None
+
+
+def _may_be_empty(size: Int) -> bool:
+    """Whether an axis has no elements, or only a run knows that it has some."""
+    return size == 0 if isinstance(size, int) else is_count(size)
 
 
 def _constant_along(shape: Shape, axes: tuple[int, ...], ndim: int) -> bool:

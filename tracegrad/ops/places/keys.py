@@ -157,10 +157,18 @@ def _late_range(item: slice, size: Int, step: int) -> tuple[Int, Int, int] | Non
         found: Int = size - inside if end < 0 else inside
         return found
 
-    start, stop = 0 if first is None else place(first), size if last is None else place(last)
-    if first and last is not None:
-        stop = seen(integers.maximum(form(stop), form(start)))
-    return start, (stop - start + step - 1) // step, step
+    start = 0 if first is None else place(first)
+    if last is None:
+        span = size - start
+    elif last < 0 <= (first or 0):
+        # One form, however an array is cut at both ends: a[2:], a[1:-1] and a[:-2] have one length.
+        span = size - at_most_of(size, (first or 0) - last)
+    elif first is not None and (first < 0) == (last < 0):
+        span = place(last) - start if first < last else 0
+    else:
+        stop = place(last)
+        span = (seen(integers.maximum(form(stop), form(start))) if first else stop) - start
+    return start, (span + step - 1) // step, step
 
 
 def _integer_place(item: Any, size: Any, axis: int) -> Any:

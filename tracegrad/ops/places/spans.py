@@ -14,10 +14,11 @@ from ...checks import describe
 from ...checks.ranges import out_of_range
 from ...errors import ConcretizationError, ShapeError
 from ...ir.dispatch import STATE, Value
-from ...ir.forms import UNKNOWN, form_of, late, proven, unknown
+from ...ir.forms import UNKNOWN, form_of, proven, unknown
 from ...ir.graph import Var
 from ...ir.trace import is_left_over, left_over, user_line
 from ...sizes import SYMBOLIC, form, quotient_of, seen
+from ...sizes.owners import is_count
 from ...types import Int, Shape, normalize_axis, show
 from ..define import as_array, ndim_of, shape_of
 from ..elementwise.derived import add, convert
@@ -94,7 +95,7 @@ def span(item: slice, n: Any) -> slice | tuple[Any, Window]:
 
 
 def _varies(place: Int) -> bool:
-    return unknown(place) or late(place)
+    return unknown(place) or is_count(place)
 
 
 def _window(extent: Any, step: int) -> Window:

@@ -14,7 +14,7 @@ from ...dtypes import BOOL, INT64, UINT64
 from ...errors import DTypeError, ShapeError
 from ...ir.dispatch import bind
 from ...ir.op import Op, Types, op
-from ...sizes import is_empty, known_less
+from ...sizes import at_most_of, is_empty, known_less
 from ...types import ArrayType, Int, normalize_axis, show
 from ..arrays.concatenation import concatenate
 from ..arrays.shape import broadcast_to, expand_dims, front, reshape, sum_axes, sum_op, transpose
@@ -122,12 +122,13 @@ def product_of_others(x: Any, axes: tuple[int, ...]) -> Any:
     n, k = shape_of(flat)[-1], len(lead)
     if known_less(n, 1):
         return x
-    one = broadcast_to(flat.dtype.type(1), (*lead, 1))
+    end = at_most_of(n, 1)
+    one = broadcast_to(flat.dtype.type(1), (*lead, end))
     start, steps = (0,) * (k + 1), (1,) * (k + 1)
-    before = concatenate([one, cumprod(slice_array(flat, start, (*lead, n - 1), steps), k)], k)
-    after = concatenate(
-        [cumprod(slice_array(flat, (*[0] * k, 1), (*lead, n - 1), steps), k, reverse=True), one], k
-    )
+    shape = (*lead, n - end)
+    before = concatenate([one, cumprod(slice_array(flat, start, shape, steps), k)], k)
+    rest = slice_array(flat, (*[0] * k, end), shape, steps)
+    after = concatenate([cumprod(rest, k, reverse=True), one], k)
     others = reshape(mul(before, after), shape_of(moved))
     return transpose(others, tuple(int(a) for a in np.argsort(order)))
 

@@ -13,7 +13,8 @@ from ...dtypes import check, promote
 from ...errors import ShapeError
 from ...ir.dispatch import Value, bind
 from ...ir.op import Op, odd, op
-from ...sizes import known_less, larger_of, number_of, numel, same
+from ...sizes import form, known_less, larger_of, number_of, numel, same
+from ...sizes.owners import is_late
 from ...types import ArrayType, broadcast_shapes, normalize_axis, show
 from ..arrays.shape import broadcast_to, front, reshape
 from ..define import as_array, linear, ndim_of, shape_of
@@ -126,6 +127,14 @@ def _mean_adjoint(ct: Any, *, axes: tuple[int, ...], like: Any) -> Any:
     )
 
 
+def _mean_composed(x: Any, *, axes: tuple[int, ...]) -> Any:
+    total, n = sum_(x, axes), count(shape_of(x), axes)
+    if not is_late(form(n)):
+        return div(total, n)
+    nothing = equal(number_of(n), 0)
+    return where_(nothing, x.dtype.type(np.nan), div(total, larger_of(n, 1)))
+
+
 mean_op = linear(
     "mean",
     evaluate=_mean_evaluate,
@@ -137,7 +146,7 @@ mean_op = linear(
         [mean(front(values[0], at[0]), tuple(a + 1 for a in axes))],
         [0],
     ),
-    composed=lambda x, *, axes: div(sum_(x, axes), count(shape_of(x), axes)),
+    composed=_mean_composed,
     doc="Mean over axes of floating-point numbers.",
 )
 
@@ -161,6 +170,9 @@ def mean(
             sum_(x, axes, keepdims, where=chosen),
             convert(sum_(chosen, axes, keepdims), _real_dtype(x)),
         )
+    if type(n := count(shape_of(x), axes)) is int and n == 0:
+        # NaN, of which the derivative is 0 in either direction.
+        return keep(add(sum_(x, axes), x.dtype.type(np.nan)), x, axes, keepdims)
     return keep(bind(mean_op, (x,), {"axes": axes}), x, axes, keepdims)
 
 
