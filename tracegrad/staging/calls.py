@@ -34,6 +34,7 @@ from .lists import Grown
 from .masks import by_mask
 from .numba_objects import is_generalized
 from .numpy_objects import is_mapping, mapped
+from .orders import ordered
 from .places import any_in, followed, unknown
 from .regions import Refused, born, is_born
 from .session import Session, current
@@ -154,6 +155,8 @@ def _truths(name: str, args: tuple[Any, ...]) -> Any:
 
 
 def _sum(values: Any, start: Any = 0) -> Any:
+    if type(values) is Grown and (found := values.total()) is not None:
+        return found + start
     if type(values) is Grown and (found := values.array()) is not None:
         return ops.sum(found, axis=0) + start
     if isinstance(values, Boxed) and values.ndim == 1 and len(values) > 8:
@@ -275,6 +278,8 @@ class CallHelpers:
                 container = "list" if isinstance(owner, list) else type(owner).__name__
                 self.effect(line, f"{container}.{name}")
         check = functools.partial(self.check, line)  # type: ignore[attr-defined]
+        if (new := ordered(self, line, function, args, kwargs)) is not NotImplemented:
+            return new[0]
         if any(type(a) is Grown for a in args):
             if (new := extreme_of(function, args, kwargs, check)) is not None:
                 return new

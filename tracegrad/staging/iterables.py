@@ -16,6 +16,7 @@ from ..ir.trace import user_line
 from ..ops.elementwise.arithmetic import number
 from ..sizes import SYMBOLIC, form, larger_of, numel
 from ..tensor import Boxed
+from .listed import Listed, Ragged, listed, renewed
 from .lists import Grown
 from .places import traced
 from .stand_ins import part_of
@@ -104,7 +105,7 @@ class Zipped:
     """Several side by side, as long as the shortest."""
 
     def __init__(self, parts: Sequence[Any]) -> None:
-        self.parts = parts
+        self.parts = list(parts)
 
     @property
     def count(self) -> Any:
@@ -189,13 +190,13 @@ class Everywhere:
         return iter(np.ndindex(*map(operator.index, self.shape)))
 
 
-COUNTED = (Everywhere, Items, Counted, Rows, Numbers, Zipped, Backwards)
+COUNTED = (Everywhere, Items, Counted, Rows, Numbers, Zipped, Backwards, Listed, Ragged)
 
 
 def by_number(x: Any) -> Any:
     """An iterable whose items are had by number; None of others."""
     if isinstance(x, COUNTED):
-        return x
+        return renewed(x)
     if type(x) is range:
         return Numbers(x)
     if type(x) is Grown and x.ready() is not None:
@@ -204,7 +205,7 @@ def by_number(x: Any) -> Any:
         return Rows(x.base.reshape(-1))
     if isinstance(x, (Boxed, np.ndarray)) and x.ndim and x.dtype != object:
         return Rows(x)
-    return None
+    return listed(x) if type(x) in (list, tuple, Grown) else None
 
 
 def counted(bounds: Sequence[Any]) -> Any:

@@ -240,6 +240,18 @@ class Grown(list[Any]):
             arrays = [ops.dynamic_slice(a, 0, rows, axis=0) for a in arrays]
         return _joined(found.form.spec, iter(arrays), 1)
 
+    def total(self) -> Any:
+        """The sum of the items where only a run knows how many there are; None of others."""
+        found = self.ready()
+        if found is None or not found.counted or found.form is None:
+            return None
+        if found.form.spec[0] != "tree" or len(found.form.kinds) != 1:
+            return None
+        (array,) = self.arrays()
+        there = ops.less(ops.arange(found.base + found.most), found.count)
+        there = ops.reshape(there, (-1, *[1] * (array.ndim - 1)))
+        return ops.sum(ops.where(there, array, 0), axis=0)
+
     def known_length(self, what: str) -> None:
         """A ConcretizationError where only a run knows how many items there are."""
         if self.stacked is not None and self.stacked.counted:

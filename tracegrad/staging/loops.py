@@ -21,6 +21,7 @@ from ..tensor import Boxed
 from .both_branches import choose
 from .carried import ChangedShape
 from .iterables import Counted, Items, by_number, weak_number
+from .listed import begun, is_ragged, owners_in
 from .lists import Grown
 from .one_loop import StagedLoop
 from .places import (
@@ -58,9 +59,11 @@ def _nodes() -> int:
 def counted_loop(loop: StagedLoop, items: Any, body: Callable[[Any], Any], count: Any) -> None:
     """A `for` over numbered items, as one loop."""
     known = type(count) is int
+    owners = owners_in(items)
 
     def step(k: Any, leaves: Sequence[Any]) -> list[Any]:
-        found = loop.step(k, leaves, lambda: body(items.item(weak_number(k))))
+        found = loop.step(k, leaves, lambda: body(weak_number(k)))
+        loop.leaves_alone(owners)
         if known and not loop.counts and _nodes() * count <= Budget.nodes:
             raise Unroll
         return found
@@ -93,6 +96,7 @@ class Loops:
     """The helpers of loops."""
 
     line_of: Callable[[int], str]
+    rest_of: Callable[..., None]
     code: Any
 
     def for_(
@@ -171,7 +175,16 @@ class Loops:
             session, place, functions, variables(functions, names), known,
             variables(functions, others), flag, count, bool(flag),
         )  # fmt: skip
-        counted_loop(loop, items, functions[0], count)
+        body = functions[0]
+
+        def one(k: Any) -> None:
+            if is_ragged(items):
+                item = begun(items, k)
+                self.rest_of(place, body, names, known, others, lambda: body(item()))
+            else:
+                body(items.item(k))
+
+        counted_loop(loop, items, one, count)
 
     def _after_one(
         self, session: Session, place: str, later: Callable[[], None], body: Any, names: Any,

@@ -174,6 +174,15 @@ class StagedLoop:
             numbers.pop()
             every.pop()
 
+    def leaves_alone(self, owners: set[int]) -> None:
+        """Refused where a pass changes what the loop goes over, which it would not see."""
+        for c in self.carried:
+            changed = getattr(c.place, "owner", getattr(c.place, "box", None))
+            if id(changed) in owners:
+                raise Refused(
+                    f"{self.line}: this loop changes what it goes over ({readable(c.place.name)})"
+                )
+
     def inside(self, leaves: Sequence[Any], call: Callable[[], Any], leave: bool) -> Any:
         """`call()` with the carry in its places; the leaves after it, or what it returned."""
         given, mark = list(leaves), len(self.session.merged)

@@ -56,12 +56,24 @@ class Rests:
         others: Sequence[str],
     ) -> None:
         """`body()`, the rest of a block."""
+        self.rest_of(self.line_of(line), body, names, known, others, body)
+
+    def rest_of(
+        self,
+        where: str,
+        body: Callable[..., Any],
+        names: Sequence[str],
+        known: Sequence[str],
+        others: Sequence[str],
+        call: Callable[[], Any],
+    ) -> None:
+        """`call()`, which calls `body`, as a block of its own."""
         session = current()
         if session is None or not STATE.traces:
-            body()
+            call()
             return
         loop = StagedLoop(
-            session, self.line_of(line), (body,), variables((body,), names), known,
+            session, where, (body,), variables((body,), names), known,
             variables((body,), others), "", block=True,
         )  # fmt: skip
         lengths: list[str] = []
@@ -77,7 +89,7 @@ class Rests:
                     # In boxes of their own, as in a graph, so that a write into them is noticed.
                     own = [x._alias() if isinstance(x, Boxed) else x for x in leaves]
                     with undone_where_it_fails(loop):
-                        return list(loop.inside(own, body, True))
+                        return list(loop.inside(own, call, True))
                 finally:
                     session.open_rests.pop()
                     session.every_pass.pop()
