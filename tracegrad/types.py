@@ -12,7 +12,7 @@ import numpy as np
 from ._codegen import integers
 from .checks import explained_here
 from .dtypes import SHORT, check
-from .errors import AxisError, ShapeError
+from .errors import AxisError, ConcretizationError, ShapeError
 from .sizes import same, same_shape, seen_shape, shown
 from .sizes.owners import COUNT as COUNT
 
@@ -120,6 +120,8 @@ def axis_number(axis: Any) -> int:
     ):
         try:
             return operator.index(axis)
+        except ConcretizationError:
+            raise
         except TypeError:
             pass  # an array of floats without axes
     what = "an array" if hasattr(axis, "shape") and axis.shape else repr(axis)

@@ -215,7 +215,7 @@ class Growing:
         if self.looking and not before.open:
             return
         counted = (self.counted and not isinstance(more, int)) or before.counted
-        if not before.open and not counted and more == 0:
+        if not before.open and not counted and isinstance(more, int) and more == 0:
             return
         if before.open or counted:
             base, added, seen = before.base, before.added + more, before.seen and self.seen

@@ -356,7 +356,8 @@ def roll(x: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = 
     x = as_array(x)
     if axis is None:
         return reshape(roll(ravel(x), shift, 0), shape_of(x))
-    shifts: Any = (shift,) if isinstance(shift, Size) else axes_of(shift)
+    late = isinstance(shift, Value) and not shape_of(shift) and shift.dtype.kind in "iu"
+    shifts: Any = (shift,) if late or isinstance(shift, Size) else axes_of(shift)
     axes = axes_of(axis)
     if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
         raise ShapeError(f"{len(shifts)} shifts along {len(axes)} axes; give one for each")
@@ -367,7 +368,8 @@ def roll(x: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = 
         n = shape_of(x)[where_]
         if isinstance(n, int) and n == 0:
             continue
-        if isinstance(length := number_of(n), Value):
+        if late or isinstance(length := number_of(n), Value):
+            length = number_of(n)
             x = take(x, mod(sub(iota(n), s), length), where_)
             continue
         if isinstance(n, int):
