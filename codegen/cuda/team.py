@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .. import kernel
-from ..integers import Int, add, mul, product
+from ..integers import Int, add, maximum, mul, product
 from ..owners import Owners
 from ..printer import Printer, integer
 
@@ -71,11 +71,12 @@ class Members(Printer):
         self.used["cuda"] = set()
         self.waits = False
         self.count = 0
-        self.work: Int = 1
+        self.of_threads: Int = 0
+        """The longest loop that the threads of all blocks share."""
+        self.of_blocks: Int = 0
+        """The longest loop each of whose iterations a block takes."""
         self.widest = 1
         """The longest loop that a block shares."""
-        self.per_block = False
-        self.outermost: bool = True
 
     def fresh(self, word: str = "flat") -> str:
         self.count += 1
@@ -112,15 +113,22 @@ class Members(Printer):
         extent = product([add(c.hi, mul(-1, c.lo)) for c in chain])
         if self.team is ThreadTeam.BLOCK or not by_block:
             self.widest = max(self.widest, extent if isinstance(extent, int) else MOST_THREADS)
-        if self.team is ThreadTeam.GRID:
-            self.per_block = by_block
-            self.work = extent if self.outermost else larger(self.work, extent)
+        if self.team is ThreadTeam.GRID and by_block:
+            self.of_blocks = maximum(self.of_blocks, extent)
+        elif self.team is ThreadTeam.GRID:
+            self.of_threads = maximum(self.of_threads, extent)
 
+    @property
+    def per_block(self) -> bool:
+        """Whether blocks are all that is dealt out to, so that there is work for so many."""
+        return self.of_threads == 0 and self.of_blocks != 0
 
-def larger(a: Int, b: Int) -> Int:
-    if isinstance(a, int) and isinstance(b, int):
-        return max(a, b)
-    return a if not isinstance(a, int) else b
+    @property
+    def work(self) -> Int:
+        """How many blocks find something to do, or, where threads do, how many of those."""
+        if self.per_block:
+            return self.of_blocks
+        return maximum(1, maximum(self.of_threads, mul(self.of_blocks, MOST_THREADS)))
 
 
 def atom(value: Int) -> str:

@@ -156,7 +156,6 @@ class Body(Totals):
         `first` is read. What members may still be doing of earlier statements meets nothing in it,
         and they may go on with that: there may be no iteration in which they wait."""
         earlier, self.memory = self.memory, TeamMemory(set(first))
-        self.outermost = False
         self.body(depth, body)
         if written:
             self.wait(depth)
@@ -199,19 +198,13 @@ class Body(Totals):
         elif moved is None:
             self.flattened(depth, chain, rank, size)
         memory, self.memory, self.team = self.memory, TeamMemory(), inner
-        outermost, self.outermost = self.outermost, False
         if moved is not None:
             write_vectors(self, depth, s, moved, rank, size, inside)
         else:
             self.body(depth + 1, inside)
         if by_block:
             self.line(depth + 1, "cuda.syncthreads()")
-        self.memory, self.team, self.atomics, self.outermost = (
-            memory,
-            outer_team,
-            outer_atomics,
-            outermost,
-        )
+        self.memory, self.team, self.atomics = memory, outer_team, outer_atomics
         for a in how.accumulators:
             self.total(depth, a)
 

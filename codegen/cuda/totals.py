@@ -118,10 +118,10 @@ class Totals(Members):
         self.by_thread(depth + 1, self.own(how.contribution, how.accumulators))
 
     def by_thread(self, depth: int, body: Sequence[kernel.Statement]) -> None:
-        memory, team, outermost = self.memory, self.team, self.outermost
-        self.memory, self.team, self.outermost = TeamMemory(), ThreadTeam.THREAD, False
+        memory, team = self.memory, self.team
+        self.memory, self.team = TeamMemory(), ThreadTeam.THREAD
         self.body(depth, body)
-        self.memory, self.team, self.outermost = memory, team, outermost
+        self.memory, self.team = memory, team
 
     def ranges(
         self, depth: int, s: kernel.Loop, how: Running

@@ -72,8 +72,27 @@ def test_blocks_combine_what_blocks_have_found() -> None:
     first, second = kernels(lambda x: np.sum(x * x, axis=0), (100_000, 100))
     assert first.per_block
     assert 512 <= first.work <= 2048
-    assert second.per_block
-    assert second.work == 100
+    # Threads clear the 100 totals and each of 100 blocks combines one: a block is 256 threads.
+    assert second.work == 100 * second.threads
+
+
+@pytest.mark.parametrize("rows", [25, 50])
+def test_few_long_rows_are_gone_down_by_a_thread_each(rows: int) -> None:
+    """As in a mixture's likelihood, with a reduction of another range between them: no kernel has
+    only as many blocks as there are parts of so few rows, nor waits for the grid in every row."""
+
+    def likelihood(a: Any, x: Any) -> Any:
+        y = a[:, None] - 0.5 * x
+        top = np.max(y, axis=0)
+        return np.sum(np.exp(y - top), axis=0), np.max(a)
+
+    launches = kernels(likelihood, (rows,), (rows, 10_000))
+    wide = [k for k in launches if "exp(" in k.source]
+    assert wide
+    for k in wide:
+        assert k.work >= 10_000 / 2, k.source
+        assert not k.waits
+        assert not k.per_block
 
 
 def test_a_total_with_other_readers_stays_in_memory() -> None:

@@ -24,6 +24,7 @@ from .names import Names, templates
 from .nests import Nests
 from .passes.pipeline import Draft, run_pipeline
 from .rows_in_turn import Pair, in_pairs, written
+from .rows_on_device import FEWEST_ROWS, MANY_BLOCKS, apart, few
 from .shared_writes import shared_writes
 from .short_rows import write_out_rows
 from .tapes import make_room
@@ -47,14 +48,6 @@ BLOCK_OF_THREADS = 2048
 """The same where a block is the work of 256 threads: a GPU has room for thousands of them."""
 LONG = 64
 """A serial phase of more statements is ended."""
-
-FEW_ROWS = 1024
-"""Fewer rows than this leave most of a GPU idle, if a block of threads takes each."""
-
-LONG_ROW = 4096
-"""Work that the threads of many blocks should share."""
-FEWEST_ROWS, MANY_BLOCKS = 32, 1024
-"""What a block of threads combines at least, and about how many blocks combine it all."""
 
 WHOLE = (
     lowering.Library,
@@ -118,13 +111,6 @@ def in_memory_order(graph: Graph, layouts: tuple[str, ...]) -> Graph:
         else:
             inputs.append(var)
     return graph.replace(inputs=tuple(inputs), nodes=(*turned, *graph.nodes)) if turned else graph
-
-
-def _differ(t: Task, other: Task) -> bool:
-    """Whether two tasks have inner loops over different ranges, one of them long."""
-    mine, theirs = ([a.extent for a in (*x.axes[1:], *x.lanes)] for x in (t, other))
-    length = largest([integers.product(mine), integers.product(theirs)])
-    return mine != theirs and not (isinstance(length, int) and length < LONG_ROW)
 
 
 class Builder:
@@ -266,6 +252,12 @@ class Builder:
             [integers.product([a.extent for a in (*t.axes[1:], *t.lanes)]) for t in bundle]
         )
         # Rows may have no elements at some sizes.
+        if self.device and not rowwise and few(extent, inner):
+            # Each of many threads goes down the rows for itself: nothing is left to combine.
+            for run in apart(groups):
+                self.nests.loop(run, 0)
+                self.flush()
+            return
         width = inner if positive(inner) else integers.maximum(inner, 1)
         rows = integers.floordiv(self.block, width)
         if self.device and inner != 0:
@@ -306,23 +298,13 @@ class Builder:
 
     def rows(self, groups: Sequence[list[Task]]) -> None:
         """Loops over rows for a GPU, whose threads want all of them at once: blocks of rows are for
-        caches of one's own. Where there are few rows, inner loops over different ranges are divided
-        among all threads one after the other."""
-        for group in groups:
-            extent = group[0].axes[0].extent if group else 0
-            runs: list[list[Task]] = []
-            for t in group:
-                few = isinstance(extent, int) and extent < FEW_ROWS
-                if runs and not (few and _differ(runs[-1][-1], t)):
-                    runs[-1].append(t)
-                else:
-                    runs.append([t])
-            for run in runs:
-                with self.emitter.scope() as body:
-                    self.nests.loop(run, 0, barrier=True)
-                # What is joined from parts has a loop for each.
-                for loop in body.statements:
-                    self.flush_parallel([loop])
+        caches of one's own."""
+        for run in apart(groups):
+            with self.emitter.scope() as body:
+                self.nests.loop(run, 0, barrier=True)
+            # What is joined from parts has a loop for each.
+            for loop in body.statements:
+                self.flush_parallel([loop])
 
     def rowwise(
         self, bundle: list[Task], others: list[Task], outputs: Sequence[Storage]
