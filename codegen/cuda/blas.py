@@ -22,10 +22,11 @@ Layout = np.ndarray[Any, Any]
 LETTERS = {"f": "S", "d": "D", "F": "C", "D": "Z"}
 """The library's letter by NumPy's."""
 WORTH = 128
-"""Steps of products, one after the other, from which on cuBLAS computes them. Its call costs the host
-some 12 us more than that of our own kernel, whose step takes 0.15 us (H100, float64)."""
+"""Steps of products, one after the other, from which on cuBLAS computes them. Its call costs the
+host some 12 us more than that of our own kernel, whose step takes 0.15 us (H100, float64)."""
 SIDE, PROCESSORS = 64, 132
-"""What the estimate of such steps rests on: the tiles of our own kernel, and how many run at once."""
+"""What the estimate of such steps rests on: the tiles of our own kernel, and how many run at
+once."""
 MOST = (1 << 31) - 1
 """Sizes are told in 32 bits."""
 PLAIN, TURNED = 0, 1

@@ -94,3 +94,22 @@ def test_bounds_that_are_sums_of_sizes(dtype: str) -> None:
         x, y = (rng.integers(1, 9, size).astype(dtype) for size in (m, n))
         same_on_both(lambda d, *given: fast[d](*given), x, y, tolerance=1e-6)
         same_on_both(lambda d, x: tg.pad(x, (1, 2), constant_values=7), x)
+
+
+@pytest.mark.parametrize("rows", [2, 5])
+def test_few_long_rows(rows: int) -> None:
+    """Each thread goes down the rows for itself; a total of another range stands between."""
+    rng = np.random.default_rng(rows)
+    shift, x = rng.normal(size=rows), rng.normal(size=(rows, 4096))
+
+    def likelihood(a: Any, v: Any) -> Any:
+        y = a[:, None] - 0.5 * v * v
+        top = np.max(y, axis=0)
+        return np.sum(np.log(np.sum(np.exp(y - top), axis=0)) + top) - np.max(a)
+
+    same_on_both(lambda device, *given: tg.jit(likelihood)(*given), shift, x)
+    same_on_both(
+        lambda device, *given: tg.jit(tg.grad(likelihood, argnums=(0, 1)))(*given),
+        *(shift, x),
+        tolerance=1e-11,
+    )
