@@ -14,7 +14,40 @@ import tracegrad as tg
 X = np.array([0.7, -0.4, 1.1, 0.25, -2.0, 0.9])
 B = np.array([1.0, -2.0, 0.5])
 Rule = Callable[[Any], Any]
+
+
+def by_its_size(a: Any) -> Any:
+    n, s = a.shape[0], 0.5
+    if n == 0:
+        s = 2.0
+    elif n != 3 and a.size > 1:
+        s = s * (n - 3) // 2 + (n - 5) % 4
+    while n > 1:
+        n = n // 2
+        s = s + B[n - 1] * n
+    return B * s
+
+
+def at_its_size(a: Any) -> Any:
+    n = a.shape[0]
+    b = np.zeros(7)
+    b[n] = 2.0
+    b[n // 2 :] += B[0] + n
+    b[:n] *= a
+    b[n - 1] += X[n - 2]
+    return b + np.sum(X[n - 3 :]) * np.sum(X[: n - 2])
+
+
+def halves(a: Any) -> Any:
+    n = a.size
+    first, second = a[: n // 2], a[n // 2 :]
+    return B * np.sum(np.concatenate([second**2, first * n]))
+
+
 RULES: dict[str, Rule] = {
+    "by its size": by_its_size,
+    "at its size": at_its_size,
+    "halves": halves,
     # Places that are counted from the end.
     "one from the end": lambda a: a[-1],
     "two from the end": lambda a: a[-2],
@@ -110,6 +143,33 @@ def test_second_derivatives_over_nothing(name: str) -> None:
         assert np.isfinite(expected).all()
         for f in (forward, *compiled):
             np.testing.assert_allclose(f(X, mask), expected, rtol=1e-10, atol=1e-12)
+
+
+DIVISIONS: dict[str, Rule] = {
+    "quotient": lambda a: 10 // len(a),
+    "remainder": lambda a: 10 % len(a),
+    "of the shape": lambda a: 10 // a.shape[0],
+    "of the shape less one": lambda a: divmod(7, a.shape[0] - 1)[1],
+    "of a number": lambda a: np.int64(10) // (len(a) + 1),
+}
+
+
+@pytest.mark.usefixtures("kernels_in_python")
+@pytest.mark.parametrize("name", DIVISIONS)
+def test_divided_by_its_length(name: str) -> None:
+    def f(x: Any, mask: Any) -> Any:
+        return x[0] * DIVISIONS[name](x[mask])
+
+    compiled = tg.jit(f)
+    for n in (3, 0, 1, 2):
+        mask = np.arange(6) >= 6 - n
+        try:
+            expected = f(X, mask)
+        except ZeroDivisionError:
+            with pytest.raises(ZeroDivisionError):
+                compiled(X, mask)
+            continue
+        np.testing.assert_allclose(compiled(X, mask), expected)
 
 
 @pytest.mark.usefixtures("kernels_in_python")

@@ -48,14 +48,17 @@ def _shown(size: Any) -> str:
     return "its length" if is_late(value) else str(value)
 
 
-def _by_program() -> bool:
+def _by_program(helpers: tuple[str, ...] = ()) -> bool:
     """Whether the program compares two sizes, and not the library, to which sizes that may be equal
-    are different ones."""
+    are different ones; with the names of the `helpers` of staging that do it for the program, of
+    which without them each may."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__") == __name__:
         frame = frame.f_back
     who = str(frame.f_globals.get("__name__", "")).split(".")
-    return who[0] != __name__.split(".")[0] or who[1:2] == ["staging"]
+    if who[0] != __name__.split(".")[0]:
+        return True
+    return who[1:2] == ["staging"] and (not helpers or who[2:3] == [*helpers])
 
 
 def same(a: Any, b: Any) -> bool:
@@ -165,13 +168,19 @@ class Size:
 
     def __eq__(self, other: object) -> Any:
         if isinstance(other, INTEGRAL):
-            return decide("==", self, _exact(other), None)
+            return _asked("==", self, _exact(other))
         if isinstance(other, complex) and other.imag == 0:
             other = other.real
         if isinstance(other, numbers.Real):
             whole = math.isfinite(other) and other == math.floor(other)
-            return whole and decide("==", self, math.floor(other))
+            return whole and _asked("==", self, math.floor(other))
         return NotImplemented
+
+    def __ne__(self, other: object) -> Any:
+        equal = self.__eq__(other)
+        if equal is NotImplemented or isinstance(equal, bool):
+            return equal if equal is NotImplemented else not equal
+        return equal ^ True  # which only a run knows
 
     def __lt__(self, other: Any) -> Any:
         return _ordered("<", self, other, math.ceil)
@@ -305,21 +314,41 @@ def _ordered(relation: str, a: Any, b: Any, rounded: Callable[[Any], int]) -> An
         else:
             # An infinity is farther than any size.
             pair.append(int(math.copysign(1 << 62, x)))
-    return decide(relation, pair[0], pair[1])
+    return _asked(relation, pair[0], pair[1])
+
+
+def _asked(relation: str, a: Any, b: Any) -> Any:
+    """What the program asks of two sizes: their truth, or a traced one where only a run knows it.
+    The library is refused an answer instead."""
+    difference = integers.add(form(a), integers.mul(-1, form(b)))
+    if (
+        isinstance(difference, int)
+        or not is_late(difference)
+        or SIZES.open[-1].proven(relation, difference) is not None
+        or not _by_program(("branches",))
+    ):
+        return decide(relation, a, b, None if relation == "==" else True)
+    # Words are unsigned: what is subtracted stands on the other side.
+    sides = [[(m, c * sign) for m, c in difference.terms if c * sign > 0] for sign in (1, -1)]
+    left, right = [
+        SIZES.open[-1].box(integers.Integer(tuple(terms))) if terms else 0 for terms in sides
+    ]
+    compare = {"==": operator.eq, "<": operator.lt, "<=": operator.le}[relation]
+    return compare(left, right)
 
 
 def _combined(
     a: Any,
     b: Any,
-    exact: Callable[[Int, Int], Int] | None,
+    exact: Callable[[Int, Int], Int | None] | None,
     otherwise: Callable[[Any, Any], Any],
     check: Callable[[Any], None] | None = None,
 ) -> Any:
     if check is not None:
         check(b)
     if isinstance(a, INTEGRAL) and isinstance(b, INTEGRAL):
-        if exact is not None:
-            return seen(exact(_exact(a), _exact(b)))
+        if exact is not None and (found := exact(_exact(a), _exact(b))) is not None:
+            return seen(found)
     elif not all(isinstance(x, (*INTEGRAL, float, complex, np.number, np.ndarray)) for x in (a, b)):
         # The other operand decides, which pins the size where it asks for an index (`[0.0] * n`).
         return NotImplemented
@@ -334,15 +363,22 @@ def _boxed(values: Iterable[Any]) -> list[Any]:
 def _refuse_zero(divisor: Any) -> None:
     """Division by what may be 0 asks whether it is, and is Python's error then."""
     of_python = isinstance(divisor, (int, float, Size, integers.Integer))
+    if is_late(form(divisor)):
+        return  # which is known when the code runs
     if of_python and not positive(form(divisor)) and divisor == 0:
         raise ZeroDivisionError("division by zero")
 
 
-def _divided(function: Callable[[Int, Int], Int]) -> Callable[[Int, Int], Int]:
-    """A quotient or remainder: of the numbers, where one of them is negative or too large."""
+def _divided(function: Callable[[Int, Int], Int]) -> Callable[[Int, Int], Int | None]:
+    """A quotient or remainder: of the numbers, where one of them is negative or too large; None
+    where only a run knows whether one is."""
 
-    def result(a: Int, b: Int) -> Int:
+    def result(a: Int, b: Int) -> Int | None:
         if integers.mul(integers.floordiv(a, b), b) == a:
+            return function(a, b)
+        if is_late(a) or is_late(b):
+            if not (not_negative(a) and decide("<", 0, b, False)):
+                return None
             return function(a, b)
         known = (not_negative(a) and positive(b)) or (at_most(0, a) and less(0, b))
         # Of what was cut off at 64 bits the quotient would be another one.
@@ -353,7 +389,7 @@ def _divided(function: Callable[[Int, Int], Int]) -> Callable[[Int, Int], Int]:
 
 def _define() -> None:
     """The operators of two operands, of which either may be the size."""
-    exact: dict[str, Callable[[Int, Int], Int] | None] = {
+    exact: dict[str, Callable[[Int, Int], Int | None] | None] = {
         "add": integers.add,
         "sub": lambda a, b: integers.add(a, integers.mul(-1, b)),
         "mul": integers.mul,

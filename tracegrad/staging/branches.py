@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import ops
 from ..ir.dispatch import STATE
+from ..sizes import Size, number_of
 from ..tensor import Boxed
 from .both_branches import choose, flag_of
 from .lists import Grown
@@ -156,7 +157,7 @@ def truth_of(x: Any) -> Any:
     has items."""
     if type(x) is Grown and x.stacked is not None and x.stacked.counted:
         return ops.greater(x.length(), 0)
-    return x
+    return number_of(x) if type(x) is Size else x
 
 
 def _nothing() -> None:

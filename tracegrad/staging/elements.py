@@ -13,8 +13,8 @@ from .. import ops
 from ..faces.numpy.flat import Flat
 from ..ir.dispatch import STATE
 from ..ops.elementwise.arithmetic import number
-from ..sizes import form
-from ..sizes.owners import is_late
+from ..sizes import Size, form, number_of
+from ..sizes.owners import SIZES, is_late
 from ..tensor import Boxed, inside
 from .aliases import root_of
 from .clipped import inside_of, is_inside
@@ -70,6 +70,42 @@ def late_places(owner: Any, key: Any) -> Any:
     return key if all(a is b for a, b in zip(found, keys, strict=True)) else tuple(found)
 
 
+def sizes_as_numbers(owner: Any, key: Any) -> Any:
+    """A key in which late sizes are numbers of the graph, where it is not known that they are
+    inside (`x[a.shape[0] - 1]`), and of a plain array in any case."""
+    keys = key if isinstance(key, tuple) else (key,)
+    if not any(type(k) is Size or isinstance(k, slice) for k in keys):
+        return key
+    plain = type(owner) is np.ndarray
+    whole = any(k is None or k is Ellipsis for k in keys) or len(keys) > len(np.shape(owner))
+    shape = [None] * len(keys) if whole else owner.shape
+
+    def part(k: Any, n: Any) -> Any:
+        if isinstance(k, slice):
+            first, last = end(k.start, n, 0), end(k.stop, n, 0)
+            return k if first is k.start and last is k.stop else slice(first, last, k.step)
+        return end(k, n, 1)
+
+    def end(k: Any, n: Any, behind: int) -> Any:
+        if type(k) is not Size or not is_late(k.form):
+            return k
+        tell = SIZES.open[-1].proven
+        fine = (
+            n is not None
+            and not plain
+            and tell("<=", -k.form)
+            and tell("<=", k.form + behind - form(n))
+        )
+        return k if fine else number_of(k)
+
+    found = [part(k, n) for k, n in zip(keys, shape, strict=False)]
+    return (
+        key
+        if all(a is b for a, b in zip(found, keys, strict=True))
+        else (tuple(found) if isinstance(key, tuple) else found[0])
+    )
+
+
 def _late_place(k: int, n: Any) -> Any:
     """A number of the graph for a place, which a run counts from the end and checks. The last one
     is never counted twice, so that what is known of sizes may say where it is."""
@@ -85,6 +121,8 @@ class Elements:
     def get_item(self, line: int, owner: Any, key: Any) -> Any:
         """`owner[key]`."""
         kind = type(owner)
+        if STATE.traces and (kind is np.ndarray or isinstance(owner, Boxed)):
+            key = sizes_as_numbers(owner, key)
         if STATE.traces and any_in(key, traced):
             self._check_seen(line, owner, key)
         if kind is Grown and (found := item_of_grown(owner, key, self, line)) is not NotImplemented:
@@ -131,6 +169,8 @@ class Elements:
         if session is None:
             owner[key] = value
             return
+        if STATE.traces and isinstance(owner, (np.ndarray, Boxed)):
+            key = sizes_as_numbers(owner, key)
         if STATE.traces and any_in(key, traced):
             self._check_seen(line, owner, key)
         if isinstance(owner, (np.ndarray, np.flatiter)):

@@ -9,9 +9,10 @@ import numpy as np
 from ..._codegen import integers
 from ...dtypes import INT64, is_flag
 from ...ir.dispatch import bind
-from ...ir.forms import form_of, proven, unknown
+from ...ir.forms import form_of, told, unknown
 from ...ir.lines import program_place
 from ...sizes import same
+from ...sizes.owners import is_late
 from ...types import Int
 from ...weak import by_zero
 from ..check import check as check_code
@@ -34,9 +35,9 @@ def _checked(x: Any, y: Any) -> Any:
     if not all(type(z) is int or is_number(z) for z in (x, y)) or (type(y) is int and y):
         return NotImplemented
     form = form_of(y)
-    if proven("<", form) or proven("<", -form):
+    if told("<", form) or told("<", -form):
         return NotImplemented
-    if unknown(form):
+    if unknown(form) or is_late(form):
         code = convert(equal(y, 0), INT64)
     elif same(form, 0):
         code = np.int64(1)  # where this is reached

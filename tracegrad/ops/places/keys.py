@@ -18,7 +18,7 @@ from ...ir.graph import Var
 from ...ir.op import Op
 from ...ir.trace import is_left_over, left_over, user_line
 from ...sizes import SYMBOLIC, at_most_of, form, less, same, seen
-from ...sizes.owners import is_late
+from ...sizes.owners import SIZES, is_late
 from ...types import Int, Shape
 from ..arrays.shape import reshape_op
 from ..arrays.slices import select_op, slice_op
@@ -135,7 +135,8 @@ def _slice_range(item: slice, size: Int) -> tuple[Int, Int, int]:
         start = _bound(item.start, size, size - 1, -1, size - 1)
         stop = _bound(item.stop, size, -1, -1, size - 1)
         span = start - stop
-    if span <= 0:
+    late = is_late(form(span)) and SIZES.open[-1].proven("<=", -form(span))
+    if not late and span <= 0:
         return 0, 0, 1
     return start, (span + abs(step) - 1) // abs(step), step
 
@@ -143,7 +144,10 @@ def _slice_range(item: slice, size: Int) -> tuple[Int, Int, int]:
 def _late_range(item: slice, size: Int, step: int) -> tuple[Int, Int, int] | None:
     """The same for a length that only a run knows, of which nothing is asked; None for ends that
     are not numbers."""
-    ends = [None if x is None else slice_part(x) for x in (item.start, item.stop)]
+    ends: list[Any] = [
+        x if x is None or isinstance(x, SYMBOLIC) else slice_part(x)
+        for x in (item.start, item.stop)
+    ]
     if not all(x is None or type(x) is int for x in ends):
         return None
     first, last = ends
