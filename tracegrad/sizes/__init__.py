@@ -5,6 +5,14 @@ alone. What a traced function gets to see of it is a `Size`, which behaves as Py
 an expression in arithmetic with integers, and where a truth or a number is needed it asks the
 innermost owner (the trace, or the sizes of the graph that is worked on), which records the answer
 as a fact that the graph relies on. `same`, `less` and `at_most` ask the same about expressions.
+
+Of a length that only a run knows, which may be 0, there is no answer. What a rule then asks:
+
+- `less`, `at_most`: it cannot go on without the answer, and is refused;
+- `known_less`: it has another way for what is short, and its own way is right at any length;
+- `refuse_less` (ops/fits.py): it is an error where the length is too small;
+- `at_most_of`: it takes so many elements, or all that there are;
+- `number_of`: it calculates with the length beside floats; `traced_number`: always in the graph.
 """
 
 from __future__ import annotations
