@@ -167,6 +167,11 @@ def _partitioned(x: Arrays, a: Any, ranks: Any, out: Any) -> None:
     _argsort(x, a, out)
 
 
+def _parted(x: Arrays, a: Any, ranks: Any, out: Any) -> None:
+    # In the order of `partitioned`, which is what derivatives follow.
+    out[...] = x.module.take_along_axis(a, x.module.argsort(a, axis=-1, kind="stable"), -1)
+
+
 def _searchsorted(x: Arrays, a: Any, v: Any, out: Any, right: bool) -> None:
     out[...] = x.module.searchsorted(a, v, "right" if right else "left")
 
@@ -181,7 +186,9 @@ ROUTINES: dict[str, Callable[..., None]] = {
     "inv": _inv,
     "matmul_batched_scaled": _matmul_scaled,
     "matmul_scaled": _matmul_scaled,
+    "parted": _parted,
     "partitioned": _partitioned,
+    "partitioned_by_one": _partitioned,
     "pinv": _pinv,
     "qr": _qr,
     "ranked": _ranked,

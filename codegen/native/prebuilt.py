@@ -17,6 +17,7 @@ from . import (
     band_factors,
     bands,
     bidiagonal,
+    chosen,
     dense,
     elimination,
     gemm,
@@ -44,6 +45,7 @@ FAMILIES: dict[str, tuple[Callable[[str], Callable[..., None]], Callable[[str], 
     "bidiagonal": (bidiagonal.bidiagonal, bidiagonal.bidiagonal_signature),
     "bands": (bands.eliminate, bands.bands_signature),
     "banded": (band_factors.banded, band_factors.banded_signature),
+    "chosen": (chosen.chosen, chosen.chosen_signature),
     "fourier": (transform.entry, transform.entry_signature),
 }
 

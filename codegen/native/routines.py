@@ -12,12 +12,12 @@ from numba.core import types
 
 from .bridge import implements, is_complex, is_float
 from .radix import SHORTEST, order_by_digits, word_of
-from .selection import partitioned, ranked
+from .selection import parted, partitioned, partitioned_by_one, ranked
 from .support import index
 
 __all__ = [
-    "argsort", "argsort_last", "linear_recurrence", "partitioned", "ranked", "searchsorted", "sort",
-    "sort_last",
+    "argsort", "argsort_last", "linear_recurrence", "parted", "partitioned",
+    "partitioned_by_one", "ranked", "searchsorted", "sort", "sort_last",
 ]  # fmt: skip
 
 RUN = 16

@@ -13,11 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from .bridge import implements
+from . import chosen
+from .bridge import implements, scalar_type
+from .foreign import routine
 from .radix import word_of
 from .support import index
+from .symbols import OWN
 
-__all__ = ["partitioned", "ranked"]
+__all__ = ["parted", "partitioned", "partitioned_by_one", "ranked"]
 
 FEW = 24
 """So many words are sorted by insertion."""
@@ -35,6 +38,16 @@ def partitioned(x: Any, ranks: Any, out: Any) -> None:
     """An order of the elements along the last axis in which each that stands at these places of
     the stable order stands there, between smaller and larger ones."""
     out[...] = np.argsort(x, -1, kind="stable")
+
+
+def partitioned_by_one(x: Any, ranks: Any, out: Any) -> None:
+    """`partitioned` of floats by one place for each lane, of fewer than 2^31 elements."""
+    out[...] = np.argsort(x, -1, kind="stable")
+
+
+def parted(x: Any, ranks: Any, out: Any) -> None:
+    """The elements in that order."""
+    out[...] = np.sort(x, -1, kind="stable")
 
 
 # --- compiled -------------------------------------------------------------------------------------
@@ -214,6 +227,39 @@ def _type_partitioned(x: Any, ranks: Any, out: Any) -> Any:
                 starts[part] += 1
 
     return body
+
+
+@implements(partitioned_by_one, inline=False)
+def _type_partitioned_by_one(x: Any, ranks: Any, out: Any) -> Any:
+    key, number = chosen.key_type(str(x.dtype)), scalar_type(x.dtype)
+    own = routine(OWN, f"chosen_{x.dtype}", chosen.CHOSEN_KINDS)
+
+    def body(x: Any, ranks: Any, out: Any) -> None:
+        n = x.shape[-1]
+        if x.size != 0:
+            keys, counts = np.empty(scratch_size(n), key), np.empty(4, np.int64)
+            none = np.empty(1, number)
+            own(x.size // n, n, 0, ranks, 0, x, 0, keys, 0, counts, 0, none, 0, out, 0)
+
+    return body
+
+
+@implements(parted, inline=False)
+def _type_parted(x: Any, ranks: Any, out: Any) -> Any:
+    key = chosen.key_type(str(x.dtype))
+    own = routine(OWN, f"chosen_{x.dtype}", chosen.CHOSEN_KINDS)
+
+    def body(x: Any, ranks: Any, out: Any) -> None:
+        n = x.shape[-1]
+        if x.size != 0:
+            keys, counts = np.empty(scratch_size(n), key), np.empty(4, np.int64)
+            own(x.size // n, n, 1, ranks, 0, x, 0, keys, 0, counts, 0, out, 0, counts, 0)
+
+    return body
+
+
+scratch_size = chosen.scratch_size
+implements(scratch_size)(lambda n: scratch_size)
 
 
 def _about_one(x: Any, bound: Any, out: Any) -> None:

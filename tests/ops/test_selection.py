@@ -14,7 +14,7 @@ from tracegrad.codegen.native import routines
 import tracegrad as tg
 from tracegrad.ops.totals import selection
 
-SIZES = (1, 2, 24, 25, 31, 64, 300, 9000)
+SIZES = (1, 2, 15, 24, 25, 33, 64, 300, 9000)
 
 
 def of_kind(kind: str, n: int) -> Any:
@@ -39,9 +39,12 @@ def of_kind(kind: str, n: int) -> Any:
 
 
 ranked, partitioned = routines.ranked, routines.partitioned
+parted, partitioned_by_one = routines.parted, routines.partitioned_by_one
 COMPILED = {
     "ranked": njit(lambda x, ranks, out: ranked(x, ranks, out)),
     "partitioned": njit(lambda x, ranks, out: partitioned(x, ranks, out)),
+    "partitioned_by_one": njit(lambda x, ranks, out: partitioned_by_one(x, ranks, out)),
+    "parted": njit(lambda x, ranks, out: parted(x, ranks, out)),
 }
 ALIKE = ("uint64", "int8")
 """Compiled as other kinds of integers are."""
@@ -71,6 +74,13 @@ def test_places_are_those_of_a_stable_sort(kind: str, way: str) -> None:
             ranks = np.array([wanted, wanted])
             np.testing.assert_array_equal(applied("ranked", x, ranks), order[:, wanted])
             found = applied("partitioned", x, ranks)
+            if x.dtype.kind == "f" and len(wanted) == 1:
+                by_one, values = np.zeros_like(found), np.zeros_like(x)
+                COMPILED["partitioned_by_one"](x, ranks, by_one)
+                np.testing.assert_array_equal(by_one, found)
+                COMPILED["parted"](x, ranks, values)
+                # To the bits: of zeros too, which count as equal.
+                assert values.tobytes() == np.take_along_axis(x, found, -1).tobytes()
             np.testing.assert_array_equal(found[:, wanted], order[:, wanted])
             edges = [0, *sorted(set(wanted)), n]
             for low, high in itertools.pairwise(edges):
@@ -97,3 +107,47 @@ def test_of_equals_the_one_a_stable_sort_chooses_has_the_derivative(way: Any) ->
     few = [way(tg.grad(lambda x, q=q: tg.quantile(x, q)))(x) for q in many[[3, 8]]]
     of_many = way(tg.grad(lambda x: tg.quantile(x, many)[np.array([3, 8])].sum()))(x)
     np.testing.assert_allclose(sum(few), of_many, atol=1e-15)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("n", [16, 17, 32, 47, 1000])
+def test_elements_come_in_three_parts_each_in_the_order_it_had(n: int, dtype: str) -> None:
+    # Periods and steps that samples at equal distances do not see.
+    i = np.arange(n)
+    lanes = [
+        np.where(i % max(n // 32, 2) == n // 64, 1e9, np.sin(i)), i // 7 % 3, i % 2 * np.nan,
+        np.where(i == n // 2, -1, 5), i, -i,
+    ]  # fmt: skip
+    x = np.stack(lanes).astype(dtype)
+    for k in (0, n // 3, n - 1):
+        at = np.argsort(x, -1, kind="stable")[:, k : k + 1]
+        bound = np.take_along_axis(x, at, -1)
+        known = bound == bound
+        part = np.where(known, ~(x < bound), x != x).astype(int) + (known & ~(x <= bound))
+        order, ranks = np.argsort(part, -1, kind="stable"), np.full((len(x), 1), k)
+        expected = {"parted": np.take_along_axis(x, order, -1), "partitioned_by_one": order}
+        for name, wanted in expected.items():
+            out = np.zeros_like(wanted)
+            COMPILED[name](x, ranks, out)
+            np.testing.assert_array_equal(out, wanted)
+            op = selection.parted_op if name == "parted" else selection.partitioned_op
+            found = op.evaluate(x, ranks)
+            np.testing.assert_array_equal(found, wanted)
+
+
+def test_parted_elements_have_derivatives_of_every_order() -> None:
+    x, w = of_kind("numbers", 40).reshape(2, 20), np.arange(20.0)
+    order = np.argpartition(tg.as_tensor(x), 7, -1)
+    picked = tg.take_along_axis(x, order, -1)
+
+    def f(x: Any) -> Any:
+        return (np.partition(x.T, 7, 0).T ** 3 * w).sum()
+
+    def expected(x: Any) -> Any:
+        return (tg.take_along_axis(x, order, -1) ** 3 * w).sum()
+
+    for way in (lambda d: d, tg.jit):
+        np.testing.assert_allclose(way(tg.grad(f))(x), tg.grad(expected)(x), rtol=1e-14)
+        np.testing.assert_allclose(way(tg.hessian(f))(x), tg.hessian(expected)(x), rtol=1e-14)
+    found = tg.vmap(tg.jit(lambda r: np.partition(r, 7)))(x)
+    np.testing.assert_array_equal(found, picked)

@@ -15,12 +15,15 @@ from ...ir.dispatch import Value
 from ...ops.define import ndim_of, shape_of
 from ...ops.fits import refuse_less
 from ...ops.places.along import index_add
-from ...ops.totals.selection import MOST, SHORT, partitioned
+from ...ops.totals.selection import MOST, parted, partitioned
 from ...sizes import known_less, numel
 from ...types import normalize_axis
 from ..operators import array_of, operand
 from .laying import lying
 from .lookup import plain, result_type, tracked, unsupported
+
+LEAST = 16
+"""Lanes of fewer elements are sorted."""
 
 
 def _known(name: str, word: str, x: Any) -> Any:
@@ -37,8 +40,7 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect"
     ranks = _ranks(a, kth, axis)
     if ranks is None:
         return ops.sort(a, axis)
-    a = ops.moveaxis(a, axis, -1)
-    return ops.moveaxis(ops.take_along_axis(a, partitioned(a, ranks), -1, unique=True), -1, axis)
+    return ops.moveaxis(parted(ops.moveaxis(a, axis, -1), ranks), -1, axis)
 
 
 def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect") -> Any:
@@ -68,7 +70,7 @@ def _ranks(a: Any, kth: Any, axis: int) -> list[int] | None:
         return None
     np.partition(np.zeros(n), kth)
     places = sorted({int(k) % n for k in np.atleast_1d(kth)}) if n else []
-    few = ndim_of(a) and n >= SHORT and 0 < len(places) <= MOST
+    few = ndim_of(a) and n >= LEAST and 0 < len(places) <= MOST
     return places if few else None
 
 
