@@ -18,7 +18,9 @@ from .ops.matrices.riccati import *  # noqa: F403
 from .ops.matrices.riccati import __all__ as _RICCATI
 from .ops.matrices.scipy_names import *  # noqa: F403
 from .ops.matrices.scipy_names import __all__ as _SCIPYS
+from .ops.matrices.toeplitz_systems import *  # noqa: F403
+from .ops.matrices.toeplitz_systems import __all__ as _TOEPLITZ
 
-__all__ = [*_NUMPYS, *_SCIPYS, *_MADE, *_BANDED, *_PATTERNED, *_POLAR, *_RICCATI]
+__all__ = [*_NUMPYS, *_SCIPYS, *_MADE, *_BANDED, *_PATTERNED, *_POLAR, *_RICCATI, *_TOEPLITZ]
 
 publish(globals(), __all__, OFTEN)

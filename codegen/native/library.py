@@ -41,6 +41,7 @@ from .lapack import (
     svd,
     triangular_solve,
 )
+from .levinson import toeplitz_solve
 from .matrix_functions import eig, eigvals, expm, lu, permutation, sqrtm, sylvester
 from .pivoting import column_order, row_order
 from .products import by_loops, has_blas, in_loops, with_matrix, with_vector
@@ -61,7 +62,8 @@ __all__ = [
     "matmul_scaled", "permutation", "pinv", "qr", "recursive_filter", "rfft", "row_order",
     "slogdet", "small_cholesky", "small_det", "small_inv", "small_solve",
     "small_triangular_solve", "solve", "sparse_entries", "sparse_product", "sparse_solve",
-    "sqrtm", "stable_slope", "svd", "svdvals", "sylvester", "triangular_solve",
+    "sqrtm", "stable_slope", "svd", "svdvals", "sylvester", "toeplitz_solve",
+    "triangular_solve",
 ]  # fmt: skip
 
 

@@ -16,7 +16,8 @@ from tracegrad.ir.dispatch import bind
 from tracegrad.ir.op import Op
 from tracegrad.ops import matmul
 from tracegrad.ops.matrices import factored, linalg
-from tracegrad.ops.matrices.spectral import eigh_strict_op, svd_strict_op
+from tracegrad.ops.matrices.eigenvalues import eigh_strict_op
+from tracegrad.ops.matrices.spectral import svd_strict_op
 from tracegrad.ops.matrices.stacks import as_stack
 from tracegrad.ops.matrices.triangular import cholesky_adjoint_op
 

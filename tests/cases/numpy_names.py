@@ -61,6 +61,8 @@ COUNTED = (
         order=1,
         ops=("partitioned",),
     ),
+    named("partition by one", lambda x: np.partition(x, 16)[16], normal((32,)), order=1,
+          ops=("parted",)),
     named("bincount", lambda w: np.bincount(PLACES, w, 8), normal((5,)), order=1),
     named("digitize", lambda x: np.digitize(x, [0.0, 1.0, 2.5]), spread, order=0),
     named("digitize right", lambda x: np.digitize(x, [3.0, 1.0, 0.0], True), spread, order=0),

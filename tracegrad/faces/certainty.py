@@ -17,8 +17,9 @@ from ..ir.graph import Graph, Node, Var
 from ..ir.trace import Trace, user_line
 from ..ops.arrays.creation import iota_op
 from ..ops.arrays.shape import reshape_op
+from ..ops.matrices.eigenvalues import eigh_op
 from ..ops.matrices.products import matmul_op, mv_op
-from ..ops.matrices.spectral import eigh_op, svd_op
+from ..ops.matrices.spectral import svd_op
 from ..ops.matrices.systems import inv_op, solve_op
 from ..ops.matrices.triangular import cholesky_op, qr_op
 from ..ops.places.indexing import slice_put_op

@@ -18,8 +18,8 @@ from .elementwise import (
 from .fourier import functions as fft
 from .fourier import transforms
 from .matrices import (
-    band_factors, bands, functions_of_matrices, linalg, pivoting, products, riccati, spectral,
-    systems, triangular,
+    band_factors, bands, eigenvalues, functions_of_matrices, linalg, pivoting, products, riccati,
+    spectral, systems, toeplitz_systems, triangular,
 )
 from .numerics import filters
 from .places import gathering, indexing
@@ -133,9 +133,10 @@ OPS: tuple[Op, ...] = (
     *powers.OPS, *remainders.OPS,
     *trigonometric.OPS, *comparison.OPS, *special.OPS, *creation.OPS, *random.OPS, *gathering.OPS,
     *reductions.OPS, *scans.OPS, *indexing.OPS, *products.OPS, *logic.OPS, *statistics.OPS,
-    *sorting.OPS, *selection.OPS, *triangular.OPS, *spectral.OPS, *systems.OPS, *bands.OPS,
-    *band_factors.OPS, *windows.OPS, *filters.OPS, *functions_of_matrices.OPS, *pivoting.OPS,
-    *riccati.OPS, *transforms.OPS, *special_functions.OPS, *sparse_products.OPS,
+    *sorting.OPS, *selection.OPS, *triangular.OPS, *spectral.OPS, *eigenvalues.OPS,
+    *systems.OPS, *bands.OPS, *band_factors.OPS, *windows.OPS, *filters.OPS,
+    *functions_of_matrices.OPS, *toeplitz_systems.OPS, *pivoting.OPS, *riccati.OPS, *transforms.OPS,
+    *special_functions.OPS, *sparse_products.OPS,
 )
 
 __all__ = [

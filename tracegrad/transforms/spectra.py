@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from ..ir.graph import Atom, Graph, Node
 from ..ir.op import Op
-from ..ops.matrices.functions_of_matrices import EIGENVALUES_ALONE
-from ..ops.matrices.spectral import VALUES_ALONE as OF_HERMITIAN
+from ..ops.matrices.eigenvalues import GENERAL_ALONE, HERMITIAN_ALONE
+from ..ops.matrices.spectral import VALUES_ALONE as SINGULAR_ALONE
 from .rewriter import Rewriter, rewrite
 
-VALUES_ALONE = {**OF_HERMITIAN, **EIGENVALUES_ALONE}
+IN_ORDER = {**HERMITIAN_ALONE, **SINGULAR_ALONE}
+VALUES_ALONE = {**IN_ORDER, **GENERAL_ALONE}
 VALUES = {op for _, op in VALUES_ALONE.values()}
 """The operations that give values alone."""
 
@@ -41,7 +42,7 @@ def values_alone(graph: Graph) -> Graph:
         if wanted is None:
             # General matrices' values come in another order perhaps, and somebody may have asked
             # for vectors in another graph.
-            if node.op not in OF_HERMITIAN:
+            if node.op not in IN_ORDER:
                 return None
             value = b.emit(values, inputs, {}, node)
             return [value if k == at else v for k, v in enumerate(node.outputs)]

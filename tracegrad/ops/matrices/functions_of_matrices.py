@@ -1,168 +1,31 @@
-"""Eigenvalues of general matrices, LU factors, Sylvester's equation, exponentials and square roots
-of stacks of matrices: the primitives, with their rules."""
+"""LU factors, Sylvester's equation, exponentials and square roots of stacks of matrices: the
+primitives, with their rules."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..._codegen import loading
-from ...dtypes import INT64, complex_of
+from ...dtypes import INT64
 from ...errors import ShapeError
 from ...ir.dispatch import bind
 from ...ir.op import Op, Types, op
 from ...sizes import same
 from ...types import ArrayType, show
 from ..arrays.concatenation import concatenate
-from ..arrays.creation import arange, eye, tril, triu, zeros
-from ..arrays.shape import broadcast_to, expand_dims, sum_axes
+from ..arrays.creation import eye, tril, triu, zeros
+from ..arrays.shape import expand_dims
 from ..arrays.slices import slice_array
 from ..define import shape_of
-from ..elementwise.arithmetic import equal, less_equal, neg, sub, where
-from ..elementwise.derived import add, conj, convert, mul, strong_mul
-from ..elementwise.elementary import absolute
+from ..elementwise.arithmetic import neg, sub
+from ..elementwise.derived import add
 from ..places.along import take_along_axis
-from ..totals.reductions import all as all_
-from ..totals.reductions import amin, argmin
 from ..totals.sorting import argsort
 from .products import adjoint, product
-from .spectral import Product, _off_diagonal_inverse
-from .stacks import (
-    Values,
-    batch_stacks,
-    columns,
-    diagonal_of,
-    on_diagonal,
-    routine,
-    rows,
-    square_stack,
-)
-from .systems import solve_stack
+from .stacks import Values, batch_stacks, routine, square_stack
 from .triangular import triangular_solve_stack
-
-# --- eigenvalues ----------------------------------------------------------------------------------
-
-
-def _eig_infer(a: Any) -> Types:
-    kind = square_stack("eig", a)
-    dtype = complex_of(kind.dtype)
-    return ArrayType(dtype, kind.shape[:2]), ArrayType(dtype, kind.shape)
-
-
-def _eig_evaluate(a: Any) -> Any:
-    w, v = np.linalg.eig(a)
-    return w.astype(complex_of(a.dtype)), v.astype(complex_of(a.dtype))
-
-
-def _gaps(w: Any) -> Any:
-    """1 / (w_j - w_i) off the diagonal."""
-    return _off_diagonal_inverse(sub(columns(w), rows(w)))
-
-
-def _eig_vjp(times: Product) -> Callable[..., Any]:
-    def rule(ct0: Any, ct1: Any, out0: Any, out1: Any, *, like: Any) -> Any:
-        # What turns a vector along itself changes its length or phase, which are fixed.
-        inside = product(adjoint(out1), ct1)
-        along = mul(product(adjoint(out1), out1), columns(diagonal_of(inside)))
-        driven = times(sub(inside, along), conj(_gaps(out0)))
-        return _of_values(add(on_diagonal(ct0), driven), out1, like.dtype)
-
-    return rule
-
-
-def _of_values(middle: Any, v: Any, dtype: Any) -> Any:
-    return convert(solve_stack(adjoint(v), product(middle, adjoint(v))), dtype)
-
-
-def _eig_jvp(tangents: Values, inputs: Values, outs: Values) -> list[Any]:
-    w, v = outs
-    inside = solve_stack(v, product(convert(tangents[0], v.dtype), v))
-    turned = strong_mul(inside, _gaps(w))
-    change = product(v, turned)
-    along = diagonal_of(product(adjoint(v), change))
-    return [diagonal_of(inside), sub(change, mul(v, columns(along)))]
-
-
-eig_op: Op = op(
-    "eig",
-    ("a",),
-    evaluate=_eig_evaluate,
-    infer=_eig_infer,
-    vjp=[_eig_vjp(strong_mul)],
-    jvp=_eig_jvp,
-    batch=batch_stacks(lambda: eig_op),
-    lowering=routine("eig", failure="Eigenvalues did not converge"),
-    outputs=2,
-    doc="Eigenvalues and eigenvectors of length 1 of general matrices, as complex numbers.",
-)
-
-
-eig_strict_op: Op = op(
-    "eig_strict",
-    ("a",),
-    evaluate=_eig_evaluate,
-    infer=_eig_infer,
-    vjp=[_eig_vjp(mul)],
-    jvp=_eig_jvp,
-    batch=batch_stacks(lambda: eig_strict_op),
-    lowering=routine("eig", failure="Eigenvalues did not converge"),
-    outputs=2,
-    doc="As `eig`, but a cotangent of zero beside coinciding eigenvalues gives NaN.",
-)
-
-
-def _vectors_of(a: Any, w: Any) -> Any:
-    """The eigenvectors in the order of these eigenvalues: without vectors rounding is another, and
-    so may be the order in which LAPACK finds them. Each takes the vector of the nearest one, its
-    own place first; where that is no order, places count."""
-    found, v = bind(eig_strict_op, [a])
-    b, n = shape_of(w)
-    far = absolute(sub(rows(w), columns(found)))
-    places = broadcast_to(arange(n), (b, n))
-    at = where(less_equal(diagonal_of(far), amin(far, -1)), places, argmin(far, -1))
-    once = equal(sum_axes(equal(rows(at), columns(places)), (1,)), 1)
-    at = where(all_(once, -1, keepdims=True), at, places)
-    return take_along_axis(v, broadcast_to(columns(at), shape_of(v)), -1)
-
-
-def _eigvals_vjp(cts: Values, inputs: Values, outs: Values, wanted: Sequence[bool]) -> list[Any]:
-    v = _vectors_of(inputs[0], outs[0])
-    return [_of_values(on_diagonal(cts[0]), v, inputs[0].dtype)]
-
-
-def _eigvals_jvp(tangents: Values, inputs: Values, outs: Values) -> list[Any]:
-    v = _vectors_of(inputs[0], outs[0])
-    return [diagonal_of(solve_stack(v, product(convert(tangents[0], v.dtype), v)))]
-
-
-eigvals_op: Op = op(
-    "eigvals",
-    ("a",),
-    evaluate=lambda a: np.linalg.eigvals(a).astype(complex_of(a.dtype)),
-    infer=lambda a: (_eig_infer(a)[0],),
-    vjp=_eigvals_vjp,
-    jvp=_eigvals_jvp,
-    batch=batch_stacks(lambda: eigvals_op),
-    lowering=routine("eigvals", failure="Eigenvalues did not converge"),
-    doc="Eigenvalues of general matrices, as complex numbers.",
-)
-
-
-def eigvals_stack(a: Any) -> Any:
-    """Eigenvalues of a stack of matrices."""
-    return bind(eigvals_op, [a])
-
-
-EIGENVALUES_ALONE = {eig_op: (0, eigvals_op), eig_strict_op: (0, eigvals_op)}
-"""As `spectral.VALUES_ALONE`."""
-
-
-def eig_stack(a: Any) -> Any:
-    """Eigenvalues and eigenvectors of a stack of matrices."""
-    return bind(eig_op, [a])
-
 
 # --- LU -------------------------------------------------------------------------------------------
 
@@ -403,4 +266,4 @@ def sqrtm_stack(a: Any) -> Any:
     return bind(sqrtm_op, [a])
 
 
-OPS = (eig_op, eig_strict_op, eigvals_op, lu_op, permutation_op, sylvester_op, expm_op, sqrtm_op)
+OPS = (lu_op, permutation_op, sylvester_op, expm_op, sqrtm_op)

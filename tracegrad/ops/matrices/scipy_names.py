@@ -27,10 +27,9 @@ from ..elementwise.elementary import absolute
 from ..places.along import take
 from ..totals.reductions import max as max_
 from ..totals.reductions import sum as sum_
+from .eigenvalues import eig_stack, eigvals_stack
 from .factorizations import cholesky
 from .functions_of_matrices import (
-    eig_stack,
-    eigvals_stack,
     expm_stack,
     inverse_order,
     lu_stack,
@@ -422,19 +421,8 @@ def block_diag(*arrs: Any) -> Any:
     return concatenate(strips)
 
 
-def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
-    """x with toeplitz(c, r) @ x = b, by the solution of the full system.
-
-    >>> import tracegrad as tg
-    >>> tg.linalg.solve_toeplitz([2.0, 0.0], [2.0, 4.0])
-    array([1., 2.])
-    """
-    t = toeplitz(*c_or_cr) if isinstance(c_or_cr, tuple) else toeplitz(c_or_cr)
-    return solve(t, b)
-
-
 __all__ = [
     "block_diag", "cho_factor", "cho_solve", "circulant", "eig", "eigvals", "expm", "hankel",
     "logm", "lu", "lu_factor", "lu_solve", "solve_continuous_lyapunov",
-    "solve_sylvester", "solve_toeplitz", "solve_triangular", "sqrtm", "toeplitz",
+    "solve_sylvester", "solve_triangular", "sqrtm", "toeplitz",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Eigenvalues and singular values of stacks of matrices.
+"""Singular values of stacks of matrices, and what they share with eigenvalues.
 
 Where two eigenvalues (singular values) coincide, their vectors have no derivative: a cotangent that
 reaches them then gives infinities or NaN, as it should. Results that depend on the values alone,
@@ -40,7 +40,6 @@ from .stacks import (
     on_diagonal,
     routine,
     rows,
-    square_stack,
 )
 
 Product = Callable[[Any, Any], Any]
@@ -48,13 +47,13 @@ Product = Callable[[Any, Any], Any]
 is one that is absent, or `mul`."""
 
 
-def _off_diagonal_inverse(x: Any) -> Any:
+def off_diagonal_inverse(x: Any) -> Any:
     """1 / x off the diagonal, 0 on it."""
     on = eye(shape_of(x)[-1], dtype=bool)
     return where(on, 0, div(x.dtype.type(1), where(on, x.dtype.type(1), x)))
 
 
-def _hermitian(x: Any) -> Any:
+def hermitian(x: Any) -> Any:
     return mul(add(x, adjoint(x)), x.dtype.type(0.5))
 
 
@@ -62,93 +61,18 @@ def _skew(x: Any) -> Any:
     return mul(sub(x, adjoint(x)), x.dtype.type(0.5))
 
 
-# --- eigenvalues of Hermitian matrices ------------------------------------------------------------
+def in_two_forms(
+    name: str, vjp: Callable[[Product], Callable[..., Any]], where_: str, *, doc: str, **rules: Any
+) -> tuple[Op, Op]:
+    """A decomposition of stacks of one operand, and its strict form; `vjp(times)` is the rule."""
 
+    def made(name: str, times: Product, doc: str) -> Op:
+        batch = batch_stacks(lambda: one)
+        one = op(name, ("a",), vjp=[vjp(times)], batch=batch, doc=doc, **rules)
+        return one
 
-def _eigh_infer(a: Any) -> Types:
-    kind = square_stack("eigh", a)
-    return ArrayType(real_of(kind.dtype), kind.shape[:2]), kind
-
-
-def _eigh_vjp(times: Product) -> Callable[..., Any]:
-    def rule(ct0: Any, ct1: Any, out0: Any, out1: Any) -> Any:
-        gaps = _off_diagonal_inverse(sub(columns(out0), rows(out0)))
-        inside = times(product(adjoint(out1), ct1), gaps)
-        inside = add(on_diagonal(convert(ct0, out1.dtype)), inside)
-        return _hermitian(product(out1, product(inside, adjoint(out1))))
-
-    return rule
-
-
-def _eigh_jvp(tangents: Values, inputs: Values, outs: Values) -> list[Any]:
-    w, v = outs
-    inside = product(adjoint(v), product(_hermitian(tangents[0]), v))
-    gaps = _off_diagonal_inverse(sub(columns(w), rows(w)))
-    return [*_eigvalsh_jvp(tangents, inputs, (w,)), product(v, strong_mul(inside, gaps))]
-
-
-eigh_op: Op = op(
-    "eigh",
-    ("a",),
-    evaluate=lambda a: tuple(np.linalg.eigh(a)),
-    infer=_eigh_infer,
-    vjp=[_eigh_vjp(strong_mul)],
-    jvp=_eigh_jvp,
-    batch=batch_stacks(lambda: eigh_op),
-    lowering=routine("eigh", failure="Eigenvalues did not converge"),
-    outputs=2,
-    doc=(
-        "Eigenvalues, ascending, and orthonormal eigenvectors of Hermitian matrices, "
-        "of which only the lower triangle is read."
-    ),
-)
-
-
-eigh_strict_op: Op = op(
-    "eigh_strict",
-    ("a",),
-    evaluate=lambda a: tuple(np.linalg.eigh(a)),
-    infer=_eigh_infer,
-    vjp=[_eigh_vjp(mul)],
-    jvp=_eigh_jvp,
-    batch=batch_stacks(lambda: eigh_strict_op),
-    lowering=routine("eigh", failure="Eigenvalues did not converge"),
-    outputs=2,
-    doc="As `eigh`, but a cotangent of zero beside coinciding eigenvalues gives NaN.",
-)
-
-
-def eigh_stack(a: Any) -> Any:
-    """Eigenvalues and eigenvectors of a stack of Hermitian matrices."""
-    return bind(eigh_op, [a])
-
-
-def _eigvalsh_vjp(ct: Any, a: Any) -> Any:
-    _, v = bind(eigh_strict_op, [a])
-    return product(mul(v, convert(columns(ct), v.dtype)), adjoint(v))
-
-
-def _eigvalsh_jvp(tangents: Values, inputs: Values, outs: Values) -> list[Any]:
-    _, v = bind(eigh_strict_op, [inputs[0]])
-    return [real(sum_axes(mul(conj(v), product(_hermitian(tangents[0]), v)), (1,)))]
-
-
-eigvalsh_op: Op = op(
-    "eigvalsh",
-    ("a",),
-    evaluate=lambda a: np.linalg.eigvalsh(a),
-    infer=lambda a: (_eigh_infer(a)[0],),
-    vjp=[_eigvalsh_vjp],
-    jvp=_eigvalsh_jvp,
-    batch=batch_stacks(lambda: eigvalsh_op),
-    lowering=routine("eigvalsh", failure="Eigenvalues did not converge"),
-    doc="Eigenvalues, ascending, of Hermitian matrices, of which only the lower triangle is read.",
-)
-
-
-def eigvalsh_stack(a: Any) -> Any:
-    """Eigenvalues of a stack of Hermitian matrices."""
-    return bind(eigvalsh_op, [a])
+    strict = f"As `{name}`, but a cotangent of zero {where_} gives NaN."
+    return made(name, strong_mul, doc), made(f"{name}_strict", mul, strict)
 
 
 # --- singular values ------------------------------------------------------------------------------
@@ -171,7 +95,7 @@ def _svd_infer(a: Any) -> Types:
 
 def _gaps(s: Any) -> tuple[Any, Any]:
     """1 / (s_j - s_i) off the diagonal, and 1 / (s_j + s_i)."""
-    return _off_diagonal_inverse(sub(columns(s), rows(s))), div(
+    return off_diagonal_inverse(sub(columns(s), rows(s))), div(
         s.dtype.type(1), add(columns(s), rows(s))
     )
 
@@ -184,7 +108,7 @@ def _svd_vjp(times: Product) -> Callable[..., Any]:
         of_u, of_v = product(adjoint(u), ct0), product(vh, ct_v)
         # A rotation of both sides by x, and of u against v by y; the Hermitian part of u^H a' v
         # drives x, its other part y.
-        x, y = _hermitian(times(add(of_u, of_v), less)), _skew(times(sub(of_u, of_v), more))
+        x, y = hermitian(times(add(of_u, of_v), less)), _skew(times(sub(of_u, of_v), more))
         result = product(u, product(add(on_diagonal(convert(ct1, u.dtype)), add(x, y)), vh))
         m, n, k = shape_of(u)[1], shape_of(vh)[2], shape_of(s)[1]
         if not same(m, k):
@@ -206,7 +130,7 @@ def _svd_jvp(tangents: Values, inputs: Values, outs: Values) -> list[Any]:
     tv, tu = product(t, v), product(adjoint(t), u)
     inside = product(adjoint(u), tv)
     less, more = _gaps(s)
-    x, y = strong_mul(_hermitian(inside), less), strong_mul(_skew(inside), more)
+    x, y = strong_mul(hermitian(inside), less), strong_mul(_skew(inside), more)
     t_u, t_v = product(u, add(x, y)), product(v, sub(x, y))
     if not same(shape_of(u)[1], shape_of(s)[1]):
         t_u = add(t_u, strong_mul(sub(tv, product(u, inside)), div(s.dtype.type(1), columns(s))))
@@ -217,31 +141,16 @@ def _svd_jvp(tangents: Values, inputs: Values, outs: Values) -> list[Any]:
     return [t_u, *_svdvals_jvp(tangents, inputs, (s,)), adjoint(t_v)]
 
 
-svd_op: Op = op(
+svd_op, svd_strict_op = in_two_forms(
     "svd",
-    ("a",),
+    _svd_vjp,
+    "beside values that coincide or are 0",
     evaluate=lambda a: tuple(np.linalg.svd(a, full_matrices=False)),
     infer=_svd_infer,
-    vjp=[_svd_vjp(strong_mul)],
     jvp=_svd_jvp,
-    batch=batch_stacks(lambda: svd_op),
     lowering=routine("svd", failure=NO_CONVERGENCE),
     outputs=3,
     doc="Reduced singular value decomposition u, s, vh with (u * s) @ vh = a and descending s.",
-)
-
-
-svd_strict_op: Op = op(
-    "svd_strict",
-    ("a",),
-    evaluate=lambda a: tuple(np.linalg.svd(a, full_matrices=False)),
-    infer=_svd_infer,
-    vjp=[_svd_vjp(mul)],
-    jvp=_svd_jvp,
-    batch=batch_stacks(lambda: svd_strict_op),
-    lowering=routine("svd", failure=NO_CONVERGENCE),
-    outputs=3,
-    doc="As `svd`, but a cotangent of zero beside values that coincide or are 0 gives NaN.",
 )
 
 
@@ -278,12 +187,7 @@ def svdvals_stack(a: Any) -> Any:
     return bind(svdvals_op, [a])
 
 
-VALUES_ALONE = {
-    eigh_op: (0, eigvalsh_op),
-    eigh_strict_op: (0, eigvalsh_op),
-    svd_op: (1, svdvals_op),
-    svd_strict_op: (1, svdvals_op),
-}
+VALUES_ALONE = {svd_op: (1, svdvals_op), svd_strict_op: (1, svdvals_op)}
 """Which result of a decomposition is there without the others, and the operation that gives it."""
 
-OPS = (eigh_op, eigh_strict_op, eigvalsh_op, svd_op, svd_strict_op, svdvals_op)
+OPS = (svd_op, svd_strict_op, svdvals_op)
