@@ -20,7 +20,19 @@ from .ops.matrices.scipy_names import *  # noqa: F403
 from .ops.matrices.scipy_names import __all__ as _SCIPYS
 from .ops.matrices.toeplitz_systems import *  # noqa: F403
 from .ops.matrices.toeplitz_systems import __all__ as _TOEPLITZ
+from .ops.matrices.tridiagonal import *  # noqa: F403
+from .ops.matrices.tridiagonal import __all__ as _TRIDIAGONAL
 
-__all__ = [*_NUMPYS, *_SCIPYS, *_MADE, *_BANDED, *_PATTERNED, *_POLAR, *_RICCATI, *_TOEPLITZ]
+__all__ = [
+    *_NUMPYS,
+    *_SCIPYS,
+    *_MADE,
+    *_BANDED,
+    *_PATTERNED,
+    *_POLAR,
+    *_RICCATI,
+    *_TOEPLITZ,
+    *_TRIDIAGONAL,
+]
 
 publish(globals(), __all__, OFTEN)

@@ -226,18 +226,32 @@ implements(by_columns, inline=False)(lambda ab, work, lower: by_columns)
 implements(by_diagonals, inline=False)(lambda work, ab, lower: by_diagonals)
 
 
-@implements(band_cholesky, inline=False)
-def _type_cholesky(ab: Any, out: Any, lower: Any, status: Any = None, code: Any = 0) -> Any:
+def _worked(
+    ab: Any, ct: Any, out: Any, lower: bool, backwards: bool, status: Any, code: int
+) -> None:
+    """The factors, or cotangents for those of the factors."""
+    raise TypeError("compiled code only")
+
+
+@implements(_worked, inline=False)
+def _type_worked(
+    ab: Any, ct: Any, out: Any, lower: Any, backwards: Any, status: Any, code: Any
+) -> Any:
     number = scalar_type(ab.dtype)
     own = routine(OWN, f"banded_{ab.dtype}", BANDED_KINDS)
 
-    def body(ab: Any, out: Any, lower: bool, status: Any = None, code: int = 0) -> None:
+    def body(
+        ab: Any, ct: Any, out: Any, lower: bool, backwards: bool, status: Any, code: int
+    ) -> None:
         count, planes, wide, n = ab.shape
         work = np.empty((planes, n, wide), number)
+        found = np.empty((planes, n, wide), number) if backwards else work
         for s in range(count):
             by_columns(ab[s], work, lower)
-            failed = own(n, wide - 1, planes, 0, work, 0, work, 0)
-            by_diagonals(work, out[s], lower)
+            if backwards:
+                by_columns(ct[s], found, lower)
+            failed = own(n, wide - 1, planes, 1 if backwards else 0, work, 0, found, 0)
+            by_diagonals(found, out[s], lower)
             if failed != 0:
                 fill(out[s], np.nan)
                 record(status, code, failed)
@@ -245,22 +259,17 @@ def _type_cholesky(ab: Any, out: Any, lower: Any, status: Any = None, code: Any 
     return body
 
 
-@implements(band_cholesky_adjoint, inline=False)
-def _type_adjoint(ab: Any, ct: Any, out: Any, lower: Any, status: Any = None, code: Any = 0) -> Any:
-    number = scalar_type(ab.dtype)
-    own = routine(OWN, f"banded_{ab.dtype}", BANDED_KINDS)
+@implements(band_cholesky)
+def _type_cholesky(ab: Any, out: Any, lower: Any, status: Any = None, code: Any = 0) -> Any:
+    def body(ab: Any, out: Any, lower: bool, status: Any = None, code: int = 0) -> None:
+        _worked(ab, ab, out, lower, False, status, code)
 
+    return body
+
+
+@implements(band_cholesky_adjoint)
+def _type_adjoint(ab: Any, ct: Any, out: Any, lower: Any, status: Any = None, code: Any = 0) -> Any:
     def body(ab: Any, ct: Any, out: Any, lower: bool, status: Any = None, code: int = 0) -> None:
-        count, planes, wide, n = ab.shape
-        work = np.empty((planes, n, wide), number)
-        found = np.empty((planes, n, wide), number)
-        for s in range(count):
-            by_columns(ab[s], work, lower)
-            by_columns(ct[s], found, lower)
-            failed = own(n, wide - 1, planes, 1, work, 0, found, 0)
-            by_diagonals(found, out[s], lower)
-            if failed != 0:
-                fill(out[s], np.nan)
-                record(status, code, failed)
+        _worked(ab, ct, out, lower, True, status, code)
 
     return body

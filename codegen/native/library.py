@@ -50,6 +50,7 @@ from .spectra import blocked_eigh, blocked_eigvalsh, blocked_svdvals, eigvalsh, 
 from .stacks import small_cholesky, small_det, small_inv, small_solve, small_triangular_solve
 from .subspaces import stable_slope
 from .support import signed
+from .tridiagonal_spectra import tridiagonal_eigh, tridiagonal_eigvalsh
 
 __all__ = [
     "adjugate", "band_cholesky", "band_cholesky_adjoint", "band_entries", "band_product",
@@ -63,7 +64,7 @@ __all__ = [
     "slogdet", "small_cholesky", "small_det", "small_inv", "small_solve",
     "small_triangular_solve", "solve", "sparse_entries", "sparse_product", "sparse_solve",
     "sqrtm", "stable_slope", "svd", "svdvals", "sylvester", "toeplitz_solve",
-    "triangular_solve",
+    "triangular_solve", "tridiagonal_eigh", "tridiagonal_eigvalsh",
 ]  # fmt: skip
 
 

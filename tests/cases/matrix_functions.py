@@ -64,6 +64,11 @@ SPECTRAL = (
 )
 
 
+def squares_and_values(module: Any, d: Any, e: Any) -> Any:
+    w, v = module.eigh_tridiagonal(d, e)
+    return v**2 + w
+
+
 def small(shape: tuple[int, ...], dtype: type = float) -> Any:
     return lambda rng: (normal(shape, dtype=dtype)(rng)[0] * 0.7,)
 
@@ -373,6 +378,24 @@ FACTORS = (
         lambda c, r, b: linalg.solve_toeplitz((c, r), b),
         lambda rng: (rng.normal(size=3) + [4, 0, 0], rng.normal(size=3), rng.normal(size=3)),
         lambda c, r, b: sl.solve_toeplitz((c, r), b),
+        ("toeplitz_solve",),
+        errors=(((VECTOR, VECTOR, np.ones(9)), ShapeError, "as many elements"),),
+    ),
+    Case(
+        "eigvalsh_tridiagonal",
+        lambda d, e: linalg.eigvalsh_tridiagonal(d, e) ** 2,
+        normal((4,), (3,)),
+        lambda d, e: sl.eigvalsh_tridiagonal(d, e) ** 2,
+        ("tridiagonal_eigvalsh", "tridiagonal_eigh_strict"),
+        errors=(((VECTOR, np.ones(9)), ShapeError, "one element less"),),
+    ),
+    Case(
+        "eigh_tridiagonal",
+        lambda d, e: squares_and_values(linalg, d, e),
+        lambda rng: (rng.normal(size=3), rng.normal(size=2) + 2),
+        lambda d, e: squares_and_values(sl, d, e),
+        ("tridiagonal_eigh",),
+        tolerance=1e-5,
     ),
 )
 MADE = (

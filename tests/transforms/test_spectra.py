@@ -103,3 +103,13 @@ def test_vectors_in_another_order_than_the_values(monkeypatch: pytest.MonkeyPatc
 def test_equal_eigenvalues_of_a_general_matrix(way: Any) -> None:
     f = way(tg.grad(lambda a: np.sum(np.linalg.eigvals(a)).real))
     np.testing.assert_allclose(f(np.eye(3)), np.eye(3))
+
+
+def test_vectors_of_tridiagonal_matrices_belong_to_both_diagonals() -> None:
+    # Two matrices with one main diagonal, and what is beside it in two of them.
+    def f(d: Any, e: Any) -> Any:
+        v = tg.linalg.eigh_tridiagonal(d, e)[1]
+        return (v**4).sum() + tg.linalg.eigvalsh_tridiagonal(d, 2 * e)
+
+    d, e = np.arange(4.0), np.ones(3)
+    np.testing.assert_allclose(tg.jit(f)(d, e), f(d, e), rtol=1e-12)

@@ -19,7 +19,7 @@ from .fourier import functions as fft
 from .fourier import transforms
 from .matrices import (
     band_factors, bands, eigenvalues, functions_of_matrices, linalg, pivoting, products, riccati,
-    spectral, systems, toeplitz_systems, triangular,
+    spectral, systems, toeplitz_systems, triangular, tridiagonal,
 )
 from .numerics import filters
 from .places import gathering, indexing
@@ -135,8 +135,8 @@ OPS: tuple[Op, ...] = (
     *reductions.OPS, *scans.OPS, *indexing.OPS, *products.OPS, *logic.OPS, *statistics.OPS,
     *sorting.OPS, *selection.OPS, *triangular.OPS, *spectral.OPS, *eigenvalues.OPS,
     *systems.OPS, *bands.OPS, *band_factors.OPS, *windows.OPS, *filters.OPS,
-    *functions_of_matrices.OPS, *toeplitz_systems.OPS, *pivoting.OPS, *riccati.OPS, *transforms.OPS,
-    *special_functions.OPS, *sparse_products.OPS,
+    *functions_of_matrices.OPS, *toeplitz_systems.OPS, *tridiagonal.OPS, *pivoting.OPS,
+    *riccati.OPS, *transforms.OPS, *special_functions.OPS, *sparse_products.OPS,
 )
 
 __all__ = [

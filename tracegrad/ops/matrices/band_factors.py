@@ -8,7 +8,7 @@ of the two with twice as many planes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,21 +43,29 @@ def _change(x: Any) -> Any:
     return cut(x, 1, half, half)
 
 
-def _checked(name: str, *operands: Any) -> Types:
-    kinds = [floating(name, x.type) for x in operands]
-    if any(
-        k.ndim != 4 or k.dtype != kinds[0].dtype or not all(map(same, k.shape, kinds[0].shape))
-        for k in kinds
-    ):
-        raise ShapeError(f"{name}: {' and '.join(map(str, kinds))} must be stacks of one type")
-    return (kinds[0],)
+def _made(name: str, inputs: tuple[str, ...], **rules: Any) -> Op:
+    """One of the two, which `codegen.bands` has under this name without the first word."""
+    run: Callable[..., bool] = getattr(bands, name.removeprefix("band_"))
 
+    def evaluate(*operands: Any, lower: bool) -> Any:
+        out = np.empty(operands[0].shape, operands[0].dtype)
+        if not run(*operands, out, lower):
+            raise np.linalg.LinAlgError(NOT_DEFINITE)
+        return out
 
-def _cholesky_evaluate(ab: Any, *, lower: bool) -> Any:
-    out = np.empty(ab.shape, ab.dtype)
-    if not bands.cholesky(ab, out, lower):
-        raise np.linalg.LinAlgError(NOT_DEFINITE)
-    return out
+    def infer(*operands: Any, lower: bool) -> Types:
+        kinds = [floating(name, x.type) for x in operands]
+        if any(
+            k.ndim != 4 or k.dtype != kinds[0].dtype or not all(map(same, k.shape, kinds[0].shape))
+            for k in kinds
+        ):
+            raise ShapeError(f"{name}: {' and '.join(map(str, kinds))} must be stacks of one type")
+        return (kinds[0],)
+
+    batch = batch_stacks(lambda: one)
+    lowering = routine(name, "lower", failure=NOT_DEFINITE)
+    one = op(name, inputs, evaluate=evaluate, infer=infer, batch=batch, lowering=lowering, **rules)
+    return one
 
 
 def _cholesky_vjp(
@@ -70,15 +78,11 @@ def _cholesky_jvp(tangents: Values, inputs: Values, outs: Values, *, lower: bool
     return [_change(factor(_along(inputs[0], tangents[0]), lower))]
 
 
-cholesky_op: Op = op(
+cholesky_op = _made(
     "band_cholesky",
     ("ab",),
-    evaluate=_cholesky_evaluate,
-    infer=lambda ab, *, lower: _checked("band_cholesky", ab),
     vjp=_cholesky_vjp,
     jvp=_cholesky_jvp,
-    batch=batch_stacks(lambda: cholesky_op),
-    lowering=routine("band_cholesky", "lower", failure=NOT_DEFINITE),
     doc=(
         "The triangular factors of Hermitian positive definite matrices given by the diagonals of "
         "one triangle, in the same form; zero where they have no element."
@@ -89,13 +93,6 @@ cholesky_op: Op = op(
 def factor(ab: Any, lower: bool) -> Any:
     """The factors of a stack (s, planes, k + 1, n)."""
     return bind(cholesky_op, [ab], {"lower": lower})
-
-
-def _adjoint_evaluate(ab: Any, ct: Any, *, lower: bool) -> Any:
-    out = np.empty(ab.shape, ab.dtype)
-    if not bands.cholesky_adjoint(ab, ct, out, lower):
-        raise np.linalg.LinAlgError(NOT_DEFINITE)
-    return out
 
 
 def _adjoint_vjp(
@@ -116,15 +113,11 @@ def _adjoint_jvp(tangents: Values, inputs: Values, outs: Values, *, lower: bool)
     return [_plain(adjoint(_along(ab, of_ab), _along(of_ct, ct), lower))]
 
 
-adjoint_op: Op = op(
+adjoint_op = _made(
     "band_cholesky_adjoint",
     ("ab", "ct"),
-    evaluate=_adjoint_evaluate,
-    infer=lambda ab, ct, *, lower: _checked("band_cholesky_adjoint", ab, ct),
     vjp=_adjoint_vjp,
     jvp=_adjoint_jvp,
-    batch=batch_stacks(lambda: adjoint_op),
-    lowering=routine("band_cholesky_adjoint", "lower", failure=NOT_DEFINITE),
     doc="The cotangents of the diagonals of matrices for those of their Cholesky factors.",
 )
 

@@ -1,5 +1,5 @@
-"""Functions of scipy.linalg for matrices of one pattern: tridiagonal, circulant, Toeplitz; and
-powers that are not whole."""
+"""Functions of scipy.linalg for matrices of one pattern: circulant, Toeplitz; and powers that are
+not whole."""
 
 from __future__ import annotations
 
@@ -18,69 +18,16 @@ from ...sizes import same
 from ...types import normalize_axis, show
 from ..arrays.concatenation import concatenate
 from ..arrays.creation import zeros
-from ..arrays.shape import expand_dims, moveaxis, reshape, transpose
+from ..arrays.shape import moveaxis, reshape, transpose
 from ..arrays.slices import cut, flip
 from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import div, where
 from ..elementwise.derived import conj, mul, real
 from ..fourier.functions import fft, ifft, irfft, rfft
 from ..places.along import take
-from .factorizations import eigh, eigvalsh
 from .linalg import matrix_power, pinv
 from .products import matmul
 from .scipy_names import expm, logm, toeplitz
-
-
-def _tridiagonal(name: str, d: Any, e: Any, select: str) -> Any:
-    if select != "a":
-        raise UnsupportedFunctionError(
-            f"{user_line()}: linalg.{name} with select={select!r} is not supported; take all of "
-            "them, and a slice"
-        )
-    d, e = as_array(d), as_array(e)
-    if ndim_of(d) != 1 or ndim_of(e) != 1 or not same(shape_of(e)[0] + 1, shape_of(d)[0]):
-        raise ShapeError(
-            f"{name}: d and e must be vectors, e with one element less, not of shapes "
-            f"{show(shape_of(d))} and {show(shape_of(e))}"
-        )
-    n = int(shape_of(d)[0])
-    gap = np.arange(n)[:, None] - np.arange(n)
-    found: Any = where(gap == 0, expand_dims(d, 0), 0.0)
-    for side in (1, -1):
-        longer = concatenate([e, zeros((1,), e.dtype)])
-        at = np.minimum(np.arange(n)[:, None], np.arange(n))
-        found = where(gap == side, reshape(take(longer, at.ravel(), 0), (n, n)), found)
-    return found
-
-
-def eigh_tridiagonal(
-    d: Any, e: Any, eigvals_only: bool = False, select: str = "a", select_range: Any = None,
-    check_finite: bool = True, tol: float = 0.0, lapack_driver: str = "auto",
-) -> Any:  # fmt: skip
-    """Eigenvalues, ascending, and eigenvectors of the symmetric matrix of the diagonal d and the
-    ones beside it, e. By the full matrix.
-
-    >>> import numpy as np
-    >>> import tracegrad as tg
-    >>> tg.linalg.eigh_tridiagonal(np.array([2.0, 2.0]), np.array([1.0]))[0].round(12)
-    array([1., 3.])
-    """
-    matrix = _tridiagonal("eigh_tridiagonal", d, e, select)
-    return eigvalsh(matrix) if eigvals_only else tuple(eigh(matrix))
-
-
-def eigvalsh_tridiagonal(
-    d: Any, e: Any, select: str = "a", select_range: Any = None, check_finite: bool = True,
-    tol: float = 0.0, lapack_driver: str = "auto",
-) -> Any:  # fmt: skip
-    """The eigenvalues of `eigh_tridiagonal`.
-
-    >>> import numpy as np
-    >>> import tracegrad as tg
-    >>> tg.linalg.eigvalsh_tridiagonal(np.array([2.0, 2.0]), np.array([1.0])).round(12)
-    array([1., 3.])
-    """
-    return eigvalsh(_tridiagonal("eigvalsh_tridiagonal", d, e, select))
 
 
 def pinvh(
@@ -229,6 +176,6 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
 
 
 __all__ = [
-    "convolution_matrix", "eigh_tridiagonal", "eigvalsh_tridiagonal", "fractional_matrix_power",
+    "convolution_matrix", "fractional_matrix_power",
     "matmul_toeplitz", "pinvh", "solve_circulant",
 ]  # fmt: skip

@@ -62,13 +62,16 @@ def _skew(x: Any) -> Any:
 
 
 def in_two_forms(
-    name: str, vjp: Callable[[Product], Callable[..., Any]], where_: str, *, doc: str, **rules: Any
-) -> tuple[Op, Op]:
-    """A decomposition of stacks of one operand, and its strict form; `vjp(times)` is the rule."""
+    name: str, vjp: Callable[[Product], Callable[..., Any]], where_: str, *, doc: str,
+    inputs: tuple[str, ...] = ("a",), **rules: Any,
+) -> tuple[Op, Op]:  # fmt: skip
+    """A decomposition of stacks, and its strict form; `vjp(times)` is the rule of the one operand,
+    or of all of them."""
 
     def made(name: str, times: Product, doc: str) -> Op:
         batch = batch_stacks(lambda: one)
-        one = op(name, ("a",), vjp=[vjp(times)], batch=batch, doc=doc, **rules)
+        rule = vjp(times) if len(inputs) > 1 else [vjp(times)]
+        one = op(name, inputs, vjp=rule, batch=batch, doc=doc, **rules)
         return one
 
     strict = f"As `{name}`, but a cotangent of zero {where_} gives NaN."
