@@ -94,15 +94,14 @@ def value(f: Function, *args: Any) -> Any:
 
 
 def differences(f: Function, *args: Any, step: float = 1e-6) -> Any:
-    """The gradient by the first argument, by central differences."""
-    x = args[0]
-    found = np.zeros_like(x)
+    """The derivative by the first argument, by central differences; its axes come first."""
+    x, found = args[0], []
     for k in range(x.size):
         up, down = copies(args), copies(args)
         up[0].flat[k] += step
         down[0].flat[k] -= step
-        found.flat[k] = (f(*up) - f(*down)) / (2 * step)
-    return found
+        found.append((f(*up) - f(*down)) / (2 * step))
+    return np.reshape(found, (*x.shape, *np.shape(found[0])))
 
 
 def check_value(f: Function, way: str, *args: Any) -> None:
