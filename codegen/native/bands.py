@@ -17,13 +17,16 @@ from numba.core import types
 from .. import bands
 from .bridge import compiled, implements, scalar_type
 from .by_address import get, put, shifted, word
-from .dense import parts, pointers
+from .dense import apart, parts, pointers
 from .factorizations import record
 from .foreign import fill, routine
-from .support import fabs_float, index
+from .support import acc, fabs_float, index
 from .symbols import OWN
 
 __all__ = ["band_entries", "band_product", "band_solve"]
+
+
+COLUMNS = 16
 
 
 def band_solve(
@@ -54,16 +57,18 @@ def laid_out(ab: Any, work: Any, lower: int, upper: int, trans: int) -> None:
     n = ab.shape[1]
     below = upper if trans != 0 else lower
     fill(work, 0)
-    for place in range(lower + upper + 1):
-        off = place - upper
-        for j in range(max(0, -off), min(n, n - off)):
-            value = ab[place, j]
-            if trans == 0:
-                work[index(j + off), index(below - off)] = value
-            elif trans == 1:
-                work[index(j), index(below + off)] = value
-            else:
-                work[index(j), index(below + off)] = np.conj(value)
+    # A few columns of all diagonals at a time, whose rows stay in the cache.
+    for first in range(0, n, COLUMNS):
+        for place in range(lower + upper + 1):
+            off = place - upper
+            for j in range(max(first, -off), min(first + COLUMNS, min(n, n - off))):
+                value = ab[index(place), index(j)]
+                if trans == 0:
+                    work[index(j + off), index(below - off)] = value
+                elif trans == 1:
+                    work[index(j), index(below + off)] = value
+                else:
+                    work[index(j), index(below + off)] = np.conj(value)
 
 
 BANDS_KINDS = "lllllaao"
@@ -87,6 +92,14 @@ def eliminate(dtype: str) -> Callable[..., None]:
     own = parts(dtype)
     subtract, exchange = own.subtract, own.exchange
 
+    @compiled
+    def inner(n, x, y):  # type: ignore[no-untyped-def]
+        apart()
+        total = zero
+        for j in range(index(0), n):
+            total = acc(total, get(x, j) * get(y, j))
+        return total
+
     def function(of_n, of_k, of_below, of_above, of_definite, work, x, info):  # type: ignore[no-untyped-def]
         o, unit = index(0), index(1)
         n, k, below, above = word(of_n), word(of_k), word(of_below), word(of_above)
@@ -97,7 +110,19 @@ def eliminate(dtype: str) -> Callable[..., None]:
         wide = below + above + (below if exchanging else o) + unit
         next_row = wide - unit
         end, failed = unit, o  # one behind the last column that the pivot's row reaches
+        # One right-hand side is worked off by inner products with rows.
+        single = k == unit
+        forward = single and above == o
         for p in range(o, n):
+            if forward:
+                many, pivot = min(below, p), get(work, p * wide + below)
+                if pivot == zero or (definite and negative(pivot)):
+                    failed = p + unit
+                    break
+                row = shifted(work, p * wide + below - many)
+                found = inner(many, row, shifted(x, p - many))  # type: ignore[no-untyped-call]
+                put(x, p, (get(x, p) - found) / pivot)
+                continue
             here, stop, which = p * wide + below, min(n, p + below + unit), p
             if exchanging:
                 most = size(get(work, here))
@@ -123,8 +148,18 @@ def eliminate(dtype: str) -> Callable[..., None]:
                     subtract(
                         end - p - unit, factor, shifted(work, behind), shifted(work, there + unit)
                     )
-                    subtract(k, factor, shifted(x, p * k), shifted(x, i * k))
-        if failed == o:
+                    if single:
+                        put(x, i, get(x, i) - factor * get(x, p))
+                    else:
+                        subtract(k, factor, shifted(x, p * k), shifted(x, i * k))
+        if failed == o and single and not forward:
+            for back in range(o, n):
+                p = n - unit - back
+                here, many = p * wide + below, min(n - unit - p, wide - below - unit)
+                row, rest = shifted(work, here + unit), shifted(x, p + unit)
+                found = inner(many, row, rest)  # type: ignore[no-untyped-call]
+                put(x, p, (get(x, p) - found) / get(work, here))
+        elif failed == o and not single:
             for back in range(o, n):
                 p = n - unit - back
                 here = p * wide + below
