@@ -17,7 +17,7 @@ from numba.core import types
 
 from .. import bands
 from .bridge import compiled, implements, scalar_type
-from .by_address import get, put, shifted, word
+from .by_address import get, given_back, is_there, put, reserved, shifted, word
 from .dense import apart, parts, pointers
 from .factorizations import record
 from .foreign import fill, routine
@@ -72,6 +72,10 @@ def by_diagonals(work: Any, ab: Any, lower: bool) -> None:
                     ab[p, index(wide - 1 - d), index(j + d)] = np.conj(value)
 
 
+WIDE, BLOCK, STRIP = 48, 16, 32
+"""From so many diagonals on, so many columns at a time are worked off (twice as many of 4 times as
+many diagonals), and what they change in strips of so many."""
+
 BANDED_KINDS = "llllaao"
 
 
@@ -86,7 +90,7 @@ def banded_signature(dtype: str) -> Any:
 def banded(dtype: str) -> Callable[..., None]:
     """The factor in the place of the matrix, and cotangents in their place."""
     own, t = parts(dtype), np.dtype(dtype).type
-    subtract = own.subtract
+    subtract, product = own.subtract, own.product
     is_complex = np.dtype(dtype).kind == "c"
     real: Callable[..., Any] = compiled((lambda x: x.real) if is_complex else (lambda x: x))
     conj: Callable[..., Any] = compiled((lambda x: x.conjugate()) if is_complex else (lambda x: x))
@@ -152,6 +156,72 @@ def banded(dtype: str) -> Callable[..., None]:
         return o
 
     @compiled
+    def panel(n, k, p, few, width):  # type: ignore[no-untyped-def]
+        """The factor's first rows, of which each reaches k columns beyond the diagonal; as
+        `factor`."""
+        apart()
+        o, unit = index(0), index(1)
+        for q in range(o, few):
+            row, reach = shifted(p, q * width), min(q + k + unit, n)
+            pivot = get(row, q)
+            if pivot <= zero:
+                return q + unit
+            root = sqrt_float(pivot)
+            put(row, q, root)
+            divide(reach - q - unit, shifted(row, q + unit), root)  # type: ignore[no-untyped-call]
+            for i in range(q + unit, few):
+                below = shifted(p, i * width + i)
+                subtract(reach - i, get(row, i), shifted(row, i), below)
+        return o
+
+    @compiled
+    def factor_by_blocks(n, k, a):  # type: ignore[no-untyped-def]
+        """As `factor` without planes. Of the transposed factor a few rows are worked off in a copy,
+        where what they lack is 0, and what is right of them changes by products."""
+        o, unit, strip = index(0), index(1), index(STRIP)
+        block = index(2 * BLOCK) if k >= index(4 * WIDE) else index(BLOCK)
+        wide, width = k + unit, k + block
+        p = reserved(a, block * width + strip * strip)
+        if not is_there(p):
+            return factor(n, k, unit, a)  # type: ignore[no-untyped-call]
+        square, failed, j = shifted(p, block * width), o, o
+        while j < n:
+            few, left = min(block, n - j), n - j
+            for q in range(o, few):
+                row, there = shifted(p, q * width), shifted(a, (j + q) * wide)
+                for c in range(o, width):
+                    put(row, c, zero)
+                for d in range(o, min(wide, left - q)):
+                    put(row, q + d, get(there, d))
+            failed = panel(left, k, p, few, width)  # type: ignore[no-untyped-call]
+            if failed != o:
+                failed += j
+                break
+            for q in range(o, few):
+                row, there = shifted(p, q * width), shifted(a, (j + q) * wide)
+                for d in range(o, min(wide, left - q)):
+                    put(there, d, get(row, q + d))
+            rest, r = min(k, left - few), o
+            while r < rest:
+                rows, mine = min(strip, rest - r), shifted(p, few + r)
+                for c in range(o, strip * strip):
+                    put(square, c, zero)
+                product(rows, rows, few, mine, unit, width, mine, width, square, strip)
+                for i in range(o, rows):
+                    there = shifted(a, (j + few + r + i) * wide)
+                    for d in range(o, rows - i):
+                        put(there, d, get(there, d) + get(square, i * strip + i + d))
+                if r + rows < rest:
+                    product(
+                        rows, rest - r - rows, few, mine, unit, width, shifted(mine, rows), width,
+                        shifted(a, (j + few + r) * wide + rows), k,
+                    )  # fmt: skip
+                r += rows
+            j += few
+        given_back(p)
+        return failed
+
+    @compiled
     def backwards(n, k, planes, a, ct):  # type: ignore[no-untyped-def]
         """Cotangents of planes come in the opposite order: what multiplies by a number with planes
         does so again."""
@@ -212,9 +282,17 @@ def banded(dtype: str) -> Callable[..., None]:
                     part = (part - unit) & s
                 put(ct, mine, t(value / root))
 
+    @compiled
+    def quicker(n, k, planes, a):  # type: ignore[no-untyped-def]
+        if planes == index(1) and k >= index(WIDE):
+            return factor_by_blocks(n, k, a)  # type: ignore[no-untyped-call]
+        return factor(n, k, planes, a)  # type: ignore[no-untyped-call]
+
+    found = factor if is_complex else quicker
+
     def function(of_n, of_k, of_planes, of_adjoint, a, ct, info):  # type: ignore[no-untyped-def]
         n, k, planes = word(of_n), word(of_k), word(of_planes)
-        failed = factor(n, k, planes, a)  # type: ignore[no-untyped-call]
+        failed = found(n, k, planes, a)  # type: ignore[no-untyped-call]
         if failed == index(0) and word(of_adjoint) != index(0):
             backwards(n, k, planes, a, ct)  # type: ignore[no-untyped-call]
         put(info, index(0), np.int32(failed))
