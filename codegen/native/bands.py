@@ -120,8 +120,8 @@ def eliminate(dtype: str) -> Callable[..., None]:
                     failed = p + unit
                     break
                 row = shifted(work, p * wide + below - many)
-                found = inner(many, row, shifted(x, p - many))  # type: ignore[no-untyped-call]
-                put(x, p, (get(x, p) - found) / pivot)
+                summed = inner(many, row, shifted(x, p - many))  # type: ignore[no-untyped-call]
+                put(x, p, (get(x, p) - summed) / pivot)
                 continue
             here, stop, which = p * wide + below, min(n, p + below + unit), p
             if exchanging:
@@ -157,8 +157,8 @@ def eliminate(dtype: str) -> Callable[..., None]:
                 p = n - unit - back
                 here, many = p * wide + below, min(n - unit - p, wide - below - unit)
                 row, rest = shifted(work, here + unit), shifted(x, p + unit)
-                found = inner(many, row, rest)  # type: ignore[no-untyped-call]
-                put(x, p, (get(x, p) - found) / get(work, here))
+                summed = inner(many, row, rest)  # type: ignore[no-untyped-call]
+                put(x, p, (get(x, p) - summed) / get(work, here))
         elif failed == o and not single:
             for back in range(o, n):
                 p = n - unit - back
