@@ -14,9 +14,10 @@ from ..sizes import Size, number_of
 from ..tensor import Boxed
 from .both_branches import choose, flag_of
 from .lists import Grown
-from .places import traced, unknown, variables
+from .places import is_leaf, traced, unknown, variables
 from .regions import Refused
 from .session import current
+from .tables import Table
 
 
 class Branches:
@@ -140,7 +141,8 @@ def compare(name: str, a: Any, b: Any) -> Any:
             return name == "is_not"
         return (ops.equal if name == "is_" else ops.not_equal)(a, b)
     if name in ("in_", "not_in"):
-        if traced(a) and isinstance(b, Boxed):
+        b = b.box if type(b) is Table else b
+        if isinstance(b, Boxed) and (traced(a) or (traced(b) and is_leaf(a))):
             found: Any = ops.any(ops.equal(b, a))
             return ops.logical_not(found) if name == "not_in" else found
         if traced(a) and isinstance(b, (list, tuple, range, set, frozenset, dict, np.ndarray)):

@@ -29,6 +29,7 @@ from .extremes import extreme_of
 from .functions import is_dispatcher
 from .holding import held_together
 from .iterables import COUNTED, Backwards, by_number, counted, everywhere, numbered, side_by_side
+from .kept_lists import plain_arguments
 from .lengths import length_of, sized_call
 from .lists import Grown
 from .masks import by_mask
@@ -38,6 +39,7 @@ from .orders import ordered
 from .places import any_in, followed, unknown
 from .regions import Refused, born, is_born
 from .session import Session, current
+from .tables import Table, length_of_table
 
 NUMPY: Any = np
 
@@ -278,6 +280,14 @@ class CallHelpers:
                 container = "list" if isinstance(owner, list) else type(owner).__name__
                 self.effect(line, f"{container}.{name}")
         check = functools.partial(self.check, line)  # type: ignore[attr-defined]
+        if any(type(a) is Table for a in args):
+            if function is builtins.len:
+                return _weak(length_of_table(args[0]))
+            if function in (builtins.isinstance, builtins.type):
+                args = ([], *args[1:])
+            elif not (isinstance(function, FunctionType) and session.is_users(function.__code__)):
+                if function not in (builtins.zip, builtins.enumerate, builtins.reversed):
+                    args, kwargs = plain_arguments(args, kwargs)
         if (new := ordered(self, line, function, args, kwargs)) is not NotImplemented:
             return new[0]
         if any(type(a) is Grown for a in args):
@@ -354,8 +364,9 @@ class CallHelpers:
             return counted(args)
         if function is _PRANGE.get("prange"):
             return counted(args)
-        if function is builtins.zip and not kwargs.get("strict"):
-            return side_by_side(args, lambda: zip(*args, strict=False))
+        if function is builtins.zip and not kwargs.keys() - {"strict"}:
+            strict = bool(kwargs.get("strict"))
+            return side_by_side(args, lambda: zip(*args, strict=strict), strict)
         if function is builtins.enumerate:
             start = kwargs.get("start", args[1] if len(args) > 1 else 0)
             return numbered(args[0], start, lambda: enumerate(args[0], start))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from .pieces import arguments, binds, loaded, place
 
@@ -24,10 +25,20 @@ def growing_in(node: ast.AST) -> set[str]:
     return found
 
 
+def _is_new_list(e: ast.expr) -> bool:
+    """Whether an expression makes a list that nobody else knows, if it makes one."""
+    if isinstance(e, ast.BinOp) and isinstance(e.op, ast.Mult):
+        return isinstance(e.left, ast.List) or isinstance(e.right, ast.List)
+    if isinstance(e, ast.Call) and isinstance(e.func, ast.Name):
+        return e.func.id in ("list", "sorted")
+    return isinstance(e, (ast.List, ast.ListComp))
+
+
 class Displays(ast.NodeTransformer):
     """How expressions that make containers are rewritten."""
 
     growing: set[str]
+    sites: Iterator[int]
 
     def _helper(self, name: str, like: ast.AST, *args: ast.expr) -> ast.expr:
         raise NotImplementedError
@@ -85,6 +96,14 @@ class Displays(ast.NodeTransformer):
         return args
 
     def grown(self, targets: list[ast.expr], value: ast.expr) -> ast.expr:
+        """The value of an assignment, in which new lists are known by the place."""
+        new = _is_new_list(value)
+        made = self._grown(targets, value)
+        if new and len(targets) == 1 and isinstance(targets[0], ast.Name):
+            return self._helper("list_made", value, ast.Constant(next(self.sites)), made)
+        return made
+
+    def _grown(self, targets: list[ast.expr], value: ast.expr) -> ast.expr:
         """The value of an assignment, in which lists are known by the variables that loops append
         to."""
         target = targets[0] if len(targets) == 1 else None

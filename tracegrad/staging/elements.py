@@ -20,6 +20,7 @@ from .aliases import root_of
 from .clipped import inside_of, is_inside
 from .constructors import stacked
 from .growing import item_of as item_of_grown
+from .kept_lists import to_table, write
 from .lists import Grown
 from .masks import chosen, is_mask, lists_elements, replaced
 from .numpy_objects import JOINING, joined
@@ -37,6 +38,7 @@ from .places import (
 from .regions import Refused, born, change, is_born
 from .session import current
 from .stand_ins import entry_of, item_of, part_of, trace_from_start
+from .tables import Table
 
 NUMBERED = frozenset((np.ndarray, np.flatiter, list, Grown, tuple, range))
 """Kinds whose items Python finds by known numbers only."""
@@ -125,6 +127,10 @@ class Elements:
             key = sizes_as_numbers(owner, key)
         if STATE.traces and any_in(key, traced):
             self._check_seen(line, owner, key)
+        if kind is Table:
+            if isinstance(key, slice) and not any_in(key, traced):
+                return list(owner)[key]
+            return owner.item(operator.index(key) if not any_in(key, traced) else key)
         if kind is Grown and (found := item_of_grown(owner, key, self, line)) is not NotImplemented:
             return found
         if STATE.traces and is_mask(key) and isinstance(owner, (np.ndarray, Boxed)):
@@ -173,6 +179,9 @@ class Elements:
             key = sizes_as_numbers(owner, key)
         if STATE.traces and any_in(key, traced):
             self._check_seen(line, owner, key)
+        if type(owner) is Table:
+            write(self, line, owner, key, value)
+            return
         if isinstance(owner, (np.ndarray, np.flatiter)):
             self._plain(line, owner, (value, key))
             owner[key] = value
@@ -192,6 +201,8 @@ class Elements:
         if isinstance(owner, (list, dict)) and any_in(key, traced):
             key = operator.index(key) if isinstance(owner, list) and not unknown(key) else key
             if any_in(key, traced):
+                if isinstance(owner, list) and not isinstance(key, slice):
+                    to_table(owner, value)
                 raise Refused(
                     f"{self.line_of(line)}: a {type(owner).__name__} is written at a place that is "
                     "not known while the function is traced. Use an array."

@@ -10,13 +10,16 @@ from .elements import Elements
 from .failing import Failures
 from .functions import Version
 from .growing import Growth
+from .kept_lists import KeptLists
 from .loops import Loops
 from .printing import Printing
 from .rests import Rests
 from .whiles import Whiles
 
 
-class Helpers(Branches, Loops, Whiles, Elements, CallHelpers, Failures, Growth, Printing, Rests):
+class Helpers(
+    Branches, Loops, Whiles, Elements, CallHelpers, Failures, Growth, KeptLists, Printing, Rests
+):
     """The helpers, which know whose statements they stand for."""
 
     def __init__(self, version: Version) -> None:

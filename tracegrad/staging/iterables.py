@@ -14,12 +14,13 @@ from ..faces.numpy.flat import Flat
 from ..ir.forms import form_of, smallest
 from ..ir.trace import user_line
 from ..ops.elementwise.arithmetic import number
-from ..sizes import SYMBOLIC, form, larger_of, numel
+from ..sizes import SYMBOLIC, form, larger_of, numel, same
 from ..tensor import Boxed
 from .listed import Listed, Ragged, listed, renewed
 from .lists import Grown
 from .places import traced
 from .stand_ins import part_of
+from .tables import Table
 
 
 class Counted:
@@ -201,6 +202,8 @@ def by_number(x: Any) -> Any:
         return Numbers(x)
     if type(x) is Grown and x.ready() is not None:
         return Items(x)
+    if type(x) is Table:
+        return Rows(x.box)
     if isinstance(x, Flat):
         return Rows(x.base.reshape(-1))
     if isinstance(x, (Boxed, np.ndarray)) and x.ndim and x.dtype != object:
@@ -215,10 +218,19 @@ def counted(bounds: Sequence[Any]) -> Any:
     return range(*bounds)
 
 
-def side_by_side(parts: Sequence[Any], otherwise: Any) -> Any:
-    """`zip(*parts)`: by number where all are."""
+def side_by_side(parts: Sequence[Any], otherwise: Any, strict: bool = False) -> Any:
+    """`zip(*parts)`: by number where all are, and are as long as each other where they have to
+    be."""
     found = [by_number(p) for p in parts]
-    return otherwise() if not found or any(f is None for f in found) else Zipped(found)
+    if not found or any(f is None for f in found):
+        return otherwise()
+    if strict and not all(_as_long(f.count, found[0].count) for f in found[1:]):
+        return otherwise()
+    return Zipped(found)
+
+
+def _as_long(a: Any, b: Any) -> bool:
+    return not isinstance(a, Boxed) and not isinstance(b, Boxed) and same(a, b)
 
 
 def numbered(x: Any, start: Any, otherwise: Any) -> Any:

@@ -19,6 +19,7 @@ from ..tensor import Boxed
 from ..weak import WEAK
 from .lists import Grown
 from .opaque import HELD, Opaque, opaque
+from .tables import Table
 
 
 class _Missing:
@@ -63,6 +64,8 @@ def any_in(values: Any, test: Any, depth: int = 3) -> bool:
     """Whether a test holds for a value, or for one in the tuples, lists and dicts."""
     if type(values) is Grown:
         values = values.contents()
+    elif type(values) is Table:
+        values = (values.box,)
     # What stands for a list of the user's while it is traced must not be read.
     if isinstance(values, tuple) or type(values) is list:
         return depth > 0 and any(any_in(v, test, depth - 1) for v in values)
@@ -241,6 +244,8 @@ def reachable(functions: Sequence[Any]) -> list[Any]:
             continue
         elif isinstance(x, (set, np.ndarray, Boxed)):
             found[id(x)] = x
+        elif type(x) is Table:
+            stack.append(x.box)
         elif isinstance(x, dict):
             found[id(x)] = x
             stack.extend([*list(x.values())[:256], type(x)])

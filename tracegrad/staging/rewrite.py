@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import copy
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from .cuts import cuts
 from .displays import Displays, growing_in
@@ -52,7 +52,7 @@ class _Rewriter(Displays):
         self.cuts: list[ast.stmt] = []
         """The statements at these lines."""
         self.count = itertools.count()
-        self.sites = itertools.count()
+        self.sites: Iterator[int] = itertools.count()
         self.live = Liveness(set())
         self.globals: set[str] = set()
         self.unassured: set[str] = set()

@@ -35,6 +35,7 @@ from .functions import (
 )
 from .said import explained, out_of_reach, place_of, without_source
 from .stops import stops
+from .tables import Unlike
 
 LOG = logging.getLogger("tracegrad")
 T = TypeVar("T")
@@ -61,6 +62,11 @@ class Session:
     """CallHelpers whose arrays have to hold traced values."""
     loops: Any = frozenset()
     """Loops whose condition depends on traced values after the first pass."""
+    tables: Any = MappingProxyType({})
+    """Lists that are written at traced places, by the places that make them: as which array each is
+    kept; None where it has to be a list after all."""
+    lists: Any = MappingProxyType({})
+    """New lists, by ids, and what made each."""
     apart: Any = MappingProxyType({})
     """Lines of branches and loops that no graph can hold, and what they do: such loops are written
     out where their count is known."""
@@ -101,7 +107,7 @@ class Session:
         """Get ready to learn. A first attempt, which all calls make, needs no more than there is
         for all."""
         self.staged, self.sites, self.loops, self.rests = set(), set(), set(), {}
-        self.passed, self.apart = set(), {}
+        self.passed, self.apart, self.tables = set(), {}, {}
         self.begin()
 
     def again(self, *given: Any) -> Session:
@@ -110,7 +116,7 @@ class Session:
         made.whole, made.given = self.whole, given
         made.staged, made.sites, made.loops = set(self.staged), set(self.sites), set(self.loops)
         made.rests, made.passed = dict(self.rests), set(self.passed)
-        made.apart = dict(self.apart)
+        made.apart, made.tables = dict(self.apart), dict(self.tables)
         made.begin()
         return made
 
@@ -145,7 +151,7 @@ class Session:
         """Forget what belongs to one attempt."""
         self.made, self.regions, self.unbound, self.merged = {}, [], {}, []
         self.errors, self.tries, self.looks, self.numbers = [], (), {}, []
-        self.open_rests, self.every_pass = [], []
+        self.open_rests, self.every_pass, self.lists = [], [], {}
         self.held = loading.load(f"{__package__}.aliases").Held()
 
     def keep_apart(self, line: str, what: str) -> NoReturn:
@@ -228,6 +234,9 @@ class Session:
     def learn(self, error: BaseException) -> bool:
         """Whether something new is known after an attempt that ended so."""
         if isinstance(error, Restart):
+            return True
+        if isinstance(error, Unlike):
+            self.tables[error.site] = None
             return True
         if not stops(error):
             return False

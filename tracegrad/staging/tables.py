@@ -1,0 +1,136 @@
+"""Lists of numbers that are written at a place which only a run knows: from their start on they are
+an array, which is read and written as the list is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+
+from .. import ops
+from ..dtypes import promote
+from ..errors import ConcretizationError
+from ..ir.trace import user_line
+from ..ops.elementwise.arithmetic import number
+from ..sizes import number_of
+from ..tensor import inside
+from ..transforms.tracing import leaf_type
+from ..tree import node
+
+
+class Table:
+    """Stands for a list of numbers, which one array holds."""
+
+    __slots__ = ("box", "site", "weak")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, box: Any, site: Any, weak: bool) -> None:
+        self.box, self.site, self.weak = box, site, weak
+
+    def item(self, key: Any) -> Any:
+        """An item, a number as those of the list are."""
+        found = self.box[key]
+        return number(found) if self.weak else found
+
+    def copied(self) -> Any:
+        """An array of the items as they are now."""
+        return self.box.copy()
+
+    def __len__(self) -> Any:
+        return self.box.shape[0].__index__()
+
+    def __iter__(self) -> Iterator[Any]:
+        for k in range(len(self)):
+            yield self.item(k)
+
+    def copy(self) -> list[Any]:
+        """A list of the items as they are now."""
+        return list(self)
+
+    def __getitem__(self, key: Any) -> Any:
+        return list(self)[key] if isinstance(key, slice) else self.item(key)
+
+    def __add__(self, other: Any) -> Any:
+        return list(self) + list(other) if type(other) in (list, Table) else NotImplemented
+
+    def __radd__(self, other: Any) -> Any:
+        return other + list(self) if type(other) is list else NotImplemented
+
+    def __mul__(self, other: Any) -> Any:
+        return list(self) * other
+
+    __rmul__ = __mul__
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        raise ConcretizationError(
+            f"{user_line()}: a list that is written at a place which only a run knows is given to "
+            "code that is not rewritten. Use an array in its place: np.zeros(n)"
+        )
+
+    def __getattr__(self, name: str) -> NoReturn:
+        given_up(self, name)
+
+    def __eq__(self, other: object) -> Any:
+        given_up(self, "==")
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        given_up(self, "[...] =")
+
+
+def given_up(x: Table, what: str) -> NoReturn:
+    """What a list does besides: then it stays one."""
+    if what in METHODS:
+        raise Unlike(x.site)
+    raise AttributeError(what)
+
+
+METHODS = frozenset((*(n for n in dir(list) if not n.startswith("_")), "==", "[...] ="))
+
+
+class Unlike(Exception):
+    """A list does what an array does not."""
+
+    def __init__(self, site: Any) -> None:
+        super().__init__(site)
+        self.site = site
+
+
+def kind_of_items(items: Any) -> tuple[np.dtype[Any], bool] | None:
+    """The dtype that all items have as one array, and whether they are Python's numbers; None
+    where they are something else."""
+    kinds = []
+    for x in items:
+        try:
+            kind = leaf_type(x)
+        except TypeError:
+            return None
+        if kind.shape or kind.dtype.kind not in "biufc":
+            return None
+        kinds.append(kind)
+    if not kinds or any(k.dtype.itemsize < 8 and k.dtype.kind != "b" for k in kinds):
+        return None
+    dtype = kinds[0].dtype
+    for k in kinds[1:]:
+        dtype = promote(dtype, k.dtype)
+    return dtype, all(k.weak for k in kinds)
+
+
+def table_of(items: Any, site: Any, dtype: np.dtype[Any], weak: bool) -> Table:
+    """A table of these items."""
+    columns = [ops.convert(inside(x), dtype) for x in items]
+    first = columns[0]
+    if all(x is items[0] for x in items):
+        return Table(ops.full((len(items),), first, dtype=dtype), site, weak)
+    return Table(ops.stack(columns, axis=0), site, weak)
+
+
+def length_of_table(x: Table) -> Any:
+    """`len` of it."""
+    return number_of(x.box.shape[0])
+
+
+node(Table, lambda x: (list(x), None, None), lambda _, items: list(items))
+
+
+__all__ = ["Table", "Unlike", "kind_of_items", "length_of_table", "table_of"]
