@@ -13,6 +13,7 @@ from ..ir.dispatch import STATE
 from ..sizes import Size, number_of
 from ..tensor import Boxed
 from .both_branches import choose, flag_of
+from .letters import Letter, is_in
 from .lists import Grown
 from .places import is_leaf, traced, unknown, variables
 from .regions import Refused
@@ -142,6 +143,11 @@ def compare(name: str, a: Any, b: Any) -> Any:
         return (ops.equal if name == "is_" else ops.not_equal)(a, b)
     if name in ("in_", "not_in"):
         b = b.box if type(b) is Table else b
+        if type(a) is Letter and isinstance(b, (str, tuple, list, set, frozenset, dict)):
+            there = is_in(a, b)
+            return (
+                there if name == "in_" else not there if there is False else ops.logical_not(there)
+            )
         if isinstance(b, Boxed) and (traced(a) or (traced(b) and is_leaf(a))):
             found: Any = ops.any(ops.equal(b, a))
             return ops.logical_not(found) if name == "not_in" else found

@@ -31,6 +31,7 @@ from .holding import held_together
 from .iterables import COUNTED, Backwards, by_number, counted, everywhere, numbered, side_by_side
 from .kept_lists import plain_arguments
 from .lengths import length_of, sized_call
+from .letters import Letter, place_in
 from .lists import Grown
 from .masks import by_mask
 from .numba_objects import is_generalized
@@ -280,6 +281,13 @@ class CallHelpers:
                 container = "list" if isinstance(owner, list) else type(owner).__name__
                 self.effect(line, f"{container}.{name}")
         check = functools.partial(self.check, line)  # type: ignore[attr-defined]
+        if args and type(args[0]) is Letter:
+            if function is builtins.ord:
+                return args[0].code
+            if name in ("index", "find") and isinstance(owner, str):
+                return place_in(function, args[0], functools.partial(self.check, line))  # type: ignore[attr-defined]
+            if function in (builtins.isinstance, builtins.type):
+                args = ("?", *args[1:])
         if any(type(a) is Table for a in args):
             if function is builtins.len:
                 return _weak(length_of_table(args[0]))

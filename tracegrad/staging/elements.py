@@ -21,6 +21,7 @@ from .clipped import inside_of, is_inside
 from .constructors import stacked
 from .growing import item_of as item_of_grown
 from .kept_lists import to_table, write
+from .letters import has_letter, letter_of, looked_up
 from .lists import Grown
 from .masks import chosen, is_mask, lists_elements, replaced
 from .numpy_objects import JOINING, joined
@@ -127,6 +128,12 @@ class Elements:
             key = sizes_as_numbers(owner, key)
         if STATE.traces and any_in(key, traced):
             self._check_seen(line, owner, key)
+        if kind in (str, bytes) and STATE.traces and unknown(key):
+            return letter_of(owner, key)
+        if kind is dict and has_letter(key):
+            check = partial(self.check, line)  # type: ignore[attr-defined]
+            if (found := looked_up(owner, key, check)) is not NotImplemented:
+                return found
         if kind is Table:
             if isinstance(key, slice) and not any_in(key, traced):
                 return list(owner)[key]

@@ -11,12 +11,14 @@ import numpy as np
 from .. import ops
 from ..errors import ConcretizationError
 from ..faces.numpy.flat import Flat
+from ..ir.dispatch import STATE
 from ..ir.forms import form_of, smallest
 from ..ir.trace import user_line
 from ..ops.elementwise.arithmetic import number
 from ..sizes import SYMBOLIC, form, larger_of, numel, same
 from ..tensor import Boxed
-from .listed import Listed, Ragged, listed, renewed
+from .letters import Text
+from .listed import Least, Listed, Ragged, listed, renewed
 from .lists import Grown
 from .places import traced
 from .stand_ins import part_of
@@ -191,7 +193,7 @@ class Everywhere:
         return iter(np.ndindex(*map(operator.index, self.shape)))
 
 
-COUNTED = (Everywhere, Items, Counted, Rows, Numbers, Zipped, Backwards, Listed, Ragged)
+COUNTED = (Everywhere, Items, Counted, Rows, Numbers, Zipped, Backwards, Listed, Ragged, Text)
 
 
 def by_number(x: Any) -> Any:
@@ -208,6 +210,8 @@ def by_number(x: Any) -> Any:
         return Rows(x.base.reshape(-1))
     if isinstance(x, (Boxed, np.ndarray)) and x.ndim and x.dtype != object:
         return Rows(x)
+    if type(x) is str and len(x) > Least.items and STATE.traces:
+        return Text(x)
     return listed(x) if type(x) in (list, tuple, Grown) else None
 
 
