@@ -18,7 +18,7 @@ from .lists import Grown
 from .places import is_leaf, traced, unknown, variables
 from .regions import Refused
 from .session import current
-from .tables import Table
+from .tables import Tabled
 
 
 class Branches:
@@ -142,7 +142,7 @@ def compare(name: str, a: Any, b: Any) -> Any:
             return name == "is_not"
         return (ops.equal if name == "is_" else ops.not_equal)(a, b)
     if name in ("in_", "not_in"):
-        b = b.box if type(b) is Table else b
+        b = b.box if type(b) is Tabled else b
         if type(a) is Letter and isinstance(b, (str, tuple, list, set, frozenset, dict)):
             there = is_in(a, b)
             return (

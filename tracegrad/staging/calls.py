@@ -40,7 +40,7 @@ from .orders import ordered
 from .places import any_in, followed, unknown
 from .regions import Refused, born, is_born
 from .session import Session, current
-from .tables import Table, length_of_table
+from .tables import Tabled, length_of_table
 
 NUMPY: Any = np
 
@@ -288,7 +288,7 @@ class CallHelpers:
                 return place_in(function, args[0], functools.partial(self.check, line))  # type: ignore[attr-defined]
             if function in (builtins.isinstance, builtins.type):
                 args = ("?", *args[1:])
-        if any(type(a) is Table for a in args):
+        if any(type(a) is Tabled for a in args):
             if function is builtins.len:
                 return _weak(length_of_table(args[0]))
             if function in (builtins.isinstance, builtins.type):

@@ -39,7 +39,7 @@ from .places import (
 from .regions import Refused, born, change, is_born
 from .session import current
 from .stand_ins import entry_of, item_of, part_of, trace_from_start
-from .tables import Table
+from .tables import Tabled
 
 NUMBERED = frozenset((np.ndarray, np.flatiter, list, Grown, tuple, range))
 """Kinds whose items Python finds by known numbers only."""
@@ -134,7 +134,7 @@ class Elements:
             check = partial(self.check, line)  # type: ignore[attr-defined]
             if (found := looked_up(owner, key, check)) is not NotImplemented:
                 return found
-        if kind is Table:
+        if kind is Tabled:
             if isinstance(key, slice) and not any_in(key, traced):
                 return list(owner)[key]
             return owner.item(operator.index(key) if not any_in(key, traced) else key)
@@ -186,7 +186,7 @@ class Elements:
             key = sizes_as_numbers(owner, key)
         if STATE.traces and any_in(key, traced):
             self._check_seen(line, owner, key)
-        if type(owner) is Table:
+        if type(owner) is Tabled:
             write(self, line, owner, key, value)
             return
         if isinstance(owner, (np.ndarray, np.flatiter)):

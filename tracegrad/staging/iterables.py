@@ -17,12 +17,12 @@ from ..ir.trace import user_line
 from ..ops.elementwise.arithmetic import number
 from ..sizes import SYMBOLIC, form, larger_of, numel, same
 from ..tensor import Boxed
-from .letters import Text
+from .letters import Spelled
 from .listed import Least, Listed, Ragged, listed, renewed
 from .lists import Grown
 from .places import traced
 from .stand_ins import part_of
-from .tables import Table
+from .tables import Tabled
 
 
 class Counted:
@@ -193,7 +193,7 @@ class Everywhere:
         return iter(np.ndindex(*map(operator.index, self.shape)))
 
 
-COUNTED = (Everywhere, Items, Counted, Rows, Numbers, Zipped, Backwards, Listed, Ragged, Text)
+COUNTED = (Everywhere, Items, Counted, Rows, Numbers, Zipped, Backwards, Listed, Ragged, Spelled)
 
 
 def by_number(x: Any) -> Any:
@@ -204,14 +204,14 @@ def by_number(x: Any) -> Any:
         return Numbers(x)
     if type(x) is Grown and x.ready() is not None:
         return Items(x)
-    if type(x) is Table:
+    if type(x) is Tabled:
         return Rows(x.box)
     if isinstance(x, Flat):
         return Rows(x.base.reshape(-1))
     if isinstance(x, (Boxed, np.ndarray)) and x.ndim and x.dtype != object:
         return Rows(x)
     if type(x) is str and len(x) > Least.items and STATE.traces:
-        return Text(x)
+        return Spelled(x)
     return listed(x) if type(x) in (list, tuple, Grown) else None
 
 

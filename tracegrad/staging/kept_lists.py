@@ -12,7 +12,7 @@ from ..dtypes import promote
 from ..ir.dispatch import STATE
 from .lists import Grown
 from .session import Restart, current
-from .tables import Table, kind_of_items, table_of
+from .tables import Tabled, kind_of_items, table_of
 
 
 class KeptLists:
@@ -36,13 +36,13 @@ class KeptLists:
         return found
 
 
-def _as_table(found: Any, site: Any, known: tuple[np.dtype[Any], bool]) -> Table | None:
+def _as_table(found: Any, site: Any, known: tuple[np.dtype[Any], bool]) -> Tabled | None:
     if isinstance(found, Grown) and found.stacked is not None:
         own = _kind(found)
         if own is None:
             return None
         dtype = promote(own[0], known[0])
-        return Table(ops.convert(found.array(), dtype).copy(), site, own[1] and known[1])
+        return Tabled(ops.convert(found.array(), dtype).copy(), site, own[1] and known[1])
     items = list(found)
     own = kind_of_items(items)
     if own is None:
@@ -76,7 +76,7 @@ def to_table(owner: Any, value: Any) -> bool:
     raise Restart
 
 
-def write(helpers: Any, line: int, owner: Table, key: Any, value: Any) -> bool:
+def write(helpers: Any, line: int, owner: Tabled, key: Any, value: Any) -> bool:
     """`owner[key] = value`; Restart where the table cannot hold it."""
     session = current()
     assert session is not None
@@ -98,9 +98,9 @@ def plain_arguments(args: Any, kwargs: Any) -> tuple[Any, Any]:
     tables."""
 
     def plain(x: Any) -> Any:
-        if type(x) is Table:
+        if type(x) is Tabled:
             return x.copied()
-        if type(x) in (tuple, list) and any(type(v) is Table for v in x):
+        if type(x) in (tuple, list) and any(type(v) is Tabled for v in x):
             return type(x)([plain(v) for v in x])
         return x
 

@@ -83,7 +83,7 @@ for _name in ("str", "repr", "format", "iter", "getitem", "contains"):
 node(Letter, lambda x: ([x.code], None, None), lambda _, leaves: Letter(leaves[0]))
 
 
-class Text:
+class Spelled:
     """The letters of a text, by number."""
 
     def __init__(self, text: str) -> None:
@@ -177,5 +177,5 @@ def _fits(k: Any, key: Any) -> bool:
 
 
 __all__ = [
-    "Letter", "Text", "has_letter", "is_in", "letter_of", "looked_up", "place_in",
+    "Letter", "Spelled", "has_letter", "is_in", "letter_of", "looked_up", "place_in",
 ]  # fmt: skip

@@ -19,7 +19,7 @@ from ..tensor import Boxed
 from ..weak import WEAK
 from .lists import Grown
 from .opaque import HELD, Opaque, opaque
-from .tables import Table
+from .tables import Tabled
 
 
 class _Missing:
@@ -64,7 +64,7 @@ def any_in(values: Any, test: Any, depth: int = 3) -> bool:
     """Whether a test holds for a value, or for one in the tuples, lists and dicts."""
     if type(values) is Grown:
         values = values.contents()
-    elif type(values) is Table:
+    elif type(values) is Tabled:
         values = (values.box,)
     # What stands for a list of the user's while it is traced must not be read.
     if isinstance(values, tuple) or type(values) is list:
@@ -244,7 +244,7 @@ def reachable(functions: Sequence[Any]) -> list[Any]:
             continue
         elif isinstance(x, (set, np.ndarray, Boxed)):
             found[id(x)] = x
-        elif type(x) is Table:
+        elif type(x) is Tabled:
             stack.append(x.box)
         elif isinstance(x, dict):
             found[id(x)] = x

@@ -14,7 +14,7 @@ from .aliases import arrays_of, root_of
 from .lists import Grown
 from .places import MISSING, Around, BoxPlace, StagedPlace, VariablePlace, is_leaf
 from .session import Session
-from .tables import Table
+from .tables import Tabled
 
 
 class Refused(ConcretizationError):
@@ -166,7 +166,7 @@ def parts(value: Any) -> tuple[list[Any], Any]:
 
 def is_grown(x: Any) -> bool:
     """Whether it is such a list."""
-    return type(x) is Table or (type(x) is Grown and not x.frozen)
+    return type(x) is Tabled or (type(x) is Grown and not x.frozen)
 
 
 def contents_of(leaves: Sequence[Any], contents: dict[int, Any]) -> list[Any]:

@@ -19,7 +19,7 @@ from ..transforms.tracing import leaf_type
 from ..tree import node
 
 
-class Table:
+class Tabled:
     """Stands for a list of numbers, which one array holds."""
 
     __slots__ = ("box", "site", "weak")
@@ -52,7 +52,7 @@ class Table:
         return list(self)[key] if isinstance(key, slice) else self.item(key)
 
     def __add__(self, other: Any) -> Any:
-        return list(self) + list(other) if type(other) in (list, Table) else NotImplemented
+        return list(self) + list(other) if type(other) in (list, Tabled) else NotImplemented
 
     def __radd__(self, other: Any) -> Any:
         return other + list(self) if type(other) is list else NotImplemented
@@ -78,7 +78,7 @@ class Table:
         given_up(self, "[...] =")
 
 
-def given_up(x: Table, what: str) -> NoReturn:
+def given_up(x: Tabled, what: str) -> NoReturn:
     """What a list does besides: then it stays one."""
     if what in METHODS:
         raise Unlike(x.site)
@@ -116,21 +116,21 @@ def kind_of_items(items: Any) -> tuple[np.dtype[Any], bool] | None:
     return dtype, all(k.weak for k in kinds)
 
 
-def table_of(items: Any, site: Any, dtype: np.dtype[Any], weak: bool) -> Table:
+def table_of(items: Any, site: Any, dtype: np.dtype[Any], weak: bool) -> Tabled:
     """A table of these items."""
     columns = [ops.convert(inside(x), dtype) for x in items]
     first = columns[0]
     if all(x is items[0] for x in items):
-        return Table(ops.full((len(items),), first, dtype=dtype), site, weak)
-    return Table(ops.stack(columns, axis=0), site, weak)
+        return Tabled(ops.full((len(items),), first, dtype=dtype), site, weak)
+    return Tabled(ops.stack(columns, axis=0), site, weak)
 
 
-def length_of_table(x: Table) -> Any:
+def length_of_table(x: Tabled) -> Any:
     """`len` of it."""
     return number_of(x.box.shape[0])
 
 
-node(Table, lambda x: (list(x), None, None), lambda _, items: list(items))
+node(Tabled, lambda x: (list(x), None, None), lambda _, items: list(items))
 
 
-__all__ = ["Table", "Unlike", "kind_of_items", "length_of_table", "table_of"]
+__all__ = ["Tabled", "Unlike", "kind_of_items", "length_of_table", "table_of"]
