@@ -10,6 +10,7 @@ import collections
 import operator
 import random
 import signal
+import sys
 import threading
 import time
 import traceback
@@ -312,3 +313,53 @@ def test_one_that_arrives_while_a_trace_is_given_up(
         f(X)
     clean()
     np.testing.assert_array_equal(f(X), X)
+
+
+# --- modes that open in more than one step --------------------------------------------------------
+
+BLOCKS: dict[str, Callable[[], Any]] = {
+    "no_grad": tg.no_grad,
+    "inference_mode": tg.inference_mode,
+    "saved_tensors_hooks": lambda: tg.autograd.graph.saved_tensors_hooks(abs, abs),
+    "dual_level": tg.autograd.forward_ad.dual_level,
+    "detect_anomaly": lambda: tg.autograd.detect_anomaly(),
+    "node_creation_hook": lambda: tg.autograd.graph.node_creation_hook(abs),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Anomaly")
+@pytest.mark.parametrize("kind", BLOCKS)
+def test_each_step_of_opening_a_block(kind: str) -> None:
+    """Where Python looks for signals (calls, and returns of functions in C), one after another: a
+    block that is not entered leaves no mode behind."""
+
+    def opened(at: int) -> bool:
+        steps = 0
+
+        def look(frame: Any, event: str, what: Any) -> None:
+            nonlocal steps
+            if event in ("call", "c_return") and "tracegrad" in frame.f_code.co_filename:
+                steps += 1
+                if steps == at:
+                    raise KeyboardInterrupt
+
+        entered = False
+        try:
+            sys.setprofile(look)
+            with BLOCKS[kind]():
+                entered = True
+                sys.setprofile(None)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.setprofile(None)
+        return entered
+
+    clean()
+    at = 1
+    while not opened(at):
+        clean()
+        assert not tg.autograd.is_anomaly_enabled()
+        at += 1
+    assert at > 2
+    clean()

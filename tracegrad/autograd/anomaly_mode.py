@@ -59,13 +59,19 @@ def is_anomaly_check_nan_enabled() -> bool:
 
 
 def _switch(enabled: bool, check_nan: bool) -> None:
-    if enabled and not ANOMALY.enabled:
-        STATE.special += 1
-        STATE.created.append(_remember)
-    elif ANOMALY.enabled and not enabled:
-        STATE.special -= 1
-        STATE.created.remove(_remember)
-    ANOMALY.enabled, ANOMALY.check_nan = enabled, check_nan
+    special, created = STATE.special, STATE.created
+    before = ANOMALY.enabled, ANOMALY.check_nan
+    try:
+        if enabled and not before[0]:
+            STATE.special, STATE.created = special + 1, [*created, _remember]
+        elif before[0] and not enabled:
+            rest = [one for one in created if one is not _remember]
+            STATE.special, STATE.created = special - 1, rest
+        ANOMALY.enabled, ANOMALY.check_nan = enabled, check_nan
+    except BaseException:  # Ctrl-C: the block is not entered, nor left
+        ANOMALY.enabled, ANOMALY.check_nan = before
+        STATE.special, STATE.created = special, created
+        raise
 
 
 class set_detect_anomaly:

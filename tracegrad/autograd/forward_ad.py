@@ -61,8 +61,14 @@ def enter_dual_level() -> int:
             "Nested forward mode AD is not supported at the moment; "
             "nest tracegrad.jvp (or tracegrad.func.jvp) instead."
         )
-    _OPEN.levels.append(open_level())
-    return len(_OPEN.levels) - 1
+    before, special, levels = STATE.levels, STATE.special, _OPEN.levels
+    number = len(levels)
+    try:
+        _OPEN.levels = [*levels, open_level()]
+    except BaseException:  # Ctrl-C: the level is not open
+        STATE.levels, STATE.special = before, special
+        raise
+    return number
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
@@ -75,7 +81,8 @@ def exit_dual_level(*, level: int | None = None) -> None:
             "Trying to exit a forward AD level that was not the last one that was created. "
             "This is not supported."
         )
-    close_level(_OPEN.levels.pop())
+    *_OPEN.levels, last = _OPEN.levels
+    close_level(last)
 
 
 class dual_level(ContextDecorator):

@@ -125,10 +125,14 @@ class _FixedMode(ModeDecorator):
     def __enter__(self) -> None:
         before = RECORDS()
         self.previous.append(before)
-        if self.mode:
-            RECORDING.set(True)
-        elif before:
-            RECORDING.set(not_recording())
+        try:
+            if self.mode:
+                RECORDING.set(True)
+            elif before:
+                RECORDING.set(not_recording())
+        except BaseException:  # Ctrl-C: the block is not entered, nor left
+            RECORDING.set(before)
+            raise
 
     def __exit__(self, *exception: object) -> None:
         RECORDING.set(self.previous.pop())
@@ -199,10 +203,17 @@ class inference_mode(ModeDecorator):
         before, mode, thread = RECORDS(), INFERENCE.get(), get_ident()
         more = self.mode - (mode == thread)
         self.previous.append((before, mode, more))
-        if more:
-            STATE.special += more
-        INFERENCE.set(thread if self.mode else 0)
-        RECORDING.set(not_recording() if self.mode else True)
+        special = STATE.special
+        try:
+            if more:
+                STATE.special = special + more
+            INFERENCE.set(thread if self.mode else 0)
+            RECORDING.set(not_recording() if self.mode else True)
+        except BaseException:  # Ctrl-C: the block is not entered, nor left
+            RECORDING.set(before)
+            INFERENCE.set(mode)
+            STATE.special = special
+            raise
 
     def __exit__(self, *exception: object) -> None:
         before, mode, more = self.previous.pop()

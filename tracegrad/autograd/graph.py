@@ -193,13 +193,17 @@ def node_creation_hook(fn: Callable[[Node], Any]) -> Iterator[None]:
         if not STATE.traces:
             fn(node)
 
-    STATE.created.append(tell)
-    STATE.special += 1
+    created, special = STATE.created, STATE.special
+    try:
+        STATE.created, STATE.special = [*created, tell], special + 1
+    except BaseException:  # Ctrl-C: the block is not entered, nor left
+        STATE.created, STATE.special = created, special
+        raise
     try:
         yield
     finally:
+        STATE.created = [one for one in STATE.created if one is not tell]
         STATE.special -= 1
-        STATE.created.remove(tell)
 
 
 __all__ = [

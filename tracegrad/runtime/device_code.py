@@ -14,8 +14,10 @@ from ..ir.graph import Graph
 from ..ir.recording import span
 from ..schedule import schedule
 from ..sizes import SIZES
+from ..tape.modes import restoring
 
 
+@restoring
 def planned(graph: Graph, layouts: tuple[str, ...]) -> Any:
     """The kernels of a graph whose inputs have these memory layouts, and what the host does with
     them (codegen/cuda/kernels.py); needs no device.

@@ -19,6 +19,7 @@ from ..ir.recording import CLOCK, clocked, span
 from ..ops.check import error_of
 from ..schedule import schedule
 from ..sizes import SIZES
+from ..tape.modes import restoring
 from ..transforms.rewrite import optimize
 from .background import BACKGROUND, BESIDE, Job, by_operations
 from .memory import KEPT_BY_THREADS, POOL, scratch_memory
@@ -49,6 +50,7 @@ class Compiled:
     """Native code for one layout of the inputs; results may take the memory of the inputs whose
     numbers are `given_up`."""
 
+    @restoring
     def __init__(
         self,
         graph: Graph,
@@ -180,6 +182,7 @@ class Executable:
     """A graph, optimized once, compiled per layout; its callers give up the inputs whose numbers
     are `given_up`."""
 
+    @restoring
     def __init__(self, graph: Graph, given_up: tuple[int, ...] = ()) -> None:
         check_prints(graph)
         with span(f"{graph.name}: optimize"):

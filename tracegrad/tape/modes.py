@@ -31,6 +31,7 @@ def restoring(function: F) -> F:
     def call(*args: Any, **kwargs: Any) -> Any:
         before = [vars(local).copy() for local in MODES]
         recording, inference, pairs = RECORDS(), INFERENCE.get(), SAVING.pairs
+        anomaly = ANOMALY.enabled, ANOMALY.check_nan
         try:
             return function(*args, **kwargs)
         except KeyboardInterrupt:
@@ -40,6 +41,7 @@ def restoring(function: F) -> F:
             RECORDING.set(recording)
             INFERENCE.set(inference)
             SAVING.pairs = pairs
+            ANOMALY.enabled, ANOMALY.check_nan = anomaly
             raise
 
     return call  # type: ignore[return-value]

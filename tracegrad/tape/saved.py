@@ -287,13 +287,19 @@ class saved_tensors_hooks:
 
     def __enter__(self) -> Any:
         _refuse_hooks()
-        STATE.special += 1
-        SAVING.pairs = *SAVING.pairs, (self.pack_hook, self.unpack_hook)
-        return None
+        special, pairs = STATE.special, SAVING.pairs
+        try:
+            STATE.special = special + 1
+            SAVING.pairs = *pairs, (self.pack_hook, self.unpack_hook)
+        except BaseException:  # Ctrl-C: the block is not entered, nor left
+            SAVING.pairs, STATE.special = pairs, special
+            raise
 
     def __exit__(self, *exception: object) -> None:
-        SAVING.pairs = SAVING.pairs[:-1]
-        STATE.special -= 1
+        try:
+            SAVING.pairs = SAVING.pairs[:-1]
+        finally:
+            STATE.special -= 1
 
 
 class save_on_cpu(saved_tensors_hooks):
