@@ -394,3 +394,41 @@ def test_multivariate_distributions_outside_of_their_parameters() -> None:
     assert np.isnan(tg.stats.multivariate_t.logpdf(np.zeros(2), np.zeros(2), np.eye(2), -1.5))
     assert np.isnan(tg.stats.dirichlet.logpdf([0.5, 0.5], [-0.5, 1.0]))
     assert tg.stats.poisson.pmf(np.array(3), 1.5, np.array(1)) == tg.stats.poisson.pmf(2, 1.5)
+
+
+LAST: dict[str, tuple[Any, float, float, float]] = {
+    "xlogy": (lambda z: tg.xlogy(0.0, z), 0.0, 0.0, 0.0),
+    "xlog1py": (lambda z: tg.xlog1py(0.0, z), -1.0, 0.0, 0.0),
+    "log2": (lambda z: tg.ops.strong_mul(0.0, np.log2(z)), 0.0, 0.0, 0.0),
+    "log10": (lambda z: tg.ops.strong_mul(0.0, np.log10(z)), 0.0, 0.0, 0.0),
+    "gamma": (lambda z: tg.stats.gamma.logpdf(z, 1.0), 0.0, -1.0, 0.0),
+    "beta low": (lambda z: tg.stats.beta.logpdf(z, 1.0, 2.0), 0.0, -1.0, -1.0),
+    "beta high": (lambda z: tg.stats.beta.logpdf(z, 2.0, 1.0), 1.0, 1.0, -1.0),
+    "chi": (lambda z: tg.stats.chi.logpdf(z, 1.0), 0.0, 0.0, -1.0),
+    "chi2": (lambda z: tg.stats.chi2.logpdf(z, 2.0), 0.0, -0.5, 0.0),
+    "f": (lambda z: tg.stats.f.logpdf(z, 2.0, 1.0), 0.0, -3.0, 6.0),
+    "nakagami": (lambda z: tg.stats.nakagami.logpdf(z, 0.5), 0.0, 0.0, -1.0),
+    "powerlaw": (lambda z: tg.stats.powerlaw.logpdf(z, 1.0), 0.0, 0.0, 0.0),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_second_derivatives_at_the_last_point_of_a_support() -> None:
+    """Where the density is neither 0 nor infinite they are those from inside, by every way."""
+
+    def forward(f: Any) -> Any:
+        return lambda z: tg.jvp(f, (z,), (1.0,))[1]
+
+    ways = [(a, b) for a in (tg.grad, forward) for b in (tg.grad, forward)]
+
+    def found(*ends: float) -> Any:
+        return [
+            (b(f)(z), a(b(f))(z))
+            for (f, *_), z in zip(LAST.values(), ends, strict=True)
+            for a, b in ways
+        ]
+
+    ends = [end for _, end, *_ in LAST.values()]
+    wanted = [row[2:] for row in LAST.values() for _ in ways]
+    np.testing.assert_allclose(found(*ends), wanted, rtol=1e-12)
+    np.testing.assert_allclose(tg.jit(found)(*ends), wanted, rtol=1e-12)

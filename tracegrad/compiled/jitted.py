@@ -27,6 +27,7 @@ from ..labels import labelled, with_values
 from ..sizes import Sizes
 from ..staging.functions import is_dispatcher
 from ..tape.mode import MODE
+from ..tape.modes import restoring
 from ..tensor import Boxed
 from ..transforms.tracing import check_leaf, device_of, face_of, leaf_type, standing_of
 from ..tree import flatten, input_names, orders, unflatten
@@ -364,6 +365,7 @@ class Jitted(Shown, Travelling, Generic[P, R]):
         """The keywords that are no parameters, whose order the function sees."""
         return [k for k in kwargs if k not in self._names] if len(kwargs) > 1 else []
 
+    @restoring
     def _trace(self, asked: Signature, types: Sequence[ArrayType], sizes: Sizes | None) -> Entry:
         """The entry of a signature for these types, which may have symbolic sizes."""
         names = self._names_of(asked)

@@ -292,6 +292,7 @@ class Executable:
             [arrays[k].shape[axis] for k, axis in self._where],
         )
 
+    @restoring
     def programs(self, values: Sequence[Any]) -> list[kernel.Program]:
         """The program for such values after each pass, made anew."""
         seen: list[kernel.Program] = []

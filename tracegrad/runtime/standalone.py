@@ -12,6 +12,7 @@ from ..errors import TracegradError
 from ..ir.graph import Graph
 from ..schedule import schedule
 from ..sizes import SIZES
+from ..tape.modes import restoring
 from ..transforms.rewrite import optimize
 from .execute import Compiled, executable_for
 
@@ -68,6 +69,7 @@ def standalone(graph: Graph, values: Sequence[Any], arguments: int, captures: st
     return native.make_njit(compiled.printed, program, frozen, len(graph.outputs) > 1)
 
 
+@restoring
 def device_function(graph: Graph, captures: bool) -> Any:
     """A function that kernels of the user's own call on a GPU."""
     if captures:

@@ -17,6 +17,7 @@ from ..ops.arrays.concatenation import concatenate_op
 from ..ops.arrays.shape import reshape_op
 from ..ops.arrays.slices import slice_array
 from ..ops.places.gathering import add_at, put_at
+from ..tape.modes import restoring
 from ..tensor import Array
 from .index_sets import count_limit
 from .patterns import Walk
@@ -30,6 +31,7 @@ DEAR = 10
 """What a function costs at least that is dear, in additions."""
 
 
+@restoring
 def direct(
     graph: Graph, wanted: Sequence[int], inputs: Sequence[Any], known: Sequence[Any], wish: Wish
 ) -> SparsePlan:

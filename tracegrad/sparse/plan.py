@@ -17,6 +17,7 @@ from ..ir.graph import Graph
 from ..ir.trace import Trace
 from ..runtime.execute import Executable, executable_for
 from ..runtime.standalone import standalone
+from ..tape.modes import restoring
 from ..tensor import Array
 from ..types import ArrayType
 from .structure import SparseStructure
@@ -130,6 +131,7 @@ class SparsePlan:
         rest, size = [*inputs[count:], *self.constants], len(self.structure)
         return lambda *leaves: evaluate(self.graph, [*leaves, *rest])[0][:size]
 
+    @restoring
     def njit(self, inputs: Sequence[Any], count: int) -> Any:
         """A Numba dispatcher of the first `count` inputs; what the function reads around it is
         built in."""
@@ -171,6 +173,7 @@ def fixed_inputs(read: Iterable[int], inputs: Sequence[Any]) -> dict[int, np.nda
     return {k: np.array(inputs[k]) for k in sorted(read)}
 
 
+@restoring
 def traced_values(
     name: str, values: Callable[..., Any], types: Sequence[Any], constants: Sequence[np.ndarray]
 ) -> tuple[Graph, tuple[np.ndarray, ...]]:

@@ -33,12 +33,12 @@ def _trace(name: str, graph: Graph) -> Trace:
     return trace
 
 
-@restoring
 def _direction(trace: Trace, of: Atom) -> Array:
     """An input of the trace for the tangent or cotangent of a value."""
     return Array(trace.input(ArrayType(of.type.dtype, of.type.shape), adjoint_name(of)))
 
 
+@restoring
 def joint(
     graph: Graph, wanted: Sequence[bool], given: Sequence[bool], known: About = NOTHING
 ) -> Graph:

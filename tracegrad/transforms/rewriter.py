@@ -10,8 +10,10 @@ from .._codegen import integers
 from ..ir.graph import Atom, Graph, Literal, Node, Var
 from ..ir.op import Op
 from ..sizes import SIZES
+from ..tape.modes import restoring
 
 
+@restoring
 def rewrite(
     graph: Graph, rule: Callable[[Rewriter, Node, tuple[Atom, ...]], Sequence[Atom] | None]
 ) -> Graph:

@@ -11,7 +11,7 @@ from ...checks import explained_here
 from ...dtypes import inexact
 from ...errors import DTypeError
 from ...ir.dispatch import bind
-from ...ir.op import even, odd
+from ...ir.op import Op, even, odd
 from ..define import as_array
 from .arithmetic import equal, where
 from .derived import conj, convert, elementwise, real
@@ -48,7 +48,7 @@ log_op = pointwise(
     ("x",),
     numpy=np.log,
     code="log({x})",
-    partials=(lambda x: 1 / x,),
+    partials=(lambda x: reciprocal_op(x),),
     domain="singular",
     doc="Natural logarithm.",
 )
@@ -57,7 +57,7 @@ log1p_op = pointwise(
     ("x",),
     numpy=np.log1p,
     code="log1p({x})",
-    partials=(lambda x: 1 / (1 + x),),
+    partials=(lambda x: reciprocal_op(1 + x),),
     domain="singular",
     doc="log(1 + x), accurate near 0.",
 )
@@ -66,7 +66,7 @@ log2_op = pointwise(
     ("x",),
     numpy=np.log2,
     code="log2({x})",
-    partials=(lambda x: 1 / (x * LN2),),
+    partials=(lambda x: reciprocal_op(x * LN2),),
     domain="singular",
     doc="Logarithm to base 2.",
 )
@@ -75,7 +75,7 @@ log10_op = pointwise(
     ("x",),
     numpy=np.log10,
     code="log10({x})",
-    partials=(lambda x: 1 / (x * LN10),),
+    partials=(lambda x: reciprocal_op(x * LN10),),
     domain="singular",
     doc="Logarithm to base 10.",
 )
@@ -110,7 +110,7 @@ square_op = pointwise(
     parity=even,
     doc="x times x.",
 )
-reciprocal_op = pointwise(
+reciprocal_op: Op = pointwise(
     "reciprocal",
     ("x",),
     numpy=np.reciprocal,
