@@ -341,16 +341,36 @@ def test_memory_order_of_an_input_does_not_change_the_result(f: Callable[..., An
         np.testing.assert_allclose(jitted(taller), f(taller), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("columns", [3, 5, 6, 7, 8])
+def test_totals_of_few_columns_stay_in_registers(columns: int) -> None:
+    """A loop over rows, and none within it; nothing is added up in memory."""
+    graph = optimize(tg.jit(lambda a: np.sum(a * a, axis=0)).graphs(np.zeros((300, columns)))[0])
+    program = schedule(graph, ("C",))
+    loops: list[kernel.Loop] = []
+    added: list[kernel.Store] = []
+
+    def look(s: kernel.Statement) -> None:
+        if isinstance(s, kernel.Loop):
+            loops.append(s)
+        if isinstance(s, kernel.Store) and s.combine is not None:
+            added.append(s)
+
+    for phase in program.phases:
+        kernel.walk(phase.body, look)
+    assert len(loops) == 1
+    assert not added
+
+
 def test_fortran_order_runs_along_memory() -> None:
-    graph = optimize(tg.jit(lambda a: np.sum(a * 2.0, axis=0)).graphs(np.zeros((300, 7)))[0])
+    graph = optimize(tg.jit(lambda a: np.sum(a * 2.0, axis=0)).graphs(np.zeros((300, 9)))[0])
     program = schedule(graph, ("F",))
     (source,) = (b for b in program.buffers if b.role == "in")
-    assert source.shape == (7, 300)
+    assert source.shape == (9, 300)
     loops: list[kernel.Loop] = []
     kernel.walk(
         program.phases[0].body, lambda s: loops.append(s) if isinstance(s, kernel.Loop) else None
     )
-    assert [(loop.hi, loop.sequential) for loop in loops] == [(7, False), (300, True)]
+    assert [(loop.hi, loop.sequential) for loop in loops] == [(9, False), (300, True)]
 
 
 @pytest.mark.parametrize(

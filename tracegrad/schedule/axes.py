@@ -15,8 +15,8 @@ LANES = 4
 """A trailing axis of at most this static size is unrolled inside the loop over the axes before
 it."""
 REDUCED_LANES = 8
-"""The same where a reduction keeps one of the axes before it, if no more than `MOST_UNROLLED`
-statements come of it."""
+"""The same where a reduction keeps an axis, if no more than `MOST_UNROLLED` statements come of it:
+totals of few columns stay in registers."""
 LONGEST_PERIOD = 4
 NO_PERIODS: Mapping[str, int] = {}
 

@@ -174,9 +174,8 @@ def reduce_task(emitter: Emitter, var: Var, node: Node, dest: Storage, again: bo
                 "reduce", var, node, dest, outer, [*residues, *lanes], index, written(index)
             )
             statements = probe_task(emitter, task) * max(1, len(task.lane_positions()))
-            if len(task.lane_positions()) <= LANES or (
-                statements <= MOST_UNROLLED and any(not a.reduced for a in outer)
-            ):
+            kept = any(not a.reduced for a in (*outer, *lanes))
+            if len(task.lane_positions()) <= LANES or (kept and statements <= MOST_UNROLLED):
                 break
         return task, statements
 
