@@ -116,6 +116,8 @@ def test_every_routine_is_reached(used: list[str]) -> None:
         tg.searchsorted(tg.sort(a[0]), b),
         tg.quantile(a, 0.3),
         np.partition(a.reshape(-1), 3),
+        np.partition(a.reshape(-1), (3, 50)),
+        np.argpartition(a.reshape(-1), 3),
     )
     tg.jit(lambda x, y, w: (x * w) @ y)(a, b, a[0])
     missed = {"argsort_last", "sort", "sort_last", "matmul_batched_scaled", "matmul_scaled"}
