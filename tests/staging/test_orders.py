@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
-from tests.staging.test_semantics import POINTS, check_slopes
+from tests.staging.test_semantics import POINTS, check_as_plain_python
 from tests.staging.ways import Function, Programs, evaluated
 from tracegrad.staging import listed, loops
 
@@ -216,14 +216,7 @@ def bound_later(x: Any) -> Any:
 @pytest.mark.parametrize("name", program)
 def test_as_plain_python(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loops.Budget, "nodes", 0)
-    f = program[name]
-    for x in POINTS:
-        value, gradient = evaluated(tg.value_and_grad(f), x)[:2]
-        np.testing.assert_allclose(value, f(x.copy()), rtol=1e-11, atol=1e-12)
-        check_slopes(gradient, f, x)
-    check_slopes(evaluated(tg.hessian(f), POINTS[0])[0], tg.grad(f), POINTS[0], 1e-5)
-    lanes = evaluated(tg.vmap(f), np.stack(POINTS))[0]
-    np.testing.assert_allclose(lanes, [f(x.copy()) for x in POINTS], rtol=1e-11, atol=1e-12)
+    check_as_plain_python(program[name])
 
 
 @pytest.mark.parametrize("where", [0, 1, 4])

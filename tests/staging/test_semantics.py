@@ -48,6 +48,18 @@ def check_slopes(found: Any, f: Function, x: Any, step: float = 1e-6) -> None:
         np.testing.assert_allclose(found[smooth], near[smooth], rtol=1e2 * step, atol=10 * step)
 
 
+def check_as_plain_python(f: Function, second: bool = True) -> None:
+    """Value, gradient, Hessian where it is asked for, and vmap, by graphs that are evaluated."""
+    for x in POINTS:
+        value, gradient = evaluated(tg.value_and_grad(f), x)[:2]
+        np.testing.assert_allclose(value, f(x.copy()), rtol=1e-11, atol=1e-12)
+        check_slopes(gradient, f, x)
+    if second:
+        check_slopes(evaluated(tg.hessian(f), POINTS[0])[0], tg.grad(f), POINTS[0], 1e-5)
+    lanes = evaluated(tg.vmap(f), np.stack(POINTS))[0]
+    np.testing.assert_allclose(lanes, [f(x.copy()) for x in POINTS], rtol=1e-11, atol=1e-12)
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_as_plain_python(
     name: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
