@@ -11,18 +11,18 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from types import FunctionType
 from typing import Any, Protocol
 
 from llvmlite import ir
-from llvmlite.ir.instructions import CallInstr
+from llvmlite.ir.instructions import CallInstr, Instruction, LoadInstr
 from numba.core import types
 
 from ..disk.sources import assignments
 from .calls import Calls
 from .expressions import Again, Expressions
-from .hints import AccessGroup, independent, one_by_one, several_a_jump, side_by_side
+from .hints import AccessGroup, independent, one_by_one, several_a_jump, side_by_side, stays
 from .operands import SCALARS, ArrayFields, NumbaValue, Operand, Static, UntranslatableError
 
 WRITTEN_OUT = 16
@@ -37,6 +37,9 @@ SHORT = range(4, 24)
 numbers in good part."""
 BRIEF = 40
 """The most instructions in a loop's body of which several are written out one behind the other."""
+LONG, DEEP = 12, 100
+"""Instructions one after the other that take longer than to guess a branch wrong; how many are
+looked at."""
 LIMIT = 40
 """How often a function is begun anew because a variable turned out to need a place in memory or a
 wider type."""
@@ -349,7 +352,11 @@ class FunctionTranslation(Expressions):
             self.body(then if condition.value else otherwise)
             return
         yes, no, after = (b.append_basic_block(f"if.{n}") for n in ("then", "else", "end"))
-        b.cbranch(self.values.truth(b, condition), yes, no)
+        jump = b.cbranch(self.values.truth(b, condition), yes, no)
+        changed = names_chosen([*then, *otherwise])
+        places = [self.places[k] for n in changed if (k := self.current.get(n, n)) in self.places]
+        if self.ends and places and waits_long(jump.operands[0], places):
+            stays(jump)
         reached = False
         for block, statements in ((yes, then), (no, otherwise)):
             b.position_at_end(block)
@@ -372,6 +379,35 @@ def _reading(target: ast.expr) -> ast.expr:
 def calls(instruction: Any) -> bool:
     """Whether an instruction calls a function of more than one instruction."""
     return isinstance(instruction, CallInstr) and not instruction.callee.name.startswith("llvm.")
+
+
+def names_chosen(body: Sequence[ast.stmt]) -> set[str]:
+    """The names that statements bind, where they do nothing but to bind names to others."""
+    found: set[str] = set()
+    for s in body:
+        match s:
+            case ast.Assign([ast.Name(name)], ast.Name() | ast.Constant()):
+                found.add(name)
+            case ast.Pass():
+                pass
+            case _:
+                return set()
+    return found
+
+
+def waits_long(value: Any, places: Collection[Any]) -> bool:
+    """Whether a value is made of what lies in one of some places, in many instructions one after
+    the other; a function is taken for many."""
+    here, called = [x for x in [value] if isinstance(x, Instruction)], False
+    for depth in range(DEEP):
+        called = called or any(calls(x) for x in here)
+        if (called or depth >= LONG) and any(
+            isinstance(x, LoadInstr) and x.operands[0] in places for x in here
+        ):
+            return True
+        before = {id(x): x for y in here for x in y.operands if isinstance(x, Instruction)}
+        here = list(before.values())
+    return False
 
 
 def stores_behind_ifs(body: Sequence[ast.stmt]) -> bool:

@@ -19,6 +19,7 @@ from tracegrad.codegen.disk import sources
 from tracegrad.codegen.native import support
 from tracegrad.codegen.native.bridge import implements
 from tracegrad.codegen.native.compile import FLAGS, compile_source
+from tracegrad.codegen.native.scalar import exp
 from tracegrad.codegen.native.support import acc, index
 from tracegrad.codegen.translation import direct, unit
 
@@ -212,6 +213,45 @@ def test_short_loops_of_scalar_functions_are_written_out(fallbacks: list[str]) -
     np.testing.assert_array_equal(out, [2 * n.bit_count() for n in range(64)])
     text = kernel.inspect_llvm(kernel.signatures[0])
     assert " x double>" in text
+    assert fallbacks == []
+
+
+def awaited(u: Any, step: Any, out: Any) -> None:
+    """Whether a state is left depends on a function of it, which is written out here."""
+    state = 0.0
+    for i in range(index(0), index(u.shape[0])):
+        new = state + step[i]
+        if u[i] < exp(state - new * new):
+            state = new
+        out[i] = state
+
+
+def not_awaited(u: Any, step: Any, out: Any) -> None:
+    """What is chosen does not decide about the next choice."""
+    state = 0.0
+    for i in range(index(0), index(u.shape[0])):
+        new = step[i]
+        if u[i] < exp(-new):
+            state = new
+        out[i] = state
+
+
+@pytest.mark.parametrize(("function", "branches"), [(awaited, True), (not_awaited, False)])
+def test_a_choice_that_waits_for_a_function_stays_a_branch(
+    function: Callable[..., None], branches: bool, fallbacks: list[str]
+) -> None:
+    """A processor guesses branches, not choices between two numbers: Metropolis took four times as
+    long."""
+    kernel = compiled(function, VECTOR, VECTOR, VECTOR)
+    rng = np.random.default_rng(0)
+    u, step = rng.uniform(size=300), rng.standard_normal(300)
+    out, expected = np.zeros(300), np.zeros(300)
+    kernel(u, step, out)
+    function(u, step, expected)
+    np.testing.assert_allclose(out, expected, rtol=1e-15)
+    assert 20 < np.count_nonzero(np.diff(out)) < 280
+    text = kernel.inspect_llvm(kernel.signatures[0])
+    assert ("i32 1048576" in text) == branches
     assert fallbacks == []
 
 
