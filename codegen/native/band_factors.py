@@ -18,10 +18,10 @@ from numba.core import types
 from .. import bands
 from .bridge import compiled, implements, scalar_type
 from .by_address import get, given_back, is_there, put, reserved, shifted, word
-from .dense import apart, parts, pointers
+from .dense import parts, pointers
 from .factorizations import record
 from .foreign import fill, routine
-from .support import index, sqrt_float
+from .support import index, outlined, sqrt_float
 from .symbols import OWN
 
 __all__ = ["band_cholesky", "band_cholesky_adjoint"]
@@ -98,7 +98,7 @@ def banded(dtype: str) -> Callable[..., None]:
 
     @compiled
     def divide(n, x, pivot):  # type: ignore[no-untyped-def]
-        apart()
+        outlined()
         for j in range(index(0), n):
             put(x, j, get(x, j) / pivot)
 
@@ -159,7 +159,7 @@ def banded(dtype: str) -> Callable[..., None]:
     def panel(n, k, p, few, width):  # type: ignore[no-untyped-def]
         """The factor's first rows, of which each reaches k columns beyond the diagonal; as
         `factor`."""
-        apart()
+        outlined()
         o, unit = index(0), index(1)
         for q in range(o, few):
             row, reach = shifted(p, q * width), min(q + k + unit, n)

@@ -17,10 +17,10 @@ from numba.core import types
 from .. import bands
 from .bridge import compiled, implements, scalar_type
 from .by_address import get, put, shifted, word
-from .dense import apart, parts, pointers
+from .dense import parts, pointers
 from .factorizations import record
 from .foreign import fill, routine
-from .support import acc, fabs_float, index
+from .support import acc, fabs_float, index, outlined
 from .symbols import OWN
 
 __all__ = ["band_entries", "band_product", "band_solve"]
@@ -94,7 +94,7 @@ def eliminate(dtype: str) -> Callable[..., None]:
 
     @compiled
     def inner(n, x, y):  # type: ignore[no-untyped-def]
-        apart()
+        outlined()
         total = zero
         for j in range(index(0), n):
             total = acc(total, get(x, j) * get(y, j))

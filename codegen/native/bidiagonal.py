@@ -20,9 +20,9 @@ from numba.core import types
 
 from .bridge import compiled
 from .by_address import LINE, get, lined, put, shifted, word
-from .dense import apart, less, parts, pointers
+from .dense import less, parts, pointers
 from .reflections import reflections
-from .support import acc, fabs_float, index, wide
+from .support import acc, fabs_float, index, outlined, wide
 from .tridiagonal import unscaled
 
 __all__ = ["BIDIAGONAL_KINDS", "bidiagonal", "bidiagonal_signature", "bidiagonal_space", "side"]
@@ -78,7 +78,7 @@ def bidiagonal(dtype: str) -> Callable[..., None]:
     @compiled
     def inner(width, count, rows, step, x, found):  # type: ignore[no-untyped-def]
         """The inner products of rows with x; zeros behind the last up to a multiple of FEW."""
-        apart()
+        outlined()
         wide()
         o, few, two, three = index(0), index(FEW), index(2), index(3)
         end = width // index(line) * index(line)
@@ -99,7 +99,7 @@ def bidiagonal(dtype: str) -> Callable[..., None]:
     @compiled
     def subtracted(width, count, rows, step, factors, y):  # type: ignore[no-untyped-def]
         """y less the rows with their factors, which are zeros up to a multiple of FEW."""
-        apart()
+        outlined()
         wide()
         o, few, unit, two, three = index(0), index(FEW), index(1), index(2), index(3)
         end = width // index(line) * index(line)
@@ -129,7 +129,7 @@ def bidiagonal(dtype: str) -> Callable[..., None]:
         """Of each column of the matrix (a row here) its product with the left reflection, y, and
         its place in the row that the reflection leaves, v; w is the sum of the columns with v as
         factors. `known` is what y lacks and then v, from the panel's columns before."""
-        apart()
+        outlined()
         wide()
         o, few = index(0), index(FEW)
         fill(width, w)  # type: ignore[no-untyped-call]

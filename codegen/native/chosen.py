@@ -17,8 +17,7 @@ from numba.np import numpy_support
 from .bridge import compiled
 from .by_address import get, put, shifted, word
 from .compression import FEW, SLACK, among, both_among, key_at, narrowed, ordered
-from .dense import apart
-from .support import index
+from .support import index, outlined
 
 __all__ = ["CHOSEN_KINDS", "DTYPES", "chosen", "chosen_signature", "key_type", "scratch_size"]
 
@@ -72,7 +71,7 @@ def chosen(dtype: str) -> Callable[..., None]:
     @compiled
     def within(lane, round_, source, size, low, high, target, counts):  # type: ignore[no-untyped-def]
         """How many keys lie below a range, and how many in it; these into `target`."""
-        apart()
+        outlined()
         if round_ == index(0):
             narrowed(lane, size, low, high, target, counts)
         else:

@@ -22,10 +22,10 @@ from .bridge import compiled, primitive
 from .by_address import get, put, shifted, word
 from .foreign import typer_of
 from .gemm import ADD, NEGATE
-from .support import index, wide
+from .support import index, outlined, wide
 
 __all__ = [
-    "CHUNK", "FEW", "LARGE_BLOCK", "NARROW", "SUBSTITUTE_KINDS", "TALL", "BlockParts", "apart",
+    "CHUNK", "FEW", "LARGE_BLOCK", "NARROW", "SUBSTITUTE_KINDS", "TALL", "BlockParts",
     "block_of", "less", "parts", "pointers", "substitute", "substitute_signature",
 ]  # fmt: skip
 
@@ -76,16 +76,6 @@ def _own(name: str, count: int) -> Callable[..., None]:
 
 
 gemm, _substitute = _own("gemm", 18), _own("substitute", 10)
-
-
-def apart() -> None:
-    """Keep the function that calls this a function: compiled once, not into each caller."""
-
-
-@primitive(apart, lambda: signature(types.none))
-def _lower_apart(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    set.add(builder.function.attributes, "noinline")
-    return context.get_dummy_value()
 
 
 def less(y: Any, f: Any, x: Any) -> Any:
@@ -150,7 +140,7 @@ def parts(dtype: str) -> BlockParts:
 
     @compiled
     def product(m, n, k, a, row_a, step_a, b, step_b, c, row_c):  # type: ignore[no-untyped-def]
-        apart()
+        outlined()
         o, unit = index(0), index(1)
         gemm(
             m, n, k, a, row_a, step_a, b, step_b, unit, a, c, row_c, index(ADD | NEGATE), unit, o,
@@ -159,19 +149,19 @@ def parts(dtype: str) -> BlockParts:
 
     @compiled
     def subtract(n, f, x, y):  # type: ignore[no-untyped-def]
-        apart()
+        outlined()
         for j in range(index(0), n):
             put(y, j, less(get(y, j), f, get(x, j)))
 
     @compiled
     def subtract_complex(n, f, x, y):  # type: ignore[no-untyped-def]
-        apart()
+        outlined()
         for j in range(index(0), n):
             put(y, j, get(y, j) - f * get(x, j))
 
     @compiled
     def exchange(n, x, y):  # type: ignore[no-untyped-def]
-        apart()
+        outlined()
         for j in range(index(0), n):
             kept = get(x, j)
             put(x, j, get(y, j))
@@ -179,7 +169,7 @@ def parts(dtype: str) -> BlockParts:
 
     @compiled
     def divide(n, y, pivot):  # type: ignore[no-untyped-def]
-        apart()
+        outlined()
         inverse = one / pivot
         if inverse - inverse == zero:
             for j in range(index(0), n):
@@ -191,12 +181,12 @@ def parts(dtype: str) -> BlockParts:
 
     @compiled
     def substitute(n, k, a, row, col, forward, ones, b, step, lower):  # type: ignore[no-untyped-def]
-        apart()
+        outlined()
         _substitute(n, k, a, row, col, forward, ones, b, step, lower)
 
     @compiled
     def turn(m, n, a, row_a, b, row_b):  # type: ignore[no-untyped-def]
-        apart()
+        outlined()
         o, side = index(0), index(16)
         for top in range(o, m, side):
             bottom = min(m, top + side)
@@ -230,7 +220,7 @@ def substitute(dtype: str) -> Callable[..., None]:
     @compiled
     def eliminate(n, k, a, row, col, forward, ones, b, step):  # type: ignore[no-untyped-def]
         """`substitute` of a few rows: row by row, along as many columns as stay in the cache."""
-        apart()
+        outlined()
         o, unit = index(0), index(1)
         for first in range(o, k, index(CHUNK)):
             end = min(k, first + index(CHUNK))
@@ -249,7 +239,7 @@ def substitute(dtype: str) -> Callable[..., None]:
     @compiled
     def inner(n, k, a, row, col, forward, ones, b, step):  # type: ignore[no-untyped-def]
         """`substitute` of one block."""
-        apart()
+        outlined()
         o, narrow = index(0), index(NARROW)
         for done in range(o, n, narrow):
             size = min(narrow, n - done)

@@ -11,8 +11,8 @@ from numba.core import types
 
 from .bridge import compiled
 from .by_address import get, put, shifted, word
-from .dense import FEW, NARROW, apart, block_of, less, parts, pointers
-from .support import acc, fabs_float, index, wide
+from .dense import FEW, NARROW, block_of, less, parts, pointers
+from .support import acc, fabs_float, index, outlined, wide
 
 __all__ = [
     "FACTORED_KINDS", "INVERSE_KINDS", "LU_KINDS", "factored", "factored_signature", "inverse",
@@ -54,7 +54,7 @@ def lu(dtype: str) -> Callable[..., None]:
     @compiled
     def largest(n, x):  # type: ignore[no-untyped-def]
         """Where the entry of largest size is."""
-        apart()
+        outlined()
         at, size = index(0), fabs_float(get(x, index(0)))
         for j in range(index(1), n):
             here = fabs_float(get(x, j))
@@ -65,7 +65,7 @@ def lu(dtype: str) -> Callable[..., None]:
     @compiled
     def exchanged(first, end, p, step, exchanges, low, high):  # type: ignore[no-untyped-def]
         """Of some rows of p, the exchanges with the numbers low to high."""
-        apart()
+        outlined()
         for q in range(first, end):
             row = shifted(p, q * step)
             for c in range(low, high):
@@ -77,7 +77,7 @@ def lu(dtype: str) -> Callable[..., None]:
     @compiled
     def reduced(first, end, n, p, step, low, high):  # type: ignore[no-untyped-def]
         """What the eliminated columns low to high leave of others, which are some rows of p."""
-        apart()
+        outlined()
         unit = index(1)
         for d in range(first, end):
             for c in range(low, high):
@@ -94,7 +94,7 @@ def lu(dtype: str) -> Callable[..., None]:
         """Eliminate the first columns, which are the rows of p; the number of the first pivot that
         is 0. A few columns at a time, the others of their strip behind them, then what is right of
         the strip: what is larger than the nearest cache is read once a strip."""
-        apart()
+        outlined()
         o, unit, narrow, bad = index(0), index(1), index(NARROW), index(0)
         for left in range(o, columns, index(STRIP)):
             right = min(columns, left + index(STRIP))
@@ -162,7 +162,7 @@ def factored(dtype: str) -> Callable[..., None]:
 
     @compiled
     def dot(n, x, y):  # type: ignore[no-untyped-def]
-        apart()
+        outlined()
         total = zero
         for j in range(index(0), n):
             total = acc(total, get(x, j) * get(y, j))
@@ -171,7 +171,7 @@ def factored(dtype: str) -> Callable[..., None]:
     @compiled
     def vector(n, a, x, turned):  # type: ignore[no-untyped-def]
         """One right-hand side, along the rows of the factors either way."""
-        apart()
+        outlined()
         o, unit = index(0), index(1)
         for i in range(o, n):
             behind = i + unit
@@ -191,7 +191,7 @@ def factored(dtype: str) -> Callable[..., None]:
 
     @compiled
     def exchange(n, k, b, exchanges, backwards):  # type: ignore[no-untyped-def]
-        apart()
+        outlined()
         o, unit = index(0), index(1)
         for step in range(o, n):
             i = n - unit - step if backwards else step

@@ -34,6 +34,7 @@ from .by_address import (
     shifted,
     word,
 )
+from .lift import lift
 from .support import index, wide
 
 __all__ = ["ADD", "DTYPES", "NEGATE", "SCALED", "SYMMETRIC", "entry", "entry_signature"]
@@ -249,7 +250,7 @@ def entry(dtype: str) -> Callable[..., None]:
     lanes = REGISTER // np.dtype(dtype).itemsize
     widest = lanes * VECTORS
     zero, one, minus = t(0), t(1), t(-1)
-    panel_space = make_scratch(DEEP * widest)
+    panel_space, lift_of = make_scratch(DEEP * widest), lift(dtype)
 
     def products(  # type: ignore[no-untyped-def]
         of_m, of_n, of_k, first_a, at_row_a, at_step_a, first_b, at_step_b, at_col_b, first_scale,
@@ -284,6 +285,10 @@ def entry(dtype: str) -> Callable[..., None]:
                 shifted(first_scale, number * word(next_scale)),
                 shifted(first_c, number * word(next_c)),
             )
+            lifted = one
+            if scaled:
+                lifted = lift_of(m, n, k, a, row_a, step_a, b, step_b, col_b, scale)
+            factor = sign / lifted
             if k == o and not onto:
                 for i in range(o, m):
                     for j in range(o, n):
@@ -325,7 +330,7 @@ def entry(dtype: str) -> Callable[..., None]:
                             pass
                         elif col_b == unit and used == widths:
                             for q in range(o, depth):
-                                s = get(scale, start + q) if scaled else one
+                                s = get(scale, start + q) * lifted if scaled else one
                                 for z in range(o, widths):
                                     put(
                                         panel,
@@ -334,7 +339,7 @@ def entry(dtype: str) -> Callable[..., None]:
                                     )
                         else:
                             for q in range(o, depth):
-                                s = get(scale, start + q) if scaled else one
+                                s = get(scale, start + q) * lifted if scaled else one
                                 for z in range(o, width):
                                     put(
                                         panel,
@@ -362,17 +367,17 @@ def entry(dtype: str) -> Callable[..., None]:
                             if vectors == three:
                                 _tile_3(
                                     depth, from_a, at_a, row, step, source, at_b, apart, c, at_c,
-                                    row_c, rows, used, add, sign,
+                                    row_c, rows, used, add, factor,
                                 )  # fmt: skip
                             elif vectors == two:
                                 _tile_2(
                                     depth, from_a, at_a, row, step, source, at_b, apart, c, at_c,
-                                    row_c, rows, used, add, sign,
+                                    row_c, rows, used, add, factor,
                                 )  # fmt: skip
                             else:
                                 _tile_1(
                                     depth, from_a, at_a, row, step, source, at_b, apart, c, at_c,
-                                    row_c, rows, used, add, sign,
+                                    row_c, rows, used, add, factor,
                                 )  # fmt: skip
             if half:
                 for j in range(unit, n):

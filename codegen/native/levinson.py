@@ -20,9 +20,9 @@ from . import factorizations
 from .blocked import blocked_solve
 from .bridge import compiled, implements, scalar_type
 from .by_address import get, put, shifted, word
-from .dense import apart, pointers
+from .dense import pointers
 from .foreign import routine
-from .support import acc, fabs_float, index, wide
+from .support import acc, fabs_float, index, outlined, wide
 from .symbols import OWN
 
 __all__ = ["LEVINSON_KINDS", "levinson", "levinson_signature", "toeplitz_solve"]
@@ -57,7 +57,7 @@ def levinson(dtype: str) -> Callable[..., None]:
 
     @compiled
     def dot(n, x, y):  # type: ignore[no-untyped-def]
-        apart()
+        outlined()
         wide()
         total = zero
         for j in range(index(0), n):
@@ -67,7 +67,7 @@ def levinson(dtype: str) -> Callable[..., None]:
     @compiled
     def renewed(n, f, g, of_f, of_g, scale):  # type: ignore[no-untyped-def]
         """Each of two vectors less a multiple of the other, times a number."""
-        apart()
+        outlined()
         for j in range(index(0), n):
             x, y = get(f, j), get(g, j)
             put(f, j, (x - of_f * y) * scale)
@@ -75,7 +75,7 @@ def levinson(dtype: str) -> Callable[..., None]:
 
     @compiled
     def added(n, factor, x, y):  # type: ignore[no-untyped-def]
-        apart()
+        outlined()
         for j in range(index(0), n):
             put(y, j, get(y, j) + factor * get(x, j))
 
@@ -89,7 +89,7 @@ def levinson(dtype: str) -> Callable[..., None]:
 
     @compiled
     def most(n, x):  # type: ignore[no-untyped-def]
-        apart()
+        outlined()
         found = none
         for j in range(index(0), n):
             value = size(get(x, j))

@@ -11,9 +11,9 @@ from numba.core import types
 
 from .bridge import compiled
 from .by_address import get, put, shifted, word
-from .dense import NARROW, apart, parts, pointers
+from .dense import NARROW, parts, pointers
 from .reflections import reflections
-from .support import index, wide
+from .support import index, outlined, wide
 
 __all__ = ["QR_KINDS", "qr", "qr_signature", "qr_space"]
 
@@ -62,7 +62,7 @@ def qr(dtype: str) -> Callable[..., None]:
     @compiled
     def others(low, high, end, width, v, step, tau, gram):  # type: ignore[no-untyped-def]
         """Columns high to end of a panel, which are rows of v, by the reflections low to high."""
-        apart()
+        outlined()
         o, unit, strip = index(0), index(1), index(STRIP)
         count, left = high - low, end - high
         if left == o:
@@ -80,7 +80,7 @@ def qr(dtype: str) -> Callable[..., None]:
     def panel(columns, width, v, step, r, n, space):  # type: ignore[no-untyped-def]
         """Reflect the first columns, which are the rows of v; 0 where everything is finite. The
         factors tau are left in space."""
-        apart()
+        outlined()
         o, unit, narrow = index(0), index(1), index(NARROW)
         tau, beta, work = space, shifted(space, columns), shifted(space, index(2) * columns)
         sane = zero

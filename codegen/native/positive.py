@@ -14,8 +14,8 @@ from numba.core import types
 
 from .bridge import compiled
 from .by_address import get, put, shifted, word
-from .dense import CHUNK, NARROW, TALL, apart, block_of, less, parts, pointers
-from .support import index, sqrt_float, wide
+from .dense import CHUNK, NARROW, TALL, block_of, less, parts, pointers
+from .support import index, outlined, sqrt_float, wide
 
 __all__ = ["adjoint", "adjoint_signature", "factor", "factor_signature"]
 
@@ -44,7 +44,7 @@ def factor(dtype: str) -> Callable[..., None]:
     def panel(rows, width, p, step):  # type: ignore[no-untyped-def]
         """The first rows of the upper factor of a matrix whose first rows are p; the number of the
         first pivot that is not positive."""
-        apart()
+        outlined()
         o, unit, narrow = index(0), index(1), index(NARROW)
         for top in range(o, rows, narrow):
             end = min(rows, top + narrow)
@@ -118,7 +118,7 @@ def adjoint(dtype: str) -> Callable[..., None]:
     @compiled
     def small(n, l, row_l, c, row_c):  # type: ignore[no-untyped-def]  # noqa: E741
         """One block: row by row from the last."""
-        apart()
+        outlined()
         o, unit = index(0), index(1)
         for back in range(o, n):
             j = n - unit - back

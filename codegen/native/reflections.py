@@ -16,9 +16,9 @@ import numpy as np
 
 from .bridge import compiled
 from .by_address import get, put, shifted
-from .dense import apart, gemm, parts
+from .dense import gemm, parts
 from .gemm import SYMMETRIC
-from .support import acc, copysign_float, fabs_float, index, sqrt_float
+from .support import acc, copysign_float, fabs_float, index, outlined, sqrt_float
 
 __all__ = ["Reflections", "reflections"]
 
@@ -57,7 +57,7 @@ def reflections(dtype: str) -> Reflections:
 
     @compiled
     def overwrite(m, n, k, a, row_a, step_a, b, step_b, col_b, c, row_c, flags):  # type: ignore[no-untyped-def]
-        apart()
+        outlined()
         o, unit = index(0), index(1)
         gemm(
             m, n, k, a, row_a, step_a, b, step_b, col_b, a, c, row_c, flags, unit, o, o, o, o,
@@ -65,7 +65,7 @@ def reflections(dtype: str) -> Reflections:
 
     @compiled
     def dot(n, x, y):  # type: ignore[no-untyped-def]
-        apart()
+        outlined()
         total = zero
         for j in range(index(0), n):
             total = acc(total, get(x, j) * get(y, j))
@@ -73,13 +73,13 @@ def reflections(dtype: str) -> Reflections:
 
     @compiled
     def scaled(n, x, factor):  # type: ignore[no-untyped-def]
-        apart()
+        outlined()
         for j in range(index(0), n):
             put(x, j, get(x, j) * factor)
 
     @compiled
     def reflect(n, x, beta, tau):  # type: ignore[no-untyped-def]
-        apart()
+        outlined()
         o, unit = index(0), index(1)
         behind, lift = shifted(x, unit), one
         total, alpha = dot(n - unit, behind, behind), get(x, o)  # type: ignore[no-untyped-call]
@@ -113,7 +113,7 @@ def reflections(dtype: str) -> Reflections:
 
     @compiled
     def triangle(count, width, v, step, tau, gram, made, row):  # type: ignore[no-untyped-def]
-        apart()
+        outlined()
         o, unit = index(0), index(1)
         overwrite(  # type: ignore[no-untyped-call]
             count, count, width, v, step, unit, v, unit, step, gram, count, index(SYMMETRIC)

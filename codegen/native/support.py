@@ -158,6 +158,16 @@ def _lower_wide(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     return context.get_dummy_value()
 
 
+def outlined() -> None:
+    """Keep the function that calls this a function: compiled once, not into each caller."""
+
+
+@primitive(outlined, lambda: signature(types.none))
+def _lower_outlined(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    set.add(builder.function.attributes, "noinline")
+    return context.get_dummy_value()
+
+
 def select(condition: Any, x: Any, y: Any) -> Any:
     """`x` where the condition holds, else `y`; both are evaluated and no branch is made."""
     return x if condition else y

@@ -173,6 +173,44 @@ def test_infinities_stay_in_their_rows_and_columns() -> None:
     np.testing.assert_array_equal(c, expected)
 
 
+@pytest.mark.parametrize("dtype", gemm.DTYPES)
+@pytest.mark.parametrize("largest", [1e-8, 1e-20, 1e-30], ids=str)
+def test_denormal_weights_round_as_others(largest: float, dtype: str) -> None:
+    """Weights down to the smallest number there is: sums as of weights that are 2**80 times as
+    large, where these are no denormals, bit for bit, and rounded once where they are denormal."""
+    rng = np.random.default_rng(6)
+    t, tiny = np.dtype(dtype).type, np.finfo(dtype).smallest_normal
+    a, b = matrix(rng, 21, 200, True, dtype), matrix(rng, 200, 30, False, dtype)
+    weights = (rng.random(200) * float(tiny) * 2.0**20 * largest / 1e-8).astype(dtype)
+    weights[::7] = 0
+    weights[3] = np.nextafter(t(0), t(1))
+    assert ((weights > 0) & (weights < tiny)).any()
+    c, larger = np.empty((21, 30), dtype), np.empty((21, 30), dtype)
+    multiply(a, b, c, weights, gemm.SCALED)
+    multiply(a, b, larger, np.ldexp(weights, 80), gemm.SCALED)
+    np.testing.assert_array_equal(c, np.ldexp(larger, -80))
+    multiply(a, b, c, weights, gemm.SCALED | gemm.ADD | gemm.NEGATE)
+    assert not c.any()
+
+
+@pytest.mark.parametrize("dtype", gemm.DTYPES)
+@pytest.mark.parametrize("rows", [2, 300])
+@pytest.mark.parametrize("where", ["a", "b", "weights"])
+@pytest.mark.parametrize("huge", ["max", "inf", "nan"])
+def test_denormal_weights_beside_huge_numbers(huge: str, where: str, rows: int, dtype: str) -> None:
+    """What a power of two would make overflow stays as it is."""
+    info = np.finfo(dtype)
+    value = float(info.max) / 8 if huge == "max" else float(huge)
+    a, b, weights = np.ones((rows, 40), dtype), np.ones((40, 26), dtype), np.ones(40, dtype)
+    weights[5] = info.smallest_subnormal
+    {"a": a[1], "b": b[:, 3], "weights": weights}[where][7] = value
+    c = np.empty((rows, 26), dtype)
+    multiply(a, b, c, weights, gemm.SCALED)
+    with np.errstate(invalid="ignore"):
+        expected = (a.astype(np.longdouble) * weights) @ b.astype(np.longdouble)
+    np.testing.assert_allclose(c, expected.astype(dtype), rtol=1e-5)
+
+
 def test_routine_is_built_once_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "FOLDER", [tmp_path])
     build = prebuilt.address.__wrapped__

@@ -90,3 +90,22 @@ def test_of_all_sizes() -> None:
         z = -y * (X @ w)
         np.testing.assert_allclose(value, np.mean(np.logaddexp(0.0, z)), rtol=1e-12)
         np.testing.assert_allclose(gradient, (-y / (1 + np.exp(-z))) @ X / n, rtol=1e-10)
+
+
+@pytest.mark.parametrize("shape", [(3, 500, 40), (1, 700, 16), (5, 1, 33), (2, 0, 20), (4, 90, 7)])
+def test_weighed_rows_of_stacked_matrices_are_read_along_memory(shape: tuple[int, ...]) -> None:
+    """Weights lie along the axis that is summed, and do not move with the columns."""
+    rng = np.random.default_rng(0)
+    x, w = rng.normal(size=shape), rng.normal(size=shape[:2])
+
+    def f(x: Any, w: Any) -> Any:
+        return np.sum(w[:, :, None] * x, axis=1), np.sum(w, axis=1)
+
+    compiled = tg.jit(f)
+    for found, expected in zip(compiled(x, w), f(x, w), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    if shape[2] >= 16 and shape[1] > 15:
+        assert re.search(r"x\[(\w+), (\w+), (\w+)\]", compiled.source(x, w)).groups() in (
+            ("i", "j", "k"),
+            ("0", "i", "j"),
+        )

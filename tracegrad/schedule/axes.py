@@ -85,13 +85,14 @@ def short_in_front(axes: Sequence[Axis]) -> Axis | None:
 
     axes    those along which a sum is added up in memory
     """
-    if len(axes) < 2 or _at_most(axes[-1], REDUCED_LANES):
+    if len(axes) < 2 or is_short(axes[-1], REDUCED_LANES):
         return None
-    short = [a for a in axes[:-1] if _at_most(a, LANES)]
+    short = [a for a in axes[:-1] if is_short(a, LANES)]
     return short[0] if len(short) == 1 else None
 
 
-def _at_most(axis: Axis, size: int) -> bool:
+def is_short(axis: Axis, size: int) -> bool:
+    """Whether a loop is known to take at most `size` passes."""
     return isinstance(axis.extent, int) and axis.extent <= size
 
 
@@ -100,6 +101,7 @@ __all__ = [
     "NO_PERIODS",
     "REDUCED_LANES",
     "Axis",
+    "is_short",
     "short_in_front",
     "split_lanes",
     "split_periods",

@@ -11,7 +11,16 @@ from .._codegen import integers, kernel, lowering
 from ..ir.graph import Atom, Node, Var
 from ..sizes import same
 from ..types import Int, Shape
-from .axes import LANES, NO_PERIODS, REDUCED_LANES, Axis, short_in_front, split_lanes, split_periods
+from .axes import (
+    LANES,
+    NO_PERIODS,
+    REDUCED_LANES,
+    Axis,
+    is_short,
+    short_in_front,
+    split_lanes,
+    split_periods,
+)
 from .bounds import at_most, ordered
 from .flat import RECORD, FlatPart, place
 from .indices import Index, is_one
@@ -19,6 +28,8 @@ from .lower import Emitter, Scope, Storage
 
 MOST_UNROLLED = 128
 MOST_PARTS = 12
+SHORT_ROW = 15
+"""Up to here a loop along a row gains nothing over one across rows."""
 WORTH_A_LOOP = 16
 """What is computed once per row goes into a loop of its own if it costs this much."""
 
@@ -203,9 +214,13 @@ def reduce_task(emitter: Emitter, var: Var, node: Node, dest: Storage, again: bo
 
 
 def _strided(task: Task, kept: set[str], gone: set[str]) -> set[str]:
-    """The kept axes that run along memory in what the task reads while no reduced axis does."""
+    """The kept axes that run along memory in what the task reads, where no reduced axis does so in
+    something that moves with them, or in anything if one of both is short."""
     inner: set[str] = set()
+    across: set[str] = set()
     lanes = {a.symbol for a in task.lanes}
+    short = {a.symbol for a in task.axes if is_short(a, SHORT_ROW)}
+    reduced_short = False
     for _, index in task.reads:
         names = [set() if isinstance(i, int) else integers.symbols(i) - lanes for i in index or ()]
         everything = set().union(*names)
@@ -213,12 +228,17 @@ def _strided(task: Task, kept: set[str], gone: set[str]) -> set[str]:
             continue
         last = next(n for n in reversed(names) if n)
         if last & gone:
-            return set()
-        inner |= last & kept
+            across |= everything & kept
+            reduced_short |= bool(last & short)
+        else:
+            inner |= last & kept
+    if across and (reduced_short or inner <= short):
+        return set()
     # What follows such an axis and is read with no reduced axis runs inside as well, or all that is
     # reduced would run again for each.
     first = next((k for k, a in enumerate(task.axes) if a.symbol in inner), len(task.axes))
-    return inner | {a.symbol for a in task.axes[first:] if a.symbol in kept}
+    inner |= {a.symbol for a in task.axes[first:] if a.symbol in kept}
+    return set() if inner & across else inner
 
 
 def probe_task(emitter: Emitter, task: Task) -> int:
