@@ -3,6 +3,7 @@ derivatives of two orders by the point and every parameter."""
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -432,3 +433,67 @@ def test_second_derivatives_at_the_last_point_of_a_support() -> None:
     wanted = [row[2:] for row in LAST.values() for _ in ways]
     np.testing.assert_allclose(found(*ends), wanted, rtol=1e-12)
     np.testing.assert_allclose(tg.jit(found)(*ends), wanted, rtol=1e-12)
+
+
+ENDS_APART = {"arcsine": "SciPy's quotient has a sign at -0.0"}
+"""Densities at ends that are not SciPy's, and why."""
+AT_EDGES = (0.5, 1.0, 2.0)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", [*CONTINUOUS, *EAGER])
+def test_at_ends(name: str) -> None:
+    """Where a support ends, beside it and at infinity, for parameters with which a density there is
+    0, a number and infinite: as SciPy has it wherever it has a number."""
+    theirs, ours = getattr(scipy.stats, name), getattr(stats, name)
+    usual = CONTINUOUS.get(name, EAGER.get(name, ()))
+    for shapes in {usual, *itertools.product(AT_EDGES, repeat=len(usual))}:
+        low, high = theirs.support(*shapes)
+        if not low < high:
+            continue
+        points = [-np.inf, np.inf, np.nan, -0.0, 0.0, 1.0]
+        for end in (low, high):
+            if np.isfinite(end):
+                points += [end, end - 0.1, end + 0.1]
+        with_end = {"pdf": np.array(points), "logpdf": np.array(points), "cdf": np.array(points),
+                    "sf": np.array(points), "ppf": QUANTILES, "isf": QUANTILES}  # fmt: skip
+        for method, x in with_end.items():
+            try:
+                found = getattr(ours, method)(x, *shapes)
+            except UnsupportedFunctionError:
+                continue
+            expected = np.asarray(getattr(theirs, method)(x, *shapes))
+            known = ~np.isnan(expected)
+            if name in ENDS_APART:
+                known &= (x != 0) | ~np.signbit(x)
+            np.testing.assert_allclose(
+                found[known], expected[known], rtol=1e-9, atol=1e-12, err_msg=f"{method} {shapes}"
+            )
+            if method in ("pdf", "logpdf") and name != "vonmises":  # infinities
+                assert not np.isnan(found[~known & ~np.isnan(x)]).any(), (method, shapes)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_parameters_at_ends() -> None:
+    """At 0, where the density is a number, it has its derivatives by the parameters."""
+    for name, shapes, factor in (
+        ("fisk", (1.0,), lambda c: np.log(c)),
+        ("burr12", (1.0, 2.0), lambda c, d: np.log(c * d)),
+        ("burr", (0.5, 2.0), lambda c, d: np.log(c * d)),
+        ("exponweib", (2.0, 0.5), lambda a, c: np.log(a * c)),
+        ("gengamma", (1.0, 1.0), lambda a, c: np.log(c) - scipy.special.gammaln(a)),
+        ("mielke", (1.0, 2.0), lambda k, s: np.log(k)),
+        ("loglaplace", (1.0,), lambda c: np.log(c / 2)),
+    ):
+        every = tuple(range(len(shapes)))
+        dist = getattr(stats, name)
+        for found, expected in (
+            (tg.grad(lambda *s, d=dist: d.logpdf(0.0, *s), argnums=every), tg.grad(factor, every)),
+            (lambda *s, d=dist: d.logpdf(0.0, *s), factor),
+        ):
+            np.testing.assert_allclose(found(*shapes), expected(*shapes), err_msg=name)
+    assert stats.kappa3.cdf(0.0, 1e-3) == 0.0
+    np.testing.assert_allclose(
+        stats.kappa3.cdf([1e-300, 1e-5, 2.0], 1e-3),
+        scipy.stats.kappa3.cdf([1e-300, 1e-5, 2.0], 1e-3),
+    )

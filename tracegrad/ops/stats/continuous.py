@@ -7,6 +7,7 @@ from typing import Any
 
 from ..elementwise.arithmetic import (
     div,
+    equal,
     greater,
     greater_equal,
     less,
@@ -19,7 +20,7 @@ from ..elementwise.comparison import minimum
 from ..elementwise.derived import add, mul
 from ..elementwise.elementary import absolute, exp, expm1, log, log1p, sqrt, square
 from ..elementwise.limits import largest, times
-from ..elementwise.logic import logical_or
+from ..elementwise.logic import logical_and, logical_or
 from ..elementwise.powers import power
 from ..elementwise.special import (
     betaln,
@@ -261,6 +262,7 @@ pareto = Univariate(
 gumbel_r = Univariate(
     "gumbel_r",
     log_density=lambda z: neg(add(z, exp(neg(z)))),
+    support=FINITE,
     cdf=lambda z: exp(neg(exp(neg(z)))),
     sf=lambda z: neg(expm1(neg(exp(neg(z))))),
     logcdf=lambda z: neg(exp(neg(z))),
@@ -271,6 +273,7 @@ gumbel_r = Univariate(
 gumbel_l = Univariate(
     "gumbel_l",
     log_density=lambda z: sub(z, exp(z)),
+    support=FINITE,
     cdf=lambda z: neg(expm1(neg(exp(z)))),
     sf=lambda z: exp(neg(exp(z))),
     logcdf=log_of_rest,
@@ -421,10 +424,18 @@ levy = Univariate(
     ppf=lambda q: div(1.0, square(ndtri(mul(q, 0.5)))),
     isf=lambda q: div(0.5, square(erfinv(q))),
 )
+
+
+def _power_law(z: Any, a: Any) -> Any:
+    # Where it has no bound, the end is none of its support.
+    end = logical_and(equal(z, 0), less(a, 1))
+    return where(end, -INFINITY, add(log(a), xlogy(sub(a, 1.0), where(end, 1.0, z))))
+
+
 powerlaw = Univariate(
     "powerlaw",
     "a",
-    log_density=lambda z, a: add(log(a), xlogy(sub(a, 1.0), z)),
+    log_density=_power_law,
     support=UNIT,
     cdf=lambda z, a: power(z, a),
     sf=lambda z, a: where(
@@ -463,7 +474,7 @@ skewnorm = Univariate(
     "a",
     log_density=lambda z, a: add(add(_normal(z), log_ndtr(times(a, z))), math.log(2.0)),
     support=FINITE,
-    valid=lambda a: (),
+    valid=lambda a: (equal(a, a),),
 )
 
 

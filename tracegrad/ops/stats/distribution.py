@@ -43,6 +43,11 @@ FINITE = (OpenEnd(-INFINITY), OpenEnd(INFINITY))
 ABOVE_ZERO = (OpenEnd(0.0), INFINITY)
 
 
+def near_zero(power: Any, log_factor: Any) -> Any:
+    """The log density at 0 of what is exp(log_factor) z^(power - 1) beside it."""
+    return where(greater(power, 1), -INFINITY, where(less(power, 1), INFINITY, log_factor))
+
+
 def size_of(z: Any) -> Any:
     """The absolute value, for smooth functions of it: np.abs has the slope 0 at 0, with which their
     derivatives of odd and even orders there would be wrong."""
@@ -127,7 +132,8 @@ class Univariate:
     all of them broadcast; with parameters alone it is called for a `Frozen` one.
 
     Where a parameter is outside of its range results are NaN, as SciPy's. `inside` is a place that
-    is in the support whatever the parameters are, where its ends may be infinite.
+    is in the support whatever the parameters are, where its ends may be infinite. `at_low` is the
+    log density at the lower end, where the formula has no value there.
     """
 
     discrete = False
@@ -140,6 +146,7 @@ class Univariate:
         log_density: Formula,
         support: tuple[float | Formula, float | Formula] = (-INFINITY, INFINITY),
         inside: float | None = None,
+        at_low: Formula | None = None,
         valid: Formula | None = None,
         cdf: Formula | None = None,
         sf: Formula | None = None,
@@ -158,7 +165,7 @@ class Univariate:
             "ppf": ppf or _of_rest(isf),
             "isf": isf or _of_rest(ppf),
         }
-        self.support, self.valid, self.inside = support, valid, inside
+        self.support, self.valid, self.inside, self.at_low = support, valid, inside, at_low
 
     def __repr__(self) -> str:
         return f"<distribution {self.name}>"
@@ -283,6 +290,8 @@ class Univariate:
             inside, at = self._inside(z, shapes)
             value = self._formula("density", method)(at, *shapes)
             value = where(inside, value, where(isnan(z), z.dtype.type(NAN), -INFINITY))
+        if self.at_low is not None:
+            value = where(equal(z, self._ends(shapes)[0]), self.at_low(*shapes), value)
         return self._known(shapes, scale, sub(value, log(scale)))
 
     @method

@@ -10,6 +10,7 @@ from ..elementwise.comparison import maximum, minimum
 from ..elementwise.derived import add, mul
 from ..elementwise.elementary import absolute, exp, expm1, log, log1p, sqrt, square
 from ..elementwise.limits import largest, times
+from ..elementwise.logic import logical_and
 from ..elementwise.powers import power
 from ..elementwise.special import (
     betaln,
@@ -43,8 +44,8 @@ from .distribution import (
     INFINITY,
     OpenEnd,
     Univariate,
-    above_of,
     log_of_rest,
+    near_zero,
     of_tails,
     size_of,
     small_or_rest,
@@ -111,6 +112,14 @@ erlang = Univariate(
     ppf=lambda q, a: gammaincinv(a, q),
     isf=lambda q, a: gammainccinv(a, q),
 )
+
+
+def _gengamma_at_zero(a: Any, c: Any) -> Any:
+    rising = greater(c, 0)
+    rate = where(rising, c, 1.0)
+    return where(rising, near_zero(mul(rate, a), sub(log(rate), lgamma(a))), -INFINITY)
+
+
 gengamma = Univariate(
     "gengamma",
     "a c",
@@ -118,6 +127,7 @@ gengamma = Univariate(
         add(log(absolute(c)), mul(sub(mul(c, a), 1.0), log(z))), add(power(z, c), lgamma(a))
     ),
     support=ABOVE_ZERO,
+    at_low=_gengamma_at_zero,
     valid=lambda a, c: (greater(a, 0), greater(absolute(c), 0)),
     cdf=lambda z, a, c: where(greater(c, 0), gammainc(a, power(z, c)), gammaincc(a, power(z, c))),
     sf=lambda z, a, c: where(greater(c, 0), gammaincc(a, power(z, c)), gammainc(a, power(z, c))),
@@ -146,6 +156,7 @@ loggamma = Univariate(
     "loggamma",
     "c",
     log_density=lambda z, c: sub(sub(mul(c, z), exp(z)), lgamma(c)),
+    support=FINITE,
     logcdf=_log_gamma_below,
     cdf=lambda z, c: gammainc(c, exp(z)),
     sf=lambda z, c: gammaincc(c, exp(z)),
@@ -158,6 +169,7 @@ dgamma = Univariate(
     log_density=lambda z, a: sub(
         sub(xlogy(sub(a, 1.0), absolute(z)), absolute(z)), add(lgamma(a), LOG_2)
     ),
+    support=FINITE,
 )
 gennorm = Univariate(
     "gennorm",
@@ -173,7 +185,7 @@ betaprime = Univariate(
     log_density=lambda z, a, b: sub(
         xlogy(sub(a, 1.0), z), add(mul(add(a, b), log1p(z)), betaln(a, b))
     ),
-    support=POSITIVE,
+    support=ABOVE_ZERO,
     cdf=parts_below,
     sf=lambda z, a, b: parts_below(1.0, b, a, z),
     **of_tails(of_parts, lambda q, a, b: div(1.0, of_parts(q, b, a))),
@@ -193,9 +205,11 @@ def _reduced(z: Any, c: Any) -> Any:
 
 
 def _genextreme(z: Any, c: Any) -> Any:
-    # At an end of the support g is infinite.
-    g = maximum(_reduced(z, c), -1e3)
-    return sub(where(equal(c, 1), 0.0, mul(sub(c, 1.0), g)), exp(neg(g)))
+    # At an end of the support g is infinite, and there is no density where it had no bound.
+    end = logical_and(equal(mul(c, z), 1), greater(c, 1))
+    g = where(end, 0.0, maximum(_reduced(where(end, 0.0, z), c), -1e3))
+    value = sub(where(equal(c, 1), 0.0, mul(sub(c, 1.0), g)), exp(neg(g)))
+    return where(end, -INFINITY, value)
 
 
 genextreme = Univariate(
@@ -258,6 +272,7 @@ exponweib = Univariate(
         power(z, c),
     ),
     support=ABOVE_ZERO,
+    at_low=lambda a, c: near_zero(mul(a, c), add(log(a), log(c))),
     cdf=lambda z, a, c: power(neg(expm1(neg(power(z, c)))), a),
     sf=lambda z, a, c: neg(expm1(mul(a, log1p(neg(exp(neg(power(z, c)))))))),
     ppf=lambda q, a, c: power(neg(log1p(neg(power(q, div(1.0, a))))), div(1.0, c)),
@@ -269,6 +284,7 @@ dweibull = Univariate(
     log_density=lambda z, c: sub(
         add(log(mul(c, 0.5)), xlogy(sub(c, 1.0), absolute(z))), power(absolute(z), c)
     ),
+    support=FINITE,
 )
 gompertz = Univariate(
     "gompertz",
@@ -285,25 +301,6 @@ gompertz = Univariate(
 # --- powers and logarithms ------------------------------------------------------------------------
 
 
-def _span(a: Any, b: Any) -> Any:
-    return sub(log(b), log(a))
-
-
-def _log_uniform(name: str) -> Univariate:
-    return Univariate(
-        name,
-        "a b",
-        log_density=lambda z, a, b: neg(add(log(z), log(_span(a, b)))),
-        support=(lambda a, b: a, lambda a, b: b),
-        valid=lambda a, b: (greater(a, 0), greater(b, a)),
-        cdf=lambda z, a, b: div(sub(log(z), log(a)), _span(a, b)),
-        sf=lambda z, a, b: above_of(sub(log(z), log(a)), sub(log(b), log(z)), _span(a, b)),
-        ppf=lambda q, a, b: exp(add(log(a), mul(q, _span(a, b)))),
-        isf=lambda q, a, b: exp(add(mul(log(b), sub(1.0, q)), mul(log(a), q))),
-    )
-
-
-loguniform, reciprocal = _log_uniform("loguniform"), _log_uniform("reciprocal")
 lomax = Univariate(
     "lomax",
     "c",
@@ -322,6 +319,7 @@ fisk = Univariate(
         add(log(c), mul(sub(c, 1.0), log(z))), mul(softplus(mul(c, log(z))), 2.0)
     ),
     support=ABOVE_ZERO,
+    at_low=lambda c: near_zero(c, log(c)),
     cdf=lambda z, c: sigmoid(times(c, log(z))),
     sf=lambda z, c: sigmoid(neg(times(c, log(z)))),
     logcdf=lambda z, c: log_sigmoid(times(c, log(z))),
@@ -350,6 +348,7 @@ burr12 = Univariate(
         add(add(log(c), log(d)), mul(sub(c, 1.0), log(z))), _burr(z, c, add(d, 1.0))
     ),
     support=ABOVE_ZERO,
+    at_low=lambda c, d: near_zero(c, add(log(c), log(d))),
     cdf=lambda z, c, d: neg(expm1(neg(_burr(z, c, d)))),
     sf=lambda z, c, d: exp(neg(_burr(z, c, d))),
     logcdf=_burr_below,
@@ -421,6 +420,7 @@ exponnorm = Univariate(
 moyal = Univariate(
     "moyal",
     log_density=lambda z: sub(mul(add(z, exp(neg(z))), -0.5), HALF_LOG_2PI),
+    support=FINITE,
     cdf=lambda z: erfc(mul(exp(mul(z, -0.5)), math.sqrt(0.5))),
     sf=lambda z: erf(mul(exp(mul(z, -0.5)), math.sqrt(0.5))),
     ppf=lambda q: neg(log(mul(square(erfcinv(q)), 2.0))),
@@ -488,7 +488,7 @@ arcsine = Univariate(
 
 DISTRIBUTIONS = (
     maxwell, chi, nakagami, erlang, gengamma, loggamma, dgamma, gennorm, betaprime, genextreme,
-    genpareto, weibull_max, invweibull, exponweib, dweibull, gompertz, loguniform, reciprocal,
+    genpareto, weibull_max, invweibull, exponweib, dweibull, gompertz,
     lomax, fisk, burr12, johnsonsu, johnsonsb, exponnorm, moyal, rice, truncexpon,
     laplace_asymmetric, halflogistic, hypsecant, arcsine,
 )  # fmt: skip

@@ -1,17 +1,30 @@
-"""Continuous distributions of one variable on an interval: of angles and of straight lines."""
+"""Continuous distributions of one variable on an interval: of angles, of straight lines, and
+cut off at both ends."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from ..elementwise.arithmetic import div, greater, greater_equal, less, less_equal, neg, sub, where
+from ..elementwise.arithmetic import (
+    div,
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    neg,
+    sub,
+    where,
+)
 from ..elementwise.derived import add, mul
-from ..elementwise.elementary import absolute, expm1, log, log1p, sqrt, square
-from ..elementwise.special import betaln, xlog1py
+from ..elementwise.elementary import absolute, exp, expm1, log, log1p, sqrt, square
+from ..elementwise.limits import times
+from ..elementwise.powers import power
+from ..elementwise.special import betaln, xlog1py, xlogy
 from ..elementwise.trigonometric import arcsin, cos, sin
 from ..scipy_special.incomplete import betainc
-from .distribution import Univariate
+from .distribution import Univariate, above_of
 from .more_continuous import UNIT
 
 # --- of circles and angles ------------------------------------------------------------------------
@@ -142,6 +155,67 @@ trapezoid = Univariate(
     sf=lambda z, c, d: _ramp_below(sub(1.0, z), sub(1.0, d), sub(1.0, c)),
 )
 
+# --- cut off at both ends -------------------------------------------------------------------------
+
+truncpareto = Univariate(
+    "truncpareto",
+    "b c",
+    log_density=lambda z, b, c: sub(
+        log(div(b, neg(expm1(neg(times(log(c), b)))))), mul(add(b, 1.0), log(z))
+    ),
+    support=(1.0, lambda b, c: c),
+    valid=lambda b, c: (greater(absolute(b), 0), greater(c, 1)),
+    cdf=lambda z, b, c: div(expm1(neg(mul(b, log(z)))), expm1(neg(times(log(c), b)))),
+    sf=lambda z, b, c: div(
+        mul(exp(neg(mul(b, log(z)))), expm1(neg(times(sub(log(c), log(z)), b)))),
+        expm1(neg(times(log(c), b))),
+    ),
+    ppf=lambda q, b, c: exp(neg(div(log1p(mul(q, expm1(neg(times(log(c), b))))), b))),
+)
+
+
+def _gap(a: Any, b: Any, c: Any) -> Any:
+    """a^c - b^c for 0 <= a <= b, where neither has a value, too."""
+    none = equal(b, 0)
+    a, b = where(none, 1.0, a), where(none, 1.0, b)
+    return mul(power(b, c), expm1(mul(c, sub(log(a), log(b)))))
+
+
+truncweibull_min = Univariate(
+    "truncweibull_min",
+    "c a b",
+    log_density=lambda z, c, a, b: sub(
+        add(log(c), xlogy(sub(c, 1.0), z)),
+        sub(log(neg(expm1(_gap(a, b, c)))), _gap(a, z, c)),
+    ),
+    support=(lambda c, a, b: a, lambda c, a, b: b),
+    valid=lambda c, a, b: (greater_equal(a, 0), greater(b, a), greater(c, 0)),
+    cdf=lambda z, c, a, b: div(expm1(_gap(a, z, c)), expm1(_gap(a, b, c))),
+    sf=lambda z, c, a, b: div(mul(exp(_gap(a, z, c)), expm1(_gap(z, b, c))), expm1(_gap(a, b, c))),
+)
+
+
+def _span(a: Any, b: Any) -> Any:
+    return sub(log(b), log(a))
+
+
+def _log_uniform(name: str) -> Univariate:
+    return Univariate(
+        name,
+        "a b",
+        log_density=lambda z, a, b: neg(add(log(z), log(_span(a, b)))),
+        support=(lambda a, b: a, lambda a, b: b),
+        valid=lambda a, b: (greater(a, 0), greater(b, a)),
+        cdf=lambda z, a, b: div(sub(log(z), log(a)), _span(a, b)),
+        sf=lambda z, a, b: above_of(sub(log(z), log(a)), sub(log(b), log(z)), _span(a, b)),
+        ppf=lambda q, a, b: exp(add(log(a), mul(q, _span(a, b)))),
+        isf=lambda q, a, b: exp(add(mul(log(b), sub(1.0, q)), mul(log(a), q))),
+    )
+
+
+loguniform, reciprocal = _log_uniform("loguniform"), _log_uniform("reciprocal")
+
 DISTRIBUTIONS = (
-    anglit, cosine, semicircular, rdist, wrapcauchy, bradford, triang, trapezoid,
+    anglit, cosine, semicircular, rdist, wrapcauchy, bradford, triang, trapezoid, truncpareto,
+    truncweibull_min, loguniform, reciprocal,
 )  # fmt: skip

@@ -7,8 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from ..elementwise.arithmetic import div, greater, greater_equal, less, less_equal, neg, sub, where
-from ..elementwise.comparison import maximum
+from ..elementwise.arithmetic import (
+    div,
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    neg,
+    sub,
+    where,
+)
+from ..elementwise.comparison import maximum, minimum
 from ..elementwise.derived import add, mul
 from ..elementwise.elementary import absolute, exp, expm1, log, log1p, sign, sqrt, square
 from ..elementwise.limits import largest, times
@@ -38,6 +48,7 @@ from .distribution import (
     log1p_square,
     log_of_rest,
     log_rest,
+    near_zero,
     of_tails,
 )
 from .more_continuous import HALF_LOG_2PI, POSITIVE
@@ -219,6 +230,7 @@ burr = Univariate(
         add(mul(add(c, 1.0), log(z)), mul(add(d, 1.0), softplus(neg(mul(c, log(z)))))),
     ),
     support=ABOVE_ZERO,
+    at_low=lambda c, d: near_zero(mul(c, d), log(mul(c, d))),
     logcdf=lambda z, c, d: neg(mul(d, softplus(neg(times(c, log(z)))))),
     sf=lambda z, c, d: neg(expm1(neg(mul(d, softplus(neg(times(c, log(z)))))))),
     logsf=lambda z, c, d: _log_above(d, times(c, log(z))),
@@ -232,6 +244,7 @@ exponpow = Univariate(
         add(log(b), xlogy(sub(b, 1.0), z)), sub(power(z, b), expm1(power(z, b)))
     ),
     support=ABOVE_ZERO,
+    at_low=lambda b: near_zero(b, log(b)),
     cdf=lambda z, b: neg(expm1(neg(expm1(power(z, b))))),
     sf=lambda z, b: exp(neg(expm1(power(z, b)))),
     ppf=lambda q, b: power(log1p(neg(log1p(neg(q)))), div(1.0, b)),
@@ -280,9 +293,17 @@ def _kappa_excess(z: Any, a: Any) -> Any:
 
 
 def _kappa_above(z: Any, a: Any) -> Any:
-    # 1 at z = 0, where the excess has no derivative.
+    # At z = 0 the excess has no derivative.
     at = maximum(z, np.finfo(z.dtype).tiny)
-    return neg(expm1(neg(div(_kappa_excess(at, a), a))))
+    return where(equal(z, 0), 1.0, neg(expm1(neg(div(_kappa_excess(at, a), a)))))
+
+
+def _kappa_below(z: Any, a: Any) -> Any:
+    # By its slope at 0, which may be infinite.
+    slope = neg(div(_log_kappa(z, a), a))
+    steep = logical_and(greater(slope, 80), greater(z, 0))
+    far = exp(neg(div(_kappa_excess(where(steep, z, 1.0), a), a)))
+    return where(steep, far, mul(z, exp(minimum(slope, 80.0))))
 
 
 def _log_kappa(z: Any, a: Any) -> Any:
@@ -313,7 +334,7 @@ kappa3 = Univariate(
     "a",
     log_density=_kappa_density,
     support=POSITIVE,
-    cdf=lambda z, a: mul(z, exp(neg(div(_log_kappa(z, largest(a)), largest(a))))),
+    cdf=lambda z, a: _kappa_below(z, largest(a)),
     sf=lambda z, a: _kappa_above(z, largest(a)),
     logcdf=lambda z, a: neg(div(_kappa_excess(z, largest(a)), largest(a))),
     ppf=lambda q, a: _kappa_below_is(q, largest(a)),
@@ -324,6 +345,7 @@ loglaplace = Univariate(
     "c",
     log_density=lambda z, c: sub(log(mul(c, 0.5)), add(mul(c, absolute(log(z))), log(z))),
     support=ABOVE_ZERO,
+    at_low=lambda c: near_zero(c, log(mul(c, 0.5))),
     cdf=lambda z, c: where(less(z, 1), mul(power(z, c), 0.5), sub(1.0, mul(power(z, neg(c)), 0.5))),
     sf=lambda z, c: where(less(z, 1), sub(1.0, mul(power(z, c), 0.5)), mul(power(z, neg(c)), 0.5)),
     ppf=lambda q, c: where(
@@ -367,45 +389,12 @@ mielke = Univariate(
     "k s",
     log_density=_mielke_density,
     support=ABOVE_ZERO,
+    at_low=lambda k, s: near_zero(k, log(k)),
     logcdf=_mielke_below,
     sf=lambda z, k, s: neg(expm1(_mielke_below(z, k, s))),
     logsf=_mielke_log_above,
     ppf=lambda q, k, s: _mielke_quantile(log(q), k, s),
     isf=lambda q, k, s: _mielke_quantile(log1p(neg(q)), k, s),
-)
-truncpareto = Univariate(
-    "truncpareto",
-    "b c",
-    log_density=lambda z, b, c: sub(
-        log(div(b, neg(expm1(neg(times(log(c), b)))))), mul(add(b, 1.0), log(z))
-    ),
-    support=(1.0, lambda b, c: c),
-    valid=lambda b, c: (greater(absolute(b), 0), greater(c, 1)),
-    cdf=lambda z, b, c: div(expm1(neg(mul(b, log(z)))), expm1(neg(times(log(c), b)))),
-    sf=lambda z, b, c: div(
-        mul(exp(neg(mul(b, log(z)))), expm1(neg(times(sub(log(c), log(z)), b)))),
-        expm1(neg(times(log(c), b))),
-    ),
-    ppf=lambda q, b, c: exp(neg(div(log1p(mul(q, expm1(neg(times(log(c), b))))), b))),
-)
-
-
-def _gap(a: Any, b: Any, c: Any) -> Any:
-    """a^c - b^c for a <= b, where neither has a value, too."""
-    return mul(power(b, c), expm1(mul(c, sub(log(a), log(b)))))
-
-
-truncweibull_min = Univariate(
-    "truncweibull_min",
-    "c a b",
-    log_density=lambda z, c, a, b: sub(
-        add(log(c), xlogy(sub(c, 1.0), z)),
-        sub(log(neg(expm1(_gap(a, b, c)))), _gap(a, z, c)),
-    ),
-    support=(lambda c, a, b: a, lambda c, a, b: b),
-    valid=lambda c, a, b: (greater_equal(a, 0), greater(b, a), greater(c, 0)),
-    cdf=lambda z, c, a, b: div(expm1(_gap(a, z, c)), expm1(_gap(a, b, c))),
-    sf=lambda z, c, a, b: div(mul(exp(_gap(a, z, c)), expm1(_gap(z, b, c))), expm1(_gap(a, b, c))),
 )
 
 
@@ -487,5 +476,5 @@ skewcauchy = Univariate(
 DISTRIBUTIONS = (
     alpha, fatiguelife, foldnorm, gibrat, levy_l, powernorm, powerlognorm, recipinvgauss,
     norminvgauss, burr, exponpow, genlogistic, halfgennorm, kappa3, loglaplace, mielke,
-    truncpareto, truncweibull_min, pearson3, foldcauchy, skewcauchy,
+    pearson3, foldcauchy, skewcauchy,
 )  # fmt: skip
