@@ -151,6 +151,24 @@ DIVISIONS: dict[str, Rule] = {
     "of the shape": lambda a: 10 // a.shape[0],
     "of the shape less one": lambda a: divmod(7, a.shape[0] - 1)[1],
     "of a number": lambda a: np.int64(10) // (len(a) + 1),
+    "of an integer": lambda a: 10 / len(a),
+    "of a float": lambda a: 1.0 / len(a),
+    "of lengths": lambda a: len(a) / len(a),
+    "of an element and a length": lambda a: a.sum() / len(a) + 0.0,
+    "of NumPy's number": lambda a: np.float64(1.0) / len(a) + np.int64(2) / a.size,
+    "by NumPy's function": lambda a: np.divide(1.0, len(a)),
+    "of the size less one": lambda a: 3 / (a.size - 1),
+    "as a float": lambda a: 2 / float(len(a)),
+    "times a float": lambda a: 1 / (len(a) * 2.0),
+    "half of it": lambda a: 1 / (len(a) / 2),
+    "less a float": lambda a: 1.0 / (len(a) - 1.0),
+    "rounded float": lambda a: 1.5 // len(a),
+    "remainder of a float": lambda a: divmod(1.5, len(a))[1],
+    "negative power": lambda a: len(a) ** -1,
+    "power of half": lambda a: len(a) ** -0.5,
+    "at least one": lambda a: 1 / max(len(a), 1),
+    "where there are some": lambda a: 1 / len(a) if len(a) else 2.0,
+    "of a list": lambda a: 1 / len([v for v in a if v > 0]),
 }
 
 
@@ -160,16 +178,40 @@ def test_divided_by_its_length(name: str) -> None:
     def f(x: Any, mask: Any) -> Any:
         return x[0] * DIVISIONS[name](x[mask])
 
-    compiled = tg.jit(f)
+    compiled, slope = tg.jit(f), tg.jit(tg.grad(f))
     for n in (3, 0, 1, 2):
         mask = np.arange(6) >= 6 - n
         try:
             expected = f(X, mask)
         except ZeroDivisionError:
-            with pytest.raises(ZeroDivisionError):
-                compiled(X, mask)
+            for g in (compiled, slope):
+                with pytest.raises(ZeroDivisionError):
+                    g(X, mask)
             continue
         np.testing.assert_allclose(compiled(X, mask), expected)
+        np.testing.assert_allclose(slope(X, mask), tg.grad(f)(X, mask))
+
+
+KINDS: dict[str, Rule] = {
+    "sum": lambda x: sum(1 for v in x if v > 0),
+    "sum with a start": lambda x: sum([2 for v in x if v > 0], 1.5),
+    "sum of a known length": lambda x: sum([2 for v in x]),
+    "max": lambda x: max([3 for v in x if v > 0]),
+    "min": lambda x: min([i for i, v in enumerate(x) if v > 0]),
+    "mean": lambda x: sum([1.5 for v in x if v > 0]) / len([1 for v in x if v > 0]),
+    "of elements": lambda x: sum([v for v in x if v > 0]),
+}
+
+
+@pytest.mark.usefixtures("kernels_in_python")
+@pytest.mark.parametrize("name", KINDS)
+def test_of_pythons_numbers(name: str) -> None:
+    """What Python makes of a list of its numbers is one of them, and raises no dtype."""
+    x = X.astype(np.float32)
+    expected = x * KINDS[name](x)
+    found = tg.jit(lambda x: x * KINDS[name](x))(x)
+    assert found.dtype == expected.dtype == np.float32
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
 @pytest.mark.usefixtures("kernels_in_python")

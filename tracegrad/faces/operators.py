@@ -20,6 +20,7 @@ from ..ir.operands import PLAIN, plain_operand
 from ..ops.define import of_list
 from ..ops.elementwise.arithmetic import number
 from ..ops.elementwise.derived import convert_op, fitted
+from ..ops.elementwise.remainders import check_length
 from ..ops.exponents import power_of_numbers
 from ..ops.matrices.products import IN_ONE_STEP, matmul_op
 from ..ops.places.keys import reading
@@ -118,10 +119,14 @@ def _check_order(function: Function, *operands: Any) -> None:
         )
 
 
-def _as_integers(function: Function | None, *operands: Any) -> Any:
+def _operands(function: Function | None, *operands: Any) -> Any:
     """The operands of an operator: where all are truth values of Python's, which are integers of
-    its, as such."""
-    if not STATE.traces or function not in _OF_INTEGERS or not all(map(_is_truth, operands)):
+    its, as such. A quotient of Python's numbers by a length asks whether that is 0."""
+    if not STATE.traces:
+        return operands
+    if function is ops.div and all(map(_is_number, operands)):
+        check_length(operands[1])
+    if function not in _OF_INTEGERS or not all(map(_is_truth, operands)):
         return operands
     return [int(x) if type(x) is bool else number(convert_op(x, dtype=INT64)) for x in operands]
 
@@ -137,7 +142,7 @@ def _binary(function: Function) -> Any:
         if isinstance(other, OPERANDS):
             if function in _ORDER and STATE.traces:
                 _check_order(function, self, other)
-            return function(*_as_integers(function, self, other))
+            return function(*_operands(function, self, other))
         if isinstance(other, (list, tuple)):
             return (
                 other * self.__index__()
@@ -165,7 +170,7 @@ def _reflected(function: Function) -> Any:
 
     def method(self: Any, other: Any) -> Any:
         if isinstance(other, OPERANDS):
-            result = function(*_as_integers(function, other, self))
+            result = function(*_operands(function, other, self))
             if (
                 title is not None
                 and isinstance(other, (int, float))
@@ -213,7 +218,7 @@ def _in_place(function: Function) -> Function:
 
 def _unary(function: Function) -> Any:
     def method(self: Any) -> Any:
-        return function(*_as_integers(function, self))
+        return function(*_operands(function, self))
 
     method.__name__ = function.__name__
     return (
@@ -275,6 +280,8 @@ def as_scalar(result: Any) -> Any:
 def _power(x: Any, y: Any) -> Any:
     if not (_is_number(x) and _is_number(y)):
         return ops.power(x, y)
+    if STATE.traces and type(y) in (int, float) and y < 0:
+        check_length(x)
     return as_number(power_of_numbers(x, y), x, y)
 
 

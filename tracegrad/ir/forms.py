@@ -16,9 +16,10 @@ import numpy as np
 
 from .._codegen import integers
 from ..dtypes import INT64
-from ..sizes.owners import answered
+from ..sizes.owners import answered, is_late
 from ..sizes.signs import not_negative
 from ..sizes.size import Size, at_most
+from ..sizes.size import form as size_form
 from ..types import Int
 from .dispatch import STATE, Value
 from .graph import Atom, Literal, Node, Var
@@ -51,6 +52,8 @@ class Forms:
         """What is not known around a graph, and is the size of arrays in it: as that size."""
         self.ranges: dict[str, tuple[Int, Int]] = {}
         """Of what is not known, where it is said, the least value and one above the largest."""
+        self.of_lengths: set[Var] = set()
+        """Python's numbers that are made of lengths which only a run knows."""
 
     def of(self, var: Var) -> Int:
         """The expression of an integer of this trace."""
@@ -67,6 +70,8 @@ class Forms:
         if isinstance(inner, Var) and isinstance(outer, Var) and outer.trace is not None:
             if inner.type.dtype != outer.type.dtype:
                 return
+            if outer.trace.forms.of_length(outer):
+                self.of_lengths.add(inner)
             if _integral(outer):
                 self.known[inner] = outer.trace.forms.of(outer)
             else:
@@ -92,6 +97,8 @@ class Forms:
 
     def look(self, node: Node) -> None:
         out = node.outputs[0]
+        if not out.type.shape and self._of_lengths(node.inputs):
+            self.of_lengths.add(out)
         if (form := made_of(node, self.form)) is not None:
             self.known[out] = form
             return
@@ -113,6 +120,18 @@ class Forms:
                 ends = node.op.between(*_unwrapped(smallest(value), largest(value)), divisor)
                 if ends is not None:
                     self.ranges[str(self.form(out))] = ends[0], ends[1] + 1
+
+    def of_length(self, var: Var) -> bool:
+        """Whether a number of this trace is made of lengths that only a run knows."""
+        self._look_on(var.trace)
+        return self._of_lengths([var])
+
+    def _of_lengths(self, atoms: Sequence[Atom]) -> bool:
+        """Whether lengths are among these, and else numbers that are written out."""
+        free = [x for x in atoms if isinstance(x, Var)]
+        return bool(free) and all(
+            x in self.of_lengths or (_integral(x) and is_late(self.form(x))) for x in free
+        )
 
     def key(self, atom: Atom) -> Any:
         """What makes operands equal."""
@@ -160,6 +179,22 @@ def _unwrapped(low: Int | None, high: Int | None) -> tuple[Int | None, Int | Non
 def _integral(atom: Atom) -> bool:
     kind = atom.type
     return kind.shape == () and kind.dtype.kind in "iu"
+
+
+def is_of_length(x: Any) -> bool:
+    """Whether this is one of Python's numbers that are made of lengths which only a run knows."""
+    data = x._data if isinstance(x, Value) else x
+    if isinstance(data, Var):
+        return data.type.weak and data.trace is not None and data.trace.forms.of_length(data)
+    return isinstance(data, (Size, integers.Integer)) and is_late(size_form(data))
+
+
+def as_length(x: Any) -> Any:
+    """The same number, known to be a length."""
+    data = x._data if isinstance(x, Value) else x
+    if isinstance(data, Var) and data.trace is not None:
+        data.trace.forms.of_lengths.add(data)
+    return x
 
 
 def form_of(x: Any) -> Int:

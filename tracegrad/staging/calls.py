@@ -19,6 +19,7 @@ from .._codegen import loading
 from ..faces.numpy.writes import WRITES
 from ..faces.operators import as_number
 from ..ir.dispatch import STATE
+from ..ir.forms import as_length
 from ..ir.trace import user_line
 from ..ops.elementwise.arithmetic import number
 from ..sizes import Size
@@ -160,8 +161,6 @@ def _truths(name: str, args: tuple[Any, ...]) -> Any:
 def _sum(values: Any, start: Any = 0) -> Any:
     if type(values) is Grown and (found := values.total()) is not None:
         return found + start
-    if type(values) is Grown and (found := values.array()) is not None:
-        return ops.sum(found, axis=0) + start
     if isinstance(values, Boxed) and values.ndim == 1 and len(values) > 8:
         return ops.sum(values) + start
     return builtins.sum(values, start)
@@ -290,7 +289,7 @@ class CallHelpers:
                 args = ("?", *args[1:])
         if any(type(a) is Tabled for a in args):
             if function is builtins.len:
-                return _weak(length_of_table(args[0]))
+                return as_length(_weak(length_of_table(args[0])))
             if function in (builtins.isinstance, builtins.type):
                 args = ([], *args[1:])
             elif not (isinstance(function, FunctionType) and session.is_users(function.__code__)):
@@ -367,7 +366,7 @@ class CallHelpers:
             # Python's own gives an integer, and so a graph for that size alone.
             return length_of(args[0])
         if function is builtins.len and type(args[0]) is Grown:
-            return _weak(args[0].length())
+            return as_length(_weak(args[0].length()))
         if function is builtins.range:
             return counted(args)
         if function is _PRANGE.get("prange"):

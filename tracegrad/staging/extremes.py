@@ -70,7 +70,8 @@ def _of_list(owner: Grown, largest: bool, found: Found, check: Check) -> Any:
         return None
     check(ops.greater(x.count, 0), partial(ValueError, EMPTY[largest]))
     there = ops.less(ops.arange(x.base + x.most), x.count)
-    return found(ops.where(there, array, _start(array.dtype, largest)), largest)
+    value = found(ops.where(there, array, _start(array.dtype, largest)), largest)
+    return x.as_items(value) if found is _by_python else value
 
 
 def _of_array(x: Boxed, largest: bool, found: Found, check: Check) -> Any:

@@ -85,6 +85,12 @@ class Stacked:
         """The number of items."""
         return self.base + self.added
 
+    def as_items(self, x: Any) -> Any:
+        """A scalar made of the items: one of Python's numbers, where they are."""
+        assert self.form is not None
+        ours = len(self.form.kinds) == 1 and self.form.kinds[0].weak and isinstance(x, Boxed)
+        return number(x) if ours and not x.shape else x
+
     def item(self, k: Any) -> Any:
         """The item of a number."""
         assert self.form is not None
@@ -241,16 +247,19 @@ class Grown(list[Any]):
         return _joined(found.form.spec, iter(arrays), 1)
 
     def total(self) -> Any:
-        """The sum of the items where only a run knows how many there are; None of others."""
+        """The sum of items that loops appended; None where they are not numbers or arrays each."""
         found = self.ready()
-        if found is None or not found.counted or found.form is None:
+        if found is None or found.form is None:
             return None
+        if not found.counted:
+            array = self.array()
+            return None if array is None else found.as_items(ops.sum(array, axis=0))
         if found.form.spec[0] != "tree" or len(found.form.kinds) != 1:
             return None
         (array,) = self.arrays()
         there = ops.less(ops.arange(found.base + found.most), found.count)
         there = ops.reshape(there, (-1, *[1] * (array.ndim - 1)))
-        return ops.sum(ops.where(there, array, 0), axis=0)
+        return found.as_items(ops.sum(ops.where(there, array, 0), axis=0))
 
     def known_length(self, what: str) -> None:
         """A ConcretizationError where only a run knows how many items there are."""

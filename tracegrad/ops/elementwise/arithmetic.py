@@ -10,7 +10,7 @@ import numpy as np
 from ..._codegen import integers
 from ..._codegen import lowering as lower
 from ...dtypes import INT64, complex_of
-from ...ir.dispatch import bind
+from ...ir.dispatch import STATE, bind
 from ...ir.forms import form_of, never_negative
 from ...ir.op import Op, odd
 from ...types import ArrayType
@@ -21,10 +21,12 @@ from .pointwise import pointwise
 
 
 def _inverse(y: Any) -> Any:
+    # Python's own numbers, and lengths, raise where NumPy's quotient was infinite.
+    if STATE.traces:
+        return bind(div_op, [1.0, y])
     try:
         return 1 / y
     except ZeroDivisionError:
-        # Python's own numbers raise where NumPy's quotient was infinite.
         return bind(div_op, [1.0, y])
 
 

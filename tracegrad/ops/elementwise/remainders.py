@@ -8,8 +8,8 @@ import numpy as np
 
 from ..._codegen import integers
 from ...dtypes import INT64, is_flag
-from ...ir.dispatch import bind
-from ...ir.forms import form_of, told, unknown
+from ...ir.dispatch import Value, bind
+from ...ir.forms import form_of, is_of_length, told, unknown
 from ...ir.lines import program_place
 from ...sizes import same
 from ...sizes.owners import is_late
@@ -23,6 +23,17 @@ from .derived import convert, is_number
 from .pointwise import pointwise
 
 
+def check_length(x: Any) -> None:
+    """Python's quotients of its numbers fail where a length that only a run knows, or what is made
+    of such, is 0; NumPy's are infinite or NaN."""
+    if type(x) in (int, float) or not is_of_length(x):
+        return
+    if x.dtype.kind in "iu" and (told("<", form := form_of(x)) or told("<", -form)):
+        return
+    code = convert(equal(x, 0), INT64)
+    check_code(code, (error_text(ZeroDivisionError("division by zero"), *program_place()),))
+
+
 def _quotients(low: Int | None, high: Int | None, divisor: int) -> tuple[Int, Int] | None:
     if low is None or high is None:
         return None
@@ -32,6 +43,8 @@ def _quotients(low: Int | None, high: Int | None, divisor: int) -> tuple[Int, In
 def _checked(x: Any, y: Any) -> Any:
     """Of Python's integers, of which a run knows the divisor, a quotient or remainder fails where
     that is 0; NumPy's give 0 with a warning, which compiled code has not."""
+    if type(x) is float or (isinstance(x, Value) and x._data.type.weak and x.dtype.kind == "f"):
+        check_length(y)
     if not all(type(z) is int or is_number(z) for z in (x, y)) or (type(y) is int and y):
         return NotImplemented
     form = form_of(y)
