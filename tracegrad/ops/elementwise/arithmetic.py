@@ -11,7 +11,7 @@ from ..._codegen import integers
 from ..._codegen import lowering as lower
 from ...dtypes import INT64, complex_of
 from ...ir.dispatch import STATE, bind
-from ...ir.forms import form_of, never_negative
+from ...ir.forms import form_of, is_of_length, never_negative
 from ...ir.op import Op, odd
 from ...types import ArrayType
 from ...weak import weak
@@ -22,7 +22,7 @@ from .pointwise import pointwise
 
 def _inverse(y: Any) -> Any:
     # Python's own numbers, and lengths, raise where NumPy's quotient was infinite.
-    if STATE.traces:
+    if STATE.traces and is_of_length(y):
         return bind(div_op, [1.0, y])
     try:
         return 1 / y
