@@ -111,8 +111,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=0,
         metavar="N",
         help="N times as much of what is drawn at random (programs, loops, moments, threads), and "
-        "all of what is a sample otherwise; with -o faulthandler_timeout=0 where one test takes more "
-        "than ten minutes",
+        "all of what is a sample otherwise; add -o faulthandler_timeout=0 where one test takes "
+        "more than ten minutes",
     )
     parser.addoption(
         "--none-skipped",

@@ -1,5 +1,5 @@
 """Every word of derivative operators to length 4, eagerly and with `jit` at random places, against
-derivatives known in closed form.
+derivatives known in closed form. `--soak N` adds some 50 N words of length 5 of each kind.
 
 A letter turns a function into another one of the same kind, whichever operator it stands for, so
 that all words of one length agree.
@@ -57,7 +57,7 @@ def field(x: Any) -> Any:
 
 
 def field_derivative(order: int) -> np.ndarray:
-    powers = [4 * X**3, 12 * X**2 * V, 24 * X * V**2, 24 * V**3, 0 * V]
+    powers = [4 * X**3, 12 * X**2 * V, 24 * X * V**2, 24 * V**3, 0 * V, 0 * V]
     return A * (A @ V) ** order * np.exp(X @ A) + powers[order]
 
 
@@ -263,6 +263,29 @@ def test_words_with_jit_at_random_places(seed: int) -> None:
         found = found.detach().numpy() if isinstance(found, tg.Tensor) else found
         assert type(found) is np.ndarray, (word, bin(jits))
         assert np.allclose(found, field_derivative(len(word)), rtol=1e-12), (word, bin(jits))
+
+
+@pytest.mark.soak
+@pytest.mark.usefixtures("kernels_in_python")
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("kind", ["numbers", "fields", "programs"])
+def test_words_of_length_5(request: pytest.FixtureRequest, kind: str, compiled: bool) -> None:
+    letters = {"numbers": ON_NUMBERS, "fields": ON_FIELDS, "programs": MORE}[kind]
+    draw, count = random.Random(f"{kind} {compiled}"), 50 * request.config.getoption("--soak")
+    start, at = (wave, AT) if kind == "numbers" else (field, X)
+    wanted = wave_derivative(5) if kind == "numbers" else field_derivative(5)
+    failed = []
+    for _ in range(count):
+        word = draw.choices(list(letters), k=5)
+        jits = draw.randrange(1, 2**6) if compiled else 0
+        try:
+            found = spelled(word, letters, start, jits)(at)
+            found = found.detach().numpy() if isinstance(found, tg.Tensor) else found
+            assert is_plain(found), type(found)
+            assert np.allclose(found, wanted, rtol=1e-11), found
+        except Exception as error:
+            failed.append(f"{word} {jits:b}: {error!r:.200}")
+    assert not failed, f"{len(failed)} of {count}\n" + "\n".join(failed)
 
 
 @pytest.mark.parametrize("tracked", [False, True])
