@@ -18,7 +18,7 @@ from .lists import Grown
 from .places import is_leaf, traced, unknown, variables
 from .regions import Refused
 from .session import current
-from .tables import Tabled
+from .tables import Tabled, Unlike
 
 
 class Branches:
@@ -141,7 +141,12 @@ def compare(name: str, a: Any, b: Any) -> Any:
         if not a._data.type.weak:
             return name == "is_not"
         return (ops.equal if name == "is_" else ops.not_equal)(a, b)
+    if name in ("is_", "is_not") and type(a) is type(b) is Tabled and a is not b:
+        # Rows are made anew each time that they are read.
+        raise Unlike(a.site)
     if name in ("in_", "not_in"):
+        if type(b) is Tabled and b.nested:
+            raise Unlike(b.site)
         b = b.box if type(b) is Tabled else b
         if type(a) is Letter and isinstance(b, (str, tuple, list, set, frozenset, dict)):
             there = is_in(a, b)

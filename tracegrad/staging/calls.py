@@ -294,7 +294,7 @@ class CallHelpers:
                 args = ([], *args[1:])
             elif not (isinstance(function, FunctionType) and session.is_users(function.__code__)):
                 if function not in (builtins.zip, builtins.enumerate, builtins.reversed):
-                    args, kwargs = plain_arguments(args, kwargs)
+                    args, kwargs = plain_arguments(function, args, kwargs)
         if (new := ordered(self, line, function, args, kwargs)) is not NotImplemented:
             return new[0]
         if any(type(a) is Grown for a in args):

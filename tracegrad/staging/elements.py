@@ -156,8 +156,11 @@ class Elements:
                 return owner[key if isinstance(key, slice) else operator.index(key)]
             if all(map(is_leaf, owner)) and len({getattr(x, "shape", ()) for x in owner}) == 1:
                 return item_of(stacked(owner), key, kind.__name__)
+            if isinstance(owner, list):
+                to_table(owner)
+            what = "list" if isinstance(owner, list) else kind.__name__
             raise Refused(
-                f"{self.line_of(line)}: a {kind.__name__} of unlike things is read at a place that "
+                f"{self.line_of(line)}: a {what} of unlike things is read at a place that "
                 "is not known while the function is traced. Use an array."
             )
         if isinstance(owner, dict) and any_in(key, traced):
@@ -209,11 +212,14 @@ class Elements:
             key = operator.index(key) if isinstance(owner, list) and not unknown(key) else key
             if any_in(key, traced):
                 if isinstance(owner, list) and not isinstance(key, slice):
-                    to_table(owner, value)
+                    to_table(getattr(owner, "around", None) or owner, value)
+                what = "list" if isinstance(owner, list) else type(owner).__name__
                 raise Refused(
-                    f"{self.line_of(line)}: a {type(owner).__name__} is written at a place that is "
+                    f"{self.line_of(line)}: a {what} is written at a place that is "
                     "not known while the function is traced. Use an array."
                 )
+        if type(owner) is Grown and owner.frozen and owner.around is not None:
+            to_table(owner.around)
         if type(owner) is Grown and owner.stacked is not None:
             if not is_born(session, owner):
                 self.effect(line, f"{owner.name}[...] =")

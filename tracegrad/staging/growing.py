@@ -453,7 +453,7 @@ def item_of(owner: Grown, key: Any, helpers: Any, line: int) -> Any:
     leaves = [bind(identity_op, [inside(a)[at]]) for a in now.arrays]
     if now.seen is not None:
         session.merge(leaves, [now.seen.anchor], helpers.line_of(line))
-    return now.made(leaves)
+    return owner.of_mine(now.made(leaves))
 
 
 class Growth:

@@ -89,6 +89,21 @@ class Rows:
         return iter(self.array)
 
 
+class TableRows(Rows):
+    """The lists in a list of them."""
+
+    def __init__(self, table: Tabled) -> None:
+        super().__init__(table.box)
+        self.table = table
+
+    def item(self, k: Any) -> Any:
+        """The item of a number."""
+        return self.table.item(k)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.table)
+
+
 class Numbers:
     """A Python range."""
 
@@ -205,7 +220,7 @@ def by_number(x: Any) -> Any:
     if type(x) is Grown and x.ready() is not None:
         return Items(x)
     if type(x) is Tabled:
-        return Rows(x.box)
+        return TableRows(x) if x.nested else Rows(x.box)
     if isinstance(x, Flat):
         return Rows(x.base.reshape(-1))
     if isinstance(x, (Boxed, np.ndarray)) and x.ndim and x.dtype != object:

@@ -3,6 +3,8 @@ text that makes them."""
 
 from __future__ import annotations
 
+import builtins
+import functools
 from typing import Any
 
 import numpy as np
@@ -10,9 +12,12 @@ import numpy as np
 from .. import ops
 from ..dtypes import promote
 from ..ir.dispatch import STATE
-from .lists import Grown
+from .lists import Form, Grown
 from .session import Restart, current
-from .tables import Tabled, kind_of_items, table_of
+from .tables import Tabled, Unlike, is_known, kind_of_items, table_of
+
+ITERATING = (builtins.list, builtins.tuple, builtins.iter, builtins.map, builtins.filter)
+"""What takes items one by one, and leaves them as they are."""
 
 
 class KeptLists:
@@ -43,33 +48,50 @@ def _as_table(found: Any, site: Any, known: tuple[np.dtype[Any], bool]) -> Table
             return None
         dtype = promote(own[0], known[0])
         return Tabled(ops.convert(found.array(), dtype).copy(), site, own[1] and known[1])
-    items = list(found)
-    own = kind_of_items(items)
-    if own is None:
+    own = kind_of_items(found)
+    if own is None or is_known(found):
         return None
-    return table_of(items, site, promote(own[0], known[0]), own[1] and known[1])
+    return table_of(found, site, promote(own[0], known[0]), own[1] and known[1])
 
 
 def _kind(found: Any) -> tuple[np.dtype[Any], bool] | None:
     """The dtype of a list's items, and whether they are Python's numbers."""
     if type(found) is not Grown or found.stacked is None:
-        return kind_of_items(list(found))
+        return kind_of_items(found)
     form = None if found.stacked.counted or found.stacked.open else found.stacked.form
-    if form is None or len(form.kinds) != 1 or form.kinds[0].shape or form.spec[0] != "tree":
+    if form is None or not _is_flat(form):
         return None
-    kind = form.kinds[0]
-    return (kind.dtype, kind.weak) if kind.dtype.itemsize >= 8 or kind.dtype == bool else None
+    dtype = functools.reduce(promote, [k.dtype for k in form.kinds])
+    if any(k.dtype.itemsize < 8 and k.dtype != bool for k in form.kinds):
+        return None
+    return dtype, all(k.weak for k in form.kinds)
 
 
-def to_table(owner: Any, value: Any) -> bool:
-    """Before a list is written at a traced place: Restart with a table in its place; False where it
-    cannot be one."""
+def _is_flat(form: Form) -> bool:
+    """Whether items are numbers, or lists of as many numbers."""
+    if form.spec[0] == "rows":
+        return form.spec[1][0] == "tree" and len(form.kinds) == 1 and len(form.kinds[0].shape) == 1
+    inner = form.spec[1:] if form.spec[0] is list else [form.spec]
+    return all(s[0] == "tree" and s[1].is_leaf() for s in inner) and not any(
+        k.shape for k in form.kinds
+    )
+
+
+def to_table(owner: Any, *values: Any) -> bool:
+    """Before a list is written at a traced place, or one of lists is read there: Restart with a
+    table in its place; False where it cannot be one."""
     session = current()
     assert session is not None
     held = session.lists.get(id(owner))
-    if held is None or held[0] is not owner or session.tables.get(held[1], 0) is None:
+    if held is None:
+        around = [x for x in session.lists.values() if any(v is owner for v in list.__iter__(x[0]))]
+        held = around[0] if len(around) == 1 else None
+    elif held[0] is not owner:
+        held = None
+    if held is None or session.tables.get(held[1], 0) is None:
         return False
-    own, more = _kind(owner), kind_of_items([value])
+    own = _kind(held[0])
+    more = kind_of_items(values) if values else own
     if own is None or more is None:
         return False
     session.tables[held[1]] = promote(own[0], more[0]), own[1] and more[1]
@@ -80,7 +102,8 @@ def write(helpers: Any, line: int, owner: Tabled, key: Any, value: Any) -> bool:
     """`owner[key] = value`; Restart where the table cannot hold it."""
     session = current()
     assert session is not None
-    more = kind_of_items([value]) if not isinstance(key, slice) else None
+    whole = owner.nested or isinstance(key, slice)
+    more = None if whole else kind_of_items([value])
     dtype, weak = owner.box.dtype, owner.weak
     if more is None:
         session.tables[owner.site] = None
@@ -93,12 +116,21 @@ def write(helpers: Any, line: int, owner: Tabled, key: Any, value: Any) -> bool:
     return True
 
 
-def plain_arguments(args: Any, kwargs: Any) -> tuple[Any, Any]:
+def plain_arguments(function: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
     """The arguments of a function that is none of the user's, with arrays in the place of
-    tables."""
+    tables. Only NumPy takes an array for a list of lists."""
+    module = getattr(function, "__module__", None) or ""
+    if module == "copy" or module.startswith(__package__):
+        # They know tables.
+        return args, kwargs
+    reads = isinstance(function, np.ufunc) or module.split(".")[0] == "numpy"
 
     def plain(x: Any) -> Any:
         if type(x) is Tabled:
+            if x.nested and function in ITERATING:
+                return x
+            if x.nested and not reads:
+                raise Unlike(x.site)
             return x.copied()
         if type(x) in (tuple, list) and any(type(v) is Tabled for v in x):
             return type(x)([plain(v) for v in x])

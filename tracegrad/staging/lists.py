@@ -216,6 +216,8 @@ class Grown(list[Any]):
     """Whether it is an item of a list that a loop filled: made when it is read, so that a change
     would be seen by nobody."""
     stacked: Stacked | None = None
+    around: Grown | None = None
+    """The list of which this one is an item, which was read."""
 
     def ready(self) -> Stacked | None:
         """The items of all loops, none of which is going on."""
@@ -285,7 +287,13 @@ class Grown(list[Any]):
         found = self.ready()
         if found is None or (isinstance(k, int) and 0 <= k < list.__len__(self)):
             return list.__getitem__(self, k)
-        return found.item(k)
+        return self.of_mine(found.item(k))
+
+    def of_mine(self, item: Any) -> Any:
+        """An item, which knows where it is from."""
+        if type(item) is Grown:
+            item.around = self
+        return item
 
     def written_out(self) -> list[Any]:
         """The items, one by one."""

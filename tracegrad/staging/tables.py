@@ -1,8 +1,9 @@
-"""Lists of numbers that are written at a place which only a run knows: from their start on they are
-an array, which is read and written as the list is."""
+"""Lists of numbers, and of lists of as many numbers, that are written at a place which only a run
+knows: from their start on they are an array, which is read and written as the list is."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
@@ -18,9 +19,15 @@ from ..tensor import inside
 from ..transforms.tracing import leaf_type
 from ..tree import node
 
+NAMES = 3
+"""References to an inner list while it is looked at: of the list around it, of the one that is gone
+through, and of an argument. One more is a name of the user's, under which it would be written,
+too."""
+
 
 class Tabled:
-    """Stands for a list of numbers, which one array holds."""
+    """Stands for a list of numbers, which one array holds, or of lists of as many numbers: then the
+    items are rows of the array, which are written where they lie."""
 
     __slots__ = ("box", "site", "weak")
     __hash__ = None  # type: ignore[assignment]
@@ -29,9 +36,16 @@ class Tabled:
         self.box, self.site, self.weak = box, site, weak
 
     def item(self, key: Any) -> Any:
-        """An item, a number as those of the list are."""
+        """An item, a number as those of the list are, or a row."""
         found = self.box[key]
+        if self.nested:
+            return Tabled(found, self.site, self.weak)
         return number(found) if self.weak else found
+
+    @property
+    def nested(self) -> bool:
+        """Whether it stands for a list of lists."""
+        return bool(self.box.ndim > 1)
 
     def copied(self) -> Any:
         """An array of the items as they are now."""
@@ -47,6 +61,11 @@ class Tabled:
     def copy(self) -> list[Any]:
         """A list of the items as they are now."""
         return list(self)
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: Any) -> list[Any]:
+        return [list(row) for row in self] if self.nested else list(self)
 
     def __getitem__(self, key: Any) -> Any:
         return list(self)[key] if isinstance(key, slice) else self.item(key)
@@ -97,11 +116,14 @@ class Unlike(Exception):
 
 
 def kind_of_items(items: Any) -> tuple[np.dtype[Any], bool] | None:
-    """The dtype that all items have as one array, and whether they are Python's numbers; None
-    where they are something else."""
+    """The dtype that all items have as one array, those of all lists in a list of them, and whether
+    they are Python's numbers; None where they are something else."""
     kinds = []
-    for x in items:
+    rows = rows_of(items)
+    for x in items if rows is None else [x for r in rows for x in list.__iter__(r)]:
         try:
+            if isinstance(x, (list, tuple)):
+                return None
             kind = leaf_type(x)
         except TypeError:
             return None
@@ -116,8 +138,27 @@ def kind_of_items(items: Any) -> tuple[np.dtype[Any], bool] | None:
     return dtype, all(k.weak for k in kinds)
 
 
+def rows_of(items: Any) -> list[list[Any]] | None:
+    """The lists in a list of equally long ones."""
+    rows = list(list.__iter__(items)) if isinstance(items, list) else []
+    if not all(isinstance(x, list) and getattr(x, "stacked", None) is None for x in rows):
+        return None
+    lengths = {list.__len__(x) for x in rows}
+    one_each = len({id(x) for x in rows}) == len(rows)
+    return rows if len(lengths) == 1 and one_each and lengths != {0} else None
+
+
+def is_known(items: Any) -> bool:
+    """Whether somebody else knows a list in this one, and may write into it."""
+    rows = rows_of(items) or []
+    return any(sys.getrefcount(rows[k]) > NAMES for k in range(len(rows)))
+
+
 def table_of(items: Any, site: Any, dtype: np.dtype[Any], weak: bool) -> Tabled:
     """A table of these items."""
+    if rows := rows_of(items):
+        boxes = [table_of(list(r), site, dtype, weak).box for r in rows]
+        return Tabled(ops.stack(boxes, axis=0), site, weak)
     columns = [ops.convert(inside(x), dtype) for x in items]
     first = columns[0]
     if all(x is items[0] for x in items):
