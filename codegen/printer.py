@@ -7,13 +7,13 @@ import cmath
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from . import kernel
-from .integers import Binary, Int, Integer, Symbol, symbols
+from .integers import Binary, Int, Integer, Symbol, symbol, symbols
 from .options import CodeOptions
 
 _PLACE = re.compile(r"\{(\w+)\}")
@@ -143,6 +143,17 @@ _INNER = (kernel.Loop, kernel.While, kernel.If, kernel.Call, kernel.Allocate, ke
 """What a loop has inside that does not become one vectorised loop."""
 
 
+def _of_parts(loop: kernel.Loop) -> kernel.Call | None:
+    """The one call of a loop over the parts of a routine, of all parts from `first` to `last`: a
+    routine that ends in `part, part + 1, parts` takes several as well, and gains by it."""
+    part = symbol(loop.index)
+    match loop.body:
+        case (kernel.Call(_, (*given, begin, end, parts)) as call,):
+            if begin == part and end == part + 1:
+                return replace(call, arguments=(*given, "first", "last", parts))
+    return None
+
+
 def _vectorises(body: tuple[kernel.Statement, ...]) -> bool:
     """Whether a loop is innermost and stores at places in order, not at any that it computes."""
     if any(isinstance(s, _INNER) for s in body):
@@ -229,7 +240,10 @@ class Printer:
                 self.body(depth, phase.local) if phase.local else None
                 self.line(depth, f"first = {self.integer(loop.lo)} if phase < 0 else index(lo)")
                 self.line(depth, f"last = {self.integer(loop.hi)} if phase < 0 else index(hi)")
-                self.counted(depth, loop, "first", "last")
+                if (call := _of_parts(loop)) is not None:
+                    self.statement(depth, call)
+                else:
+                    self.counted(depth, loop, "first", "last")
             else:
                 self.body(depth, phase.body)
         if not program.phases:

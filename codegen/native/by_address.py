@@ -15,8 +15,9 @@ from numba.core.typing import signature
 from .bridge import primitive
 
 __all__ = [
-    "LINE", "REGISTER", "either", "fetched", "get", "given_back", "in_large_pages", "is_there",
-    "lined", "make_scratch", "put", "reserved", "shifted", "word",
+    "LINE", "REGISTER", "ROWS", "either", "fetch", "fetched", "get", "given_back",
+    "in_large_pages", "is_there", "lined", "make_scratch", "put", "reserved", "shifted",
+    "square_turned", "word",
 ]  # fmt: skip
 
 
@@ -31,6 +32,11 @@ def register_bytes() -> int:
 
 
 REGISTER = register_bytes()
+# The accumulators of a product, the vectors of b and one element of a must fit into the registers:
+# 32 of them, or 16 on x86 before AVX-512.
+ROWS = 8 if REGISTER == 64 or binding.get_process_triple().startswith(("aarch64", "arm64")) else 4
+"""The rows of a block of a product that stays in registers, and of a square that is turned
+there."""
 
 
 LINE = 64
@@ -235,6 +241,15 @@ def fetched(pointer: Any, at: Any) -> None:
     raise TypeError("compiled code only")
 
 
+def fetch(builder: Any, place: Any) -> None:
+    """The instruction of `fetched`."""
+    bytes_, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+    kind = ir.FunctionType(ir.VoidType(), [bytes_, word, word, word])
+    callee = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+    given = [ir.Constant(word, n) for n in (0, 3, 1)]
+    builder.call(callee, [builder.bitcast(place, bytes_), *given])
+
+
 @primitive(
     fetched,
     lambda pointer, at: (
@@ -242,9 +257,49 @@ def fetched(pointer: Any, at: Any) -> None:
     ),
 )
 def _lower_fetched(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    bytes_, word = ir.IntType(8).as_pointer(), ir.IntType(32)
-    kind = ir.FunctionType(ir.VoidType(), [bytes_, word, word, word])
-    fetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-    place = builder.bitcast(builder.gep(args[0], [args[1]]), bytes_)
-    builder.call(fetch, [place, *[ir.Constant(word, n) for n in (0, 3, 1)]])
+    fetch(builder, builder.gep(args[0], [args[1]]))
+    return context.get_dummy_value()
+
+
+def square_turned(a: Any, row_a: Any, b: Any, row_b: Any) -> None:
+    """`b[j, i] = a[i, j]` for ROWS rows and columns, in registers; rows lie so many elements
+    apart."""
+    raise TypeError("compiled code only")
+
+
+@primitive(
+    square_turned,
+    lambda a, row_a, b, row_b: (
+        signature(types.none, a, types.uintp, b, types.uintp)
+        if isinstance(a, types.CPointer)
+        else None
+    ),
+)
+def _lower_square_turned(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    a, row_a, b, row_b = args
+    element = context.get_value_type(sig.args[0].dtype)
+    size, half, number = context.get_abi_sizeof(element), ROWS // 2, ir.IntType(32)
+    vector = ir.VectorType(element, ROWS)
+
+    def place(base: Any, row: Any, r: int) -> Any:
+        start = builder.gep(base, [builder.mul(row, ir.Constant(row.type, r))])
+        return builder.bitcast(start, vector.as_pointer())
+
+    rows = [builder.load(place(a, row_a, r)) for r in range(ROWS)]
+    for x in rows:
+        x.align = size
+    # Each round deals the elements of two rows out by turns, as cards are shuffled; after as many
+    # rounds as ROWS has bits all have changed the places of row and column.
+    deals = [
+        ir.Constant(
+            ir.VectorType(number, ROWS),
+            [first + k + second for k in range(half) for second in (0, ROWS)],
+        )
+        for first in (0, half)
+    ]
+    for _ in range(half.bit_length()):
+        pairs = zip(rows[:half], rows[half:], strict=True)
+        rows = [builder.shuffle_vector(x, y, deal) for x, y in pairs for deal in deals]
+    for r, x in enumerate(rows):
+        builder.store(x, place(b, row_b, r)).align = size
     return context.get_dummy_value()

@@ -19,7 +19,7 @@ from numba.np import numpy_support
 
 from . import symbols
 from .bridge import compiled, primitive
-from .by_address import get, put, shifted, word
+from .by_address import ROWS, get, put, shifted, square_turned, word
 from .foreign import typer_of
 from .gemm import ADD, NEGATE
 from .support import index, outlined, wide
@@ -187,13 +187,16 @@ def parts(dtype: str) -> BlockParts:
     @compiled
     def turn(m, n, a, row_a, b, row_b):  # type: ignore[no-untyped-def]
         outlined()
-        o, side = index(0), index(16)
-        for top in range(o, m, side):
-            bottom = min(m, top + side)
-            for left in range(o, n, side):
-                for j in range(left, min(n, left + side)):
-                    for i in range(top, bottom):
-                        put(b, j * row_b + i, get(a, i * row_a + j))
+        o, side = index(0), index(ROWS)
+        down, right = m // side * side, n // side * side
+        for top in range(o, down, side):
+            for left in range(o, right, side):
+                square_turned(
+                    shifted(a, top * row_a + left), row_a, shifted(b, left * row_b + top), row_b
+                )
+        for i in range(o, m):
+            for j in range(right if i < down else o, n):
+                put(b, j * row_b + i, get(a, i * row_a + j))
 
     made = BlockParts()
     made.product, made.substitute = product, substitute

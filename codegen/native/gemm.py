@@ -13,29 +13,33 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any
 
-import llvmlite.binding as binding
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.typing import signature
 from numba.np import numpy_support
 
-from .bridge import primitive
+from .bridge import compiled, primitive
 from .by_address import (
+    LINE,
     REGISTER,
+    ROWS,
     either,
+    fetch,
     fetched,
     get,
     given_back,
     is_there,
+    lined,
     make_scratch,
     put,
     reserved,
     shifted,
+    square_turned,
     word,
 )
 from .lift import lift
-from .support import index, wide
+from .support import index, outlined, wide
 
 __all__ = ["ADD", "DTYPES", "NEGATE", "SCALED", "SYMMETRIC", "entry", "entry_signature"]
 
@@ -48,17 +52,18 @@ Of a symmetric result the first m rows may be asked for: what stands below them 
 columns is written too."""
 
 
-# The accumulators, the vectors of b and one element of a must fit into the registers: 32 of them,
-# or 16 on x86 before AVX-512.
-ROWS = 8 if REGISTER == 64 or binding.get_process_triple().startswith(("aarch64", "arm64")) else 4
 VECTORS = 3
-DEEP, TALL = 256, 256
+DEEP, NEAR = 256, 256
 """The terms summed and the rows taken at a time, so that what is read again and again stays in the
 caches."""
-LARGE = 64, 480, 128
-"""Rows, columns and terms from which on operands lie outside of the nearest caches: rows of `a` are
-copied block by block (far apart they would meet in the same sets of a cache, and each panel reads
-them again), and what the next blocks read and write is fetched ahead."""
+BROAD, TALL = 504, 1024
+"""The columns and rows whose copies are kept at a time: a block of columns fills half of a cache of
+2 MB, and each row of tiles passes over it while the rows of `a` are still near."""
+AHEAD = 16
+"""Copies lie in the second cache: what a tile reads so many terms later is fetched from there."""
+LARGE = 96, 480, 128
+"""Rows, columns and terms from which on operands lie outside of the nearest caches, so that both
+are copied as they are read, once for each block, and lines of `c` are fetched ahead."""
 
 
 def _masks(builder: Any, lanes: int, vectors: int, used: Any) -> list[Any]:
@@ -101,15 +106,16 @@ class _Masked:
         self.builder.call(self._store, [value, place, self.align, mask])
 
 
-def _make_tile(vectors: int) -> Callable[..., None]:
+def _make_tile(vectors: int, ahead: int = 0) -> Callable[..., None]:
     """`c[i, j] (+)= sign * sum_q a[i, q] b[q, j]` for ROWS rows and `vectors` vectors of columns,
-    of which the first `rows` and `used` are written."""
+    of which the first `rows` and `used` are written; what is read so many terms `ahead` is
+    fetched."""
 
     def tile(*args: Any) -> None:
         raise TypeError("compiled code only")
 
     def typer(  # type: ignore[no-untyped-def]
-        k, a, at_a, row_a, step_a, b, at_b, step_b, c, at_c, row_c, rows, used, add, sign,
+        k, a, at_a, row_a, step_a, b, at_b, step_b, c, at_c, row_c, rows, used, add, factor,
     ):  # fmt: skip
         u = types.uintp
         return signature(types.none, u, a, u, u, u, b, u, u, c, u, u, u, u, types.boolean, a.dtype)
@@ -169,6 +175,11 @@ def _make_tile(vectors: int) -> Callable[..., None]:
                     for column, total in zip(columns, sums[r], strict=True)
                 ]
             )
+        if ahead:
+            for base, between, lines in ((pa, step_a, 1), (pb, step_b, vectors)):
+                coming = builder.gep(base, [builder.mul(between, number(ahead))])
+                for line in range(lines):
+                    fetch(builder, builder.gep(coming, [number(line * lanes)]))
         following = builder.add(q, number(1))
         steps = [
             (q, number(0), following),
@@ -200,13 +211,15 @@ def _make_tile(vectors: int) -> Callable[..., None]:
             with inside, builder.if_else(add) as branches:
                 for adds, branch in zip((True, False), branches, strict=True):
                     with branch:
+                        # All are read before any is written: a load waits for a store before it
+                        # with the same last bits of the address, as rows of 2^n elements have.
+                        values = [list(row) for row in new]
+                        for r, v in product(range(ROWS), range(vectors)) if adds else ():
+                            old = builder.load(targets[r][v])
+                            old.align = size
+                            values[r][v] = builder.fadd(old, new[r][v])
                         for r, v in product(range(ROWS), range(vectors)):
-                            value = new[r][v]
-                            if adds:
-                                old = builder.load(targets[r][v])
-                                old.align = size
-                                value = builder.fadd(old, value)
-                            builder.store(value, targets[r][v]).align = size
+                            builder.store(values[r][v], targets[r][v]).align = size
             with edge:
                 # All vectors but the last are whole: masked stores take some machines 20 cycles.
                 (mask,) = _masks(builder, lanes, vectors, used)[-1:]
@@ -231,6 +244,7 @@ def _make_tile(vectors: int) -> Callable[..., None]:
 
 
 _tile_1, _tile_2, _tile_3 = (_make_tile(v + 1) for v in range(VECTORS))
+_far_tile = _make_tile(VECTORS, AHEAD)
 
 
 def entry_signature(dtype: str) -> Any:
@@ -252,12 +266,55 @@ def entry(dtype: str) -> Callable[..., None]:
     zero, one, minus = t(0), t(1), t(-1)
     panel_space, lift_of = make_scratch(DEEP * widest), lift(dtype)
 
+    @compiled
+    def copied_columns(depth, width, b, step, col, scale, scaled, lifted, panels):  # type: ignore[no-untyped-def]
+        """Columns of b, times the factor of their row, in panels as broad as a tile is: row by row
+        of a panel, zeros behind the last column."""
+        outlined()
+        o, unit, widths = index(0), index(1), index(widest)
+        whole = width // widths * widths if col == unit else o
+        for q in range(o, depth):
+            s = get(scale, q) * lifted if scaled else one
+            for j in range(o, whole, widths):
+                source, target = shifted(b, q * step + j), shifted(panels, j * depth + q * widths)
+                for z in range(o, widths):
+                    put(target, z, get(source, z) * s)
+        for j in range(whole, width, widths):
+            used = min(widths, width - j)
+            across = (used + index(lanes - 1)) // index(lanes) * index(lanes)
+            target = shifted(panels, j * depth)
+            for q in range(o, depth):
+                s = get(scale, q) * lifted if scaled else one
+                for z in range(o, across):
+                    inside = get(b, q * step + (j + z) * col) * s if z < used else zero
+                    put(target, q * across + z, inside)
+
+    @compiled
+    def copied_rows(rows, depth, a, row, step, panel):  # type: ignore[no-untyped-def]
+        """The rows of a tile side by side: term by term, the last row again where there are too
+        few."""
+        outlined()
+        o, unit, block = index(0), index(1), index(ROWS)
+        done = o
+        if rows == block and step == unit:
+            done = depth // block * block
+            for q in range(o, done, block):
+                square_turned(shifted(a, q), row, shifted(panel, q * block), block)
+        elif rows == block and row == unit:
+            done = depth
+            for q in range(o, depth):
+                for r in range(o, block):
+                    put(panel, q * block + r, get(a, r + q * step))
+        for q in range(done, depth):
+            for r in range(o, block):
+                put(panel, q * block + r, get(a, min(r, rows - unit) * row + q * step))
+
     def products(  # type: ignore[no-untyped-def]
         of_m, of_n, of_k, first_a, at_row_a, at_step_a, first_b, at_step_b, at_col_b, first_scale,
         first_c, at_row_c, at_flags, at_count, next_a, next_b, next_scale, next_c,
     ):  # fmt: skip
         o, unit, two, three = index(0), index(1), index(2), index(3)
-        block, widths, deep, tall = index(ROWS), index(widest), index(DEEP), index(TALL)
+        block, widths, deep = index(ROWS), index(widest), index(DEEP)
         # As wide as the machine has them, whatever the compiler would choose by itself.
         wide()
         m, n, k, row_a, step_a = word(of_m), word(of_n), word(of_k), word(at_row_a), word(at_step_a)
@@ -273,11 +330,21 @@ def entry(dtype: str) -> Callable[..., None]:
             (flags & index(SYMMETRIC)) != o,
         )
         sign = minus if (flags & index(NEGATE)) != o else one
-        panel = panel_space(first_a)
         large = m >= index(LARGE[0]) and n >= index(LARGE[1]) and k >= index(LARGE[2])
-        # Without memory the block is read where it lies.
-        store = reserved(first_a, tall * deep if large else o)
-        packs = is_there(store)
+        # Blocks of nearly one size. Their depth depends on k alone, and so do the bits of the sums.
+        depths = max(unit, (k + deep - unit) // deep)
+        deep = max(unit, (k + depths - unit) // depths)
+        tall, broad = index(NEAR), widths
+        if large:
+            tall = min(index(TALL), (m + block - unit) // block * block)
+            blocks = (n + index(BROAD) - unit) // index(BROAD)
+            broad = ((n + blocks - unit) // blocks + widths - unit) // widths * widths
+        # Without memory a is read where it lies, and b is copied panel by panel.
+        memory = reserved(first_a, (tall + broad) * deep + index(2 * LINE) if large else o)
+        packs = is_there(memory)
+        store = lined(memory)
+        panels = either(packs, lined(shifted(store, tall * deep)), panel_space(first_a))
+        broad = broad if packs else widths
         row, step = unit if packs else row_a, block if packs else step_a
         for number in range(o, word(at_count)):
             a, b = shifted(first_a, number * word(next_a)), shifted(first_b, number * word(next_b))
@@ -296,6 +363,8 @@ def entry(dtype: str) -> Callable[..., None]:
             from_a = either(packs, store, a)
             for top in range(o, m, tall):
                 end = min(m, top + tall)
+                few = end - top <= block + block
+                leftmost = top // widths * widths if half else o
                 for start in range(o, k, deep):
                     depth = min(deep, k - start)
                     add = onto or start > o
@@ -303,86 +372,70 @@ def entry(dtype: str) -> Callable[..., None]:
                     # in them, of which the compiler would make two loops.
                     first, across = top if packs else o, depth if packs else row_a
                     start_a = o if packs else start * step_a
-                    share = (depth * block + end - top - unit) // (end - top)
-                    if packs:
-                        for i in range(top, end, block):
-                            at = (i - top) * depth
-                            for q in range(o, depth):
-                                for r in range(o, block):
-                                    place = min(i + r, end - unit) * row_a + (start + q) * step_a
-                                    put(store, at + q * block + r, get(a, place))
-                    for j in range(top // widths * widths if half else o, n, widths):
-                        used = min(widths, n - j)
-                        vectors = (used + index(lanes - 1)) // index(lanes)
-                        width = vectors * index(lanes)
+                    for left in range(leftmost, n, broad):
+                        right = min(n, left + broad)
                         # Copying the columns side by side pays where several blocks of rows read
                         # them.
                         direct = (
-                            end - top <= block + block
-                            and used == width
+                            few
+                            and not packs
+                            and (right - left) % index(lanes) == o
                             and col_b == unit
                             and not scaled
                         )
-                        source = either(direct, b, panel)
-                        at_b = start * step_b + j if direct else o
-                        apart = step_b if direct else width
-                        if direct:
-                            pass
-                        elif col_b == unit and used == widths:
-                            for q in range(o, depth):
-                                s = get(scale, start + q) * lifted if scaled else one
-                                for z in range(o, widths):
-                                    put(
-                                        panel,
-                                        q * widths + z,
-                                        get(b, (start + q) * step_b + j + z) * s,
-                                    )
-                        else:
-                            for q in range(o, depth):
-                                s = get(scale, start + q) * lifted if scaled else one
-                                for z in range(o, width):
-                                    put(
-                                        panel,
-                                        q * width + z,
-                                        get(b, (start + q) * step_b + (j + z) * col_b) * s
-                                        if z < used
-                                        else zero,
-                                    )
-                        ahead = large and not direct and col_b == unit and j + widths < n
-                        fetched_to = o
-                        for i in range(top, min(end, j + used) if half else end, block):
+                        source, between = either(direct, shifted(b, start * step_b), panels), step_b
+                        at_b = left
+                        if not direct:
+                            at_b = o
+                            copied_columns(  # type: ignore[no-untyped-call]
+                                depth, right - left, shifted(b, start * step_b + left * col_b),
+                                step_b, col_b, shifted(scale, start), scaled, lifted,
+                                panels,
+                            )  # fmt: skip
+                        for i in range(top, end if packs or not half else min(end, right), block):
                             rows = min(block, end - i)
-                            until = min(depth, fetched_to + share) if ahead else fetched_to
-                            for q in range(fetched_to, until):
-                                to_come = (start + q) * step_b + j + widths
-                                fetched(b, to_come)
-                                fetched(b, to_come + widths - unit)
-                            fetched_to = until
-                            if large and rows == block:
-                                for r in range(o, block):
-                                    fetched(c, (i + r) * row_c + j)
-                                    fetched(c, (i + r) * row_c + j + used - unit)
                             at_a = (i - first) * across + start_a
-                            at_c = i * row_c + j
-                            if vectors == three:
-                                _tile_3(
-                                    depth, from_a, at_a, row, step, source, at_b, apart, c, at_c,
-                                    row_c, rows, used, add, factor,
+                            if packs and left == leftmost:
+                                copied_rows(  # type: ignore[no-untyped-call]
+                                    rows, depth, shifted(a, i * row_a + start * step_a), row_a,
+                                    step_a, shifted(store, at_a),
                                 )  # fmt: skip
-                            elif vectors == two:
-                                _tile_2(
-                                    depth, from_a, at_a, row, step, source, at_b, apart, c, at_c,
-                                    row_c, rows, used, add, factor,
-                                )  # fmt: skip
-                            else:
-                                _tile_1(
-                                    depth, from_a, at_a, row, step, source, at_b, apart, c, at_c,
-                                    row_c, rows, used, add, factor,
-                                )  # fmt: skip
+                            inner = min(right, max(left, i // widths * widths)) if half else left
+                            for j in range(inner, right, widths):
+                                used = min(widths, n - j)
+                                vectors = (used + index(lanes - 1)) // index(lanes)
+                                at_c = i * row_c + j
+                                if packs and rows == block:
+                                    for r in range(o, block):
+                                        fetched(c, at_c + r * row_c)
+                                        fetched(c, at_c + r * row_c + used - unit)
+                                if not direct:
+                                    between = vectors * index(lanes)
+                                at = at_b + (o if direct else (j - left) * depth)
+                                if vectors == three and packs:
+                                    _far_tile(
+                                        depth, from_a, at_a, row, step, source, at, between, c,
+                                        at_c, row_c, rows, used, add, factor,
+                                    )  # fmt: skip
+                                elif vectors == three:
+                                    _tile_3(
+                                        depth, from_a, at_a, row, step, source, at, between, c,
+                                        at_c, row_c, rows, used, add, factor,
+                                    )  # fmt: skip
+                                elif vectors == two:
+                                    _tile_2(
+                                        depth, from_a, at_a, row, step, source, at, between, c,
+                                        at_c, row_c, rows, used, add, factor,
+                                    )  # fmt: skip
+                                else:
+                                    _tile_1(
+                                        depth, from_a, at_a, row, step, source, at, between, c,
+                                        at_c, row_c, rows, used, add, factor,
+                                    )  # fmt: skip
             if half:
                 for j in range(unit, n):
                     for i in range(o, min(j, m)):
                         put(c, j * row_c + i, get(c, i * row_c + j))
-        given_back(store)
+        given_back(memory)
 
     return products

@@ -75,16 +75,18 @@ def matmul(
     turned_a: bool = False,
     turned_b: bool = False,
     part: int = 0,
+    until: int = 1,
     parts: int = 1,
 ) -> None:
     """`out = a @ b` of matrices, either of them given transposed; no sum over an empty axis is
     anything but 0.
 
-    One of several equal parts: of the rows, or of the columns if there are more of them.
+    Those from `part` to `until` of several equal parts: of the rows, or of the columns if there are
+    more of them.
     """
     product = np.matmul(a.T if turned_a else a, b.T if turned_b else b)
     m, n = out.shape
-    own = slice(int(part) * max(m, n) // parts, (int(part) + 1) * max(m, n) // parts)
+    own = slice(int(part) * max(m, n) // parts, int(until) * max(m, n) // parts)
     if m >= n:
         out[own] = product[own]
     else:
@@ -98,11 +100,12 @@ def matmul_batched(
     turned_a: bool = False,
     turned_b: bool = False,
     part: int = 0,
+    until: int = 1,
     parts: int = 1,
 ) -> None:
-    """`out[k] = a[k] @ b[k]`; an operand whose first axis has size 1 is used for all k. One of
-    several equal parts of all k."""
-    own = slice(int(part) * len(out) // parts, (int(part) + 1) * len(out) // parts)
+    """`out[k] = a[k] @ b[k]`; an operand whose first axis has size 1 is used for all k. Those
+    from `part` to `until` of several equal parts of all k."""
+    own = slice(int(part) * len(out) // parts, int(until) * len(out) // parts)
     out[own] = np.matmul(
         a.swapaxes(-1, -2) if turned_a else a, b.swapaxes(-1, -2) if turned_b else b
     )[own]
@@ -116,10 +119,13 @@ def matmul_scaled(
     turned_a: bool = False,
     turned_b: bool = False,
     part: int = 0,
+    until: int = 1,
     parts: int = 1,
 ) -> None:
     """`out = a @ diag(scale) @ b`, the weights in any shape of as many elements."""
-    matmul((a.T if turned_a else a) * scale.reshape(-1), b, out, False, turned_b, part, parts)
+    matmul(
+        (a.T if turned_a else a) * scale.reshape(-1), b, out, False, turned_b, part, until, parts
+    )
 
 
 def matmul_batched_scaled(
@@ -130,12 +136,13 @@ def matmul_batched_scaled(
     turned_a: bool = False,
     turned_b: bool = False,
     part: int = 0,
+    until: int = 1,
     parts: int = 1,
 ) -> None:
     """`out[k] = a[k] @ diag(scale[k]) @ b[k]`; weights given once are used for all k."""
     first = a.swapaxes(-1, -2) if turned_a else a
     matmul_batched(
-        first * scale.reshape(-1, 1, first.shape[-1]), b, out, False, turned_b, part, parts
+        first * scale.reshape(-1, 1, first.shape[-1]), b, out, False, turned_b, part, until, parts
     )
 
 
@@ -147,10 +154,11 @@ def _type_matmul(
     turned_a: Any = False,
     turned_b: Any = False,
     part: Any = 0,
+    until: Any = 1,
     parts: Any = 1,
 ) -> Any:
     if not has_blas(a, b, out):
-        return lambda a, b, out, turned_a=False, turned_b=False, part=0, parts=1: in_loops(
+        return lambda a, b, out, turned_a=False, turned_b=False, part=0, until=1, parts=1: in_loops(
             a, b, out, turned_a, turned_b
         )
 
@@ -161,6 +169,7 @@ def _type_matmul(
         turned_a: bool = False,
         turned_b: bool = False,
         part: int = 0,
+        until: int = 1,
         parts: int = 1,
     ) -> None:
         m, n = out.shape
@@ -189,6 +198,7 @@ def _type_matmul(
                 turned_a,
                 turned_b,
                 p,
+                signed(until),
                 signed(parts),
                 1,
                 0,
@@ -208,6 +218,7 @@ def _type_matmul_scaled(
     turned_a: Any = False,
     turned_b: Any = False,
     part: Any = 0,
+    until: Any = 1,
     parts: Any = 1,
 ) -> Any:
     weigh = gemm.SCALED
@@ -220,6 +231,7 @@ def _type_matmul_scaled(
         turned_a: bool = False,
         turned_b: bool = False,
         part: int = 0,
+        until: int = 1,
         parts: int = 1,
     ) -> None:
         m, n = out.shape
@@ -239,6 +251,7 @@ def _type_matmul_scaled(
             turned_a,
             turned_b,
             signed(part),
+            signed(until),
             signed(parts),
             1,
             0,
@@ -257,6 +270,7 @@ def _type_batched(
     turned_a: Any = False,
     turned_b: Any = False,
     part: Any = 0,
+    until: Any = 1,
     parts: Any = 1,
 ) -> Any:
     through_blas = has_blas(a, b, out)
@@ -268,11 +282,12 @@ def _type_batched(
         turned_a: bool = False,
         turned_b: bool = False,
         part: int = 0,
+        until: int = 1,
         parts: int = 1,
     ) -> None:
         count = out.shape[0]
         for q in range(
-            signed(part) * count // signed(parts), (signed(part) + 1) * count // signed(parts)
+            signed(part) * count // signed(parts), signed(until) * count // signed(parts)
         ):
             in_loops(
                 a[q if a.shape[0] > 1 else 0],
@@ -289,13 +304,14 @@ def _type_batched(
         turned_a: bool = False,
         turned_b: bool = False,
         part: int = 0,
+        until: int = 1,
         parts: int = 1,
     ) -> None:
         count, m, n = out.shape
         k = a.shape[1] if turned_a else a.shape[2]
         first, last = (
             signed(part) * count // signed(parts),
-            (signed(part) + 1) * count // signed(parts),
+            signed(until) * count // signed(parts),
         )
         step_a = m * k if a.shape[0] > 1 else 0
         step_b = k * n if b.shape[0] > 1 else 0
@@ -316,7 +332,7 @@ def _type_batched(
         else:
             with_matrix(
                 a, first * step_a, b, first * step_b, a, 0, 0, out, first * m * n, m, n, k,
-                turned_a, turned_b, 0, 1, last - first, step_a, step_b, 0,
+                turned_a, turned_b, 0, 1, 1, last - first, step_a, step_b, 0,
             )  # fmt: skip
 
     return body if through_blas else loops
@@ -331,6 +347,7 @@ def _type_batched_scaled(
     turned_a: Any = False,
     turned_b: Any = False,
     part: Any = 0,
+    until: Any = 1,
     parts: Any = 1,
 ) -> Any:
     weigh = gemm.SCALED
@@ -343,6 +360,7 @@ def _type_batched_scaled(
         turned_a: bool = False,
         turned_b: bool = False,
         part: int = 0,
+        until: int = 1,
         parts: int = 1,
     ) -> None:
         count, m, n = out.shape
@@ -352,11 +370,11 @@ def _type_batched_scaled(
         step = k if scale.size > k else 0
         first, last = (
             signed(part) * count // signed(parts),
-            (signed(part) + 1) * count // signed(parts),
+            signed(until) * count // signed(parts),
         )
         with_matrix(
             a, first * step_a, b, first * step_b, scale, first * step, weigh, out, first * m * n, m,
-            n, k, turned_a, turned_b, 0, 1, last - first, step_a, step_b, step,
+            n, k, turned_a, turned_b, 0, 1, 1, last - first, step_a, step_b, step,
         )  # fmt: skip
 
     return body

@@ -18,6 +18,8 @@ from .symbols import OWN
 NO, YES = ord("N"), ord("T")
 KINDS = "lllallallaalllllll"
 """The arguments of the routine of `gemm`."""
+BAND = 256
+"""The rows of a part of a large product, each of which copies the second operand again."""
 
 
 def by_loops(m: int, n: int, k: int, turned_a: bool, turned_b: bool) -> bool:
@@ -158,8 +160,8 @@ def _type_with_vector(
 
 def with_matrix(
     a: Any, at_a: int, b: Any, at_b: int, scale: Any, at_scale: int, scaled: int, out: Any, at: int,
-    m: int, n: int, k: int, turned_a: bool, turned_b: bool, part: int, parts: int, total: int,
-    next_a: int, next_b: int, next_scale: int,
+    m: int, n: int, k: int, turned_a: bool, turned_b: bool, part: int, until: int, parts: int,
+    total: int, next_a: int, next_b: int, next_scale: int,
 ) -> None:  # fmt: skip
     raise TypeError("compiled code only")
 
@@ -167,8 +169,8 @@ def with_matrix(
 @implements(with_matrix, inline=False)
 def _type_with_matrix(
     a: Any, at_a: Any, b: Any, at_b: Any, scale: Any, at_scale: Any, scaled: Any, out: Any, at: Any,
-    m: Any, n: Any, k: Any, turned_a: Any, turned_b: Any, part: Any, parts: Any, total: Any,
-    next_a: Any, next_b: Any, next_scale: Any,
+    m: Any, n: Any, k: Any, turned_a: Any, turned_b: Any, part: Any, until: Any, parts: Any,
+    total: Any, next_a: Any, next_b: Any, next_scale: Any,
 ) -> Any:  # fmt: skip
     """Real products are our own; of a matrix with its own transpose half is computed. Complex ones
     are BLAS's, unscaled and undivided."""
@@ -179,8 +181,8 @@ def _type_with_matrix(
 
         def complex_body(
             a: Any, at_a: int, b: Any, at_b: int, scale: Any, at_scale: int, scaled: int, out: Any,
-            at: int, m: int, n: int, k: int, turned_a: bool, turned_b: bool, part: int, parts: int,
-            total: int, next_a: int, next_b: int, next_scale: int,
+            at: int, m: int, n: int, k: int, turned_a: bool, turned_b: bool, part: int, until: int,
+            parts: int, total: int, next_a: int, next_b: int, next_scale: int,
         ) -> None:  # fmt: skip
             for q in range(total):
                 call(
@@ -191,22 +193,25 @@ def _type_with_matrix(
 
         return complex_body
     own = routine(OWN, f"gemm_{out.dtype}", KINDS)
-    half, tall, wide_enough = gemm.SYMMETRIC, gemm.TALL, 2 * gemm.LARGE[1]
+    half, tall, wide_enough = gemm.SYMMETRIC, BAND, 2 * gemm.LARGE[1]
 
     def body(
         a: Any, at_a: int, b: Any, at_b: int, scale: Any, at_scale: int, scaled: int, out: Any,
-        at: int, m: int, n: int, k: int, turned_a: bool, turned_b: bool, part: int, parts: int,
-        total: int, next_a: int, next_b: int, next_scale: int,
+        at: int, m: int, n: int, k: int, turned_a: bool, turned_b: bool, part: int, until: int,
+        parts: int, total: int, next_a: int, next_b: int, next_scale: int,
     ) -> None:  # fmt: skip
         row_a, step_a = (1, m) if turned_a else (k, 1)
         step_b, col_b = (1, k) if turned_b else (n, 1)
         symmetric = (
             turned_a != turned_b and m == n and next_a == next_b and _same_place(a, at_a, b, at_b)
         )
-        # Parts end where blocks and vectors do.
+        # Parts end where blocks and vectors do; all of them together are one product, which copies
+        # its operands once. With weights each part remains one: `lift` looks at its numbers.
         height, width = m, n
         bands = (m + tall - 1) // tall
-        if m < n:
+        if part == 0 and until == parts and scaled == 0:
+            until = 1
+        elif m < n:
             width = ((n + parts - 1) // parts + 47) // 48 * 48
         elif parts >= bands and n >= wide_enough and not symmetric:
             height, columns = tall, parts // bands
@@ -214,15 +219,17 @@ def _type_with_matrix(
         else:
             height = ((m + parts - 1) // parts + 47) // 48 * 48
         across = (n + width - 1) // width if width > 0 else 1
-        top, left = part // across * height, part % across * width
-        rows, columns = min(height, m - top), min(width, n - left)
-        if rows > 0 and columns > 0:
-            skip = top if symmetric else left
-            own(
-                rows, n - skip if symmetric else columns, k, a, at_a + top * row_a, row_a, step_a,
-                b, at_b + skip * col_b, step_b, col_b, scale, at_scale, out, at + top * n + skip, n,
-                scaled | half if symmetric else scaled, total, next_a, next_b, next_scale, m * n,
-            )  # fmt: skip
+        for number in range(part, until):
+            top, left = number // across * height, number % across * width
+            rows, columns = min(height, m - top), min(width, n - left)
+            if rows > 0 and columns > 0:
+                skip = top if symmetric else left
+                own(
+                    rows, n - skip if symmetric else columns, k, a, at_a + top * row_a, row_a,
+                    step_a, b, at_b + skip * col_b, step_b, col_b, scale, at_scale, out,
+                    at + top * n + skip, n, scaled | half if symmetric else scaled, total, next_a,
+                    next_b, next_scale, m * n,
+                )  # fmt: skip
 
     return body
 

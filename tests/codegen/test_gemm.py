@@ -111,6 +111,7 @@ EDGES = [
     (257, 49, 8),
     (300, 10, 300),
     (262, 500, 300),
+    (1030, 1100, 260),
 ]
 
 
@@ -239,12 +240,14 @@ def test_routine_is_built_once_and_kept(tmp_path: Path, monkeypatch: pytest.Monk
 )
 def test_parts_give_the_bits_of_the_whole(shape: tuple[int, int, int]) -> None:
     @numba.njit(error_model="numpy")
-    def call(a, b, scale, out, parts, scaled):  # type: ignore[no-untyped-def]
-        for part in range(parts):
+    def call(a, b, scale, out, parts, scaled, step):  # type: ignore[no-untyped-def]
+        for part in range(0, parts, step):
             if scaled:
-                library.matmul_scaled(a, b, scale, out, True, False, part, parts)
+                library.matmul_scaled(
+                    a, b, scale, out, True, False, part, min(part + step, parts), parts
+                )
             else:
-                library.matmul(a, b, out, True, False, part, parts)
+                library.matmul(a, b, out, True, False, part, min(part + step, parts), parts)
 
     rng = np.random.default_rng(3)
     m, n, k = shape
@@ -252,15 +255,17 @@ def test_parts_give_the_bits_of_the_whole(shape: tuple[int, int, int]) -> None:
     for b in (rng.standard_normal((k, n)), a):
         for scaled in (False, True):
             found = []
-            for parts in (1, 2, 3, 9):
+            for parts, step in ((1, 1), (2, 1), (3, 2), (9, 1), (9, 4), (9, 9)):
                 out = np.full((m, b.shape[1]), np.nan)
-                call(a, b, scale, out, parts, scaled)
+                call(a, b, scale, out, parts, scaled, step)
                 plain = np.full_like(out, np.nan)
                 for part in range(parts):
                     (
-                        library.matmul_scaled(a, b, scale, plain, True, False, part, parts)
+                        library.matmul_scaled(
+                            a, b, scale, plain, True, False, part, part + 1, parts
+                        )
                         if scaled
-                        else library.matmul(a, b, plain, True, False, part, parts)
+                        else library.matmul(a, b, plain, True, False, part, part + 1, parts)
                     )
                 close(out, plain)
                 found.append(out)
@@ -279,23 +284,27 @@ def test_large_products_are_shared_among_threads() -> None:
                 found.append(tg.jit(f)(*args))
             np.testing.assert_array_equal(*found)
             close(found[0], f(*args))
-            assert "for part in range" in tg.jit(f).source(*args)
+            assert ", first, last, " in tg.jit(f).source(*args)
     finally:
         tg.set_num_threads(before)
     assert "part" not in tg.jit(lambda a: a.T @ a).source(a[:10, :50])
 
 
 @pytest.mark.parametrize(
-    ("register", "rows", "tall"), [(16, 8, 256), (32, 4, 1 << 45)], ids=["packed", "no memory"]
+    ("register", "rows", "tall", "line"),
+    [(16, 8, 1024, 64), (32, 4, 16, 64), (32, 4, 16, 1 << 45)],
+    ids=["packed", "packed, few registers", "no memory"],
 )
 def test_narrower_registers(
-    register: int, rows: int, tall: int, monkeypatch: pytest.MonkeyPatch
+    register: int, rows: int, tall: int, line: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also with blocks copied whatever the size, and where the system has no memory for them."""
     monkeypatch.setattr(cache, "FOLDER", [None])
     monkeypatch.setattr(gemm, "REGISTER", register)
     monkeypatch.setattr(gemm, "ROWS", rows)
+    monkeypatch.setattr(by_address, "ROWS", rows)
     monkeypatch.setattr(gemm, "TALL", tall)
+    monkeypatch.setattr(gemm, "LINE", line)
     monkeypatch.setattr(gemm, "LARGE", (1, 1, 1))
     address = prebuilt.address.__wrapped__("gemm_float64")
     rng = np.random.default_rng(5)

@@ -299,7 +299,7 @@ class Whole:
                 e.emit(
                     kernel.Call(
                         name,
-                        (*given, part, parts),
+                        (*given, part, part + 1, parts),
                         comment_of(node),
                         integers.floordiv(work, parts),
                     )
