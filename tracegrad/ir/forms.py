@@ -244,10 +244,9 @@ def never_negative(form: Int) -> bool:
         return form >= 0
     if proven("<=", -form):
         return True
-    atoms = {atom for monomial, _ in form.terms for atom in monomial}
-    if all(isinstance(a, integers.Symbol) and not a.name.startswith(UNKNOWN) for a in atoms):
-        if all(c > 0 for _, c in form.terms):
-            return True
+    # A single atom was looked at, or is below.
+    if all(c > 0 and (_known(m) or len(m) > 1 and all(map(_factor, m))) for m, c in form.terms):
+        return True
     for monomial, c in form.terms:
         if len(monomial) != 1 or not isinstance(atom := monomial[0], integers.Binary):
             continue
@@ -263,6 +262,15 @@ def never_negative(form: Int) -> bool:
         elif c > 0 and atom.op == "//" and never_negative(rest) and never_negative(atom.left):
             return True
     return False
+
+
+def _known(atoms: integers.Monomial) -> bool:
+    """Whether all of them are sizes."""
+    return all(isinstance(a, integers.Symbol) and not a.name.startswith(UNKNOWN) for a in atoms)
+
+
+def _factor(atom: integers.Atom) -> bool:
+    return never_negative(integers.Integer((((atom,), 1),)))
 
 
 def told(relation: str, difference: Int) -> bool | None:

@@ -16,7 +16,7 @@ from ..checks import explained_here
 from ..devices import DeviceArray
 from ..dtypes import check
 from ..errors import ConcretizationError, EscapedValueError, TracegradError
-from ..sizes import SIZES, SYMBOLIC, Owner, Size, Sizes, forms, within_64_bits
+from ..sizes import SIZES, SYMBOLIC, Meeting, Owner, Size, Sizes, forms, within_64_bits
 from ..types import ArrayType, show, type_of
 from ..weak import as_python
 from . import upward
@@ -176,6 +176,10 @@ class Trace:
     @property
     def late(self) -> frozenset[str]:
         return self.sizes.late
+
+    @property
+    def meet(self) -> Meeting | None:
+        return self.sizes.meet
 
     def proven(self, relation: str, difference: integers.Int) -> bool | None:
         return told(relation, difference)

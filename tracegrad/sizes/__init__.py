@@ -18,6 +18,7 @@ Of a length that only a run knows, which may be 0, there is no answer. What a ru
 from __future__ import annotations
 
 from .owners import SIZES as SIZES
+from .owners import Meeting as Meeting
 from .owners import Owner as Owner
 from .owners import Sizes as Sizes
 from .owners import pinned as pinned

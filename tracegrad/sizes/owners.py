@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeAlias
 
@@ -21,6 +21,10 @@ RELATIONS: dict[str, Callable[[int], bool]] = {
 }
 
 
+Meeting: TypeAlias = Callable[[Sequence[Any]], "Sequence[Any] | None"]
+"""Of operands those that broadcast when the program runs; None where nothing is to be done."""
+
+
 class Owner(Protocol):
     """Who answers questions about symbolic sizes, and records what it answered: a trace, or the
     sizes of a graph."""
@@ -32,6 +36,10 @@ class Owner(Protocol):
     @property
     def late(self) -> frozenset[str]:
         """The names of lengths that change from pass to pass of loops that are traced."""
+
+    @property
+    def meet(self) -> Meeting | None:
+        """What brings arrays of such lengths to one shape."""
 
     def decide(self, relation: str, difference: Int) -> bool:
         """Whether `difference` is == 0, < 0, <= 0."""
@@ -82,6 +90,7 @@ class Sizes:
         self.hints = dict(hints or {})
         self.guards = dict(guards or {})
         self.late: frozenset[str] = frozenset()
+        self.meet: Meeting | None = None
         self.symbolic = bool(hints)
         """Whether shapes hold expressions: of sizes, or of lengths that loops change."""
 
