@@ -16,7 +16,7 @@ from ..ir.forms import ENDLESS, form_of, largest
 from ..ir.trace import user_line
 from ..ops import convert
 from ..ops.elementwise.arithmetic import number
-from ..ops.late_shapes import Meetings
+from ..ops.late_shapes import MEETINGS
 from ..transforms.sizes import with_sizes
 from ..transforms.tracing import leaf_type, plain
 from ..types import COUNT, show
@@ -50,7 +50,7 @@ def over_size(
         trace.forms.named[name] = symbol
         trace.forms.ranges[opened] = ranges[name]
         trace.sizes.late |= {opened}
-        trace.sizes.meet = trace.sizes.meet or Meetings()
+        trace.meet = MEETINGS
         trace.sizes.symbolic = True
         return list(function(given))
 

@@ -24,9 +24,9 @@ from ..ir.trace import is_left_over, left_over
 from ..ops.arrays.diagonals import diagonal_op
 from ..ops.arrays.shape import reshape_op
 from ..ops.arrays.transfer import fill
+from ..ops.define import of_shape
 from ..ops.places.gathering import Placed
 from ..ops.totals.statistics import overwritten_op
-from ..sizes import same_shape
 from ..tape.boxes import fresh
 from ..tape.mode import MODE
 from ..tape.reshaped import note_shape
@@ -466,12 +466,16 @@ class Writes(WriteChecks):
         """A result that is to be written here, in this dtype."""
         if type(new.shape) is tuple and new.shape == self.shape and new.dtype == self.dtype:
             return new
-        if not same_shape(new.shape, self.shape):
+        fit = of_shape(
+            new, self.shape, "the result of the in-place operation has another shape than the array"
+        )
+        if fit is None:
             raise ShapeError(
                 f"the result of the in-place operation has shape {show(new.shape)}, "
                 f"which does not fit the written array's {show(self.shape)}. "
                 "Use the operation that returns a new array."
             )
+        new = fit
         if new.dtype != self.dtype:
             if not (
                 np.can_cast(new.dtype, self.dtype, "same_kind")

@@ -245,7 +245,7 @@ def never_negative(form: Int) -> bool:
     if proven("<=", -form):
         return True
     # A single atom was looked at, or is below.
-    if all(c > 0 and (_known(m) or len(m) > 1 and all(map(_factor, m))) for m, c in form.terms):
+    if all(c > 0 and (_known(m) or (len(m) > 1 and all(map(_factor, m)))) for m, c in form.terms):
         return True
     for monomial, c in form.terms:
         if len(monomial) != 1 or not isinstance(atom := monomial[0], integers.Binary):

@@ -131,6 +131,10 @@ class Trace:
         """What was open around it: traces, levels of forward mode, sizes, modes."""
         self.forms = Forms()
         self.most = sys.maxsize
+        self.meet: Meeting | None = STATE.traces[-1].meet if STATE.traces else None
+        """Who brings arrays to one shape whose lengths only a run knows, where there may be any."""
+        self.met: dict[integers.Int, tuple[integers.Int, ...]] = {}
+        """The lengths of what was made of such arrays, and of which ones."""
         self.stager: Stager | None = None
         """Asked when there are more nodes than `most`, and when a size is pinned."""
         self.device: Any = STATE.traces[-1].device if STATE.traces else None
@@ -176,10 +180,6 @@ class Trace:
     @property
     def late(self) -> frozenset[str]:
         return self.sizes.late
-
-    @property
-    def meet(self) -> Meeting | None:
-        return self.sizes.meet
 
     def proven(self, relation: str, difference: integers.Int) -> bool | None:
         return told(relation, difference)

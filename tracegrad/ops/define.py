@@ -11,6 +11,7 @@ import numpy as np
 from ..checks import array, describe, explained_here
 from ..ir.dispatch import Value, bind
 from ..ir.op import Op, Rule, Types, op
+from ..sizes import meeting, same_shape
 
 
 def linear(
@@ -51,6 +52,15 @@ def linear(
 def shape_of(x: Any) -> Any:
     """The shape of an array, boxed value or scalar: like np.shape, without its dispatch."""
     return getattr(x, "shape", ())
+
+
+def of_shape(x: Any, shape: Sequence[Any], text: str) -> Any | None:
+    """`x`, if it has this shape, else None. Where only a run knows that, it fails with a ShapeError
+    of this text."""
+    if same_shape(shape_of(x), shape):
+        return x
+    meet = meeting()
+    return None if meet is None else meet.exactly(x, shape, text)
 
 
 def as_array(x: Any) -> Any:

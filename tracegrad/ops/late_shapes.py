@@ -17,6 +17,7 @@ import numpy as np
 
 from .._codegen import integers
 from ..errors import ShapeError
+from ..ir.dispatch import STATE
 from ..ir.lines import program_place
 from ..sizes import form, same, seen, traced_number
 from ..sizes.owners import SIZES, Int, is_late
@@ -34,41 +35,90 @@ DIFFER = (
 )
 
 
-class Meetings:
-    """What was brought to one shape in a trace."""
+class _Meetings:
+    """What brings arrays to one shape (sizes/owners.py says what each is for)."""
 
-    def __init__(self) -> None:
-        self.made: dict[Int, tuple[Int, ...]] = {}
-        """Lengths that were made here, and of which ones."""
-
-    def __call__(self, operands: Sequence[Any]) -> list[Any] | None:
-        """Operands of shapes that broadcast when the program runs, if it goes on; None where nothing
-        is to be asked then."""
+    def broadcast(self, operands: Sequence[Any]) -> Sequence[Any] | None:
+        """Operands of shapes that broadcast when the program runs, if it goes on; None where
+        nothing is to be asked then."""
         shapes = [tuple(shape_of(x)) for x in operands]
-        found: list[Any] | None = None
+        found: Sequence[Any] | None = None
         for axis in range(-max(map(len, shapes)), 0):
-            sizes = _different(s[axis] for s in shapes if len(s) >= -axis)
-            late = [n for n in sizes if is_late(n)]
-            if len(sizes) < 2 or not late:
-                continue
-            others = [n for n in sizes if not is_late(n)]
-            if len(others) > 1:
-                return None  # which do not fit together, whatever the run finds
-            common = others[0] if others else self._common(late)
-            _refuse_others(late, common, DIFFER.format(axis=axis))
-            found = [
-                _spread(x, axis, common) if len(s) >= -axis else x
-                for x, s in zip(found or operands, shapes, strict=True)
-            ]
+            sizes = [s[axis] for s in shapes if len(s) >= -axis]
+            size = self.common(sizes, DIFFER.format(axis=axis))
+            if size is not None:
+                found = [
+                    self.spread(x, axis, size) if len(s) >= -axis else x
+                    for x, s in zip(found or operands, shapes, strict=True)
+                ]
         return found
 
-    def _common(self, sizes: Sequence[Int]) -> Int:
-        """The length of what is made of arrays of these lengths."""
-        parts = sorted({p for n in sizes for p in self.made.get(n, (n,))}, key=str)
-        some = [integers.minimum(p, 1) for p in parts]
-        found = integers.product([reduce(integers.maximum, parts), *some])
-        self.made[found] = tuple(parts)
-        return found
+    def common(self, sizes: Sequence[Any], text: str) -> Int | None:
+        """The size that axes of these have together, if each is that or 1, which is checked with
+        this text; None where nothing is to be asked when the program runs."""
+        found = _different(sizes)
+        late = [n for n in found if is_late(n)]
+        others = [n for n in found if not is_late(n)]
+        if len(found) < 2 or not late or len(others) > 1:
+            return None
+        parts = tuple(sorted({p for n in late for p in _parts(n) or (n,)}, key=str))
+        size = others[0] if others else _made_of(parts)
+        for n in late:
+            if n not in _parts(size):
+                _check_one_of(n, (1, size), text)
+        if not others:
+            STATE.traces[-1].met[size] = parts
+        return size
+
+    def to(self, x: Any, shape: Sequence[Any]) -> Any | None:
+        """An array repeated along axes of one element, as `broadcast` does; None where nothing is
+        to be asked when the program runs, or where it cannot be."""
+        old, found = shape_of(x), x
+        if len(old) > len(shape):
+            return None
+        for axis in range(-len(old), 0):
+            n, size = form(old[axis]), form(shape[axis])
+            if n == 1 or same(n, size):
+                continue
+            if not is_late(n):
+                return None
+            if n not in _parts(size):
+                _check_one_of(n, (1, size), DIFFER.format(axis=axis))
+            found = self.spread(found, axis, size)
+        return None if found is x else found
+
+    def exactly(self, x: Any, shape: Sequence[Any], text: str) -> Any | None:
+        """An array that has to have this shape; None where it cannot."""
+        old = shape_of(x)
+        if len(old) != len(shape):
+            return None
+        for axis, (n, size) in enumerate(zip(map(form, old), map(form, shape), strict=True)):
+            if same(n, size):
+                continue
+            if not (is_late(n) or is_late(size)):
+                return None
+            _check_one_of(n, (size,), text)
+            x = self.spread(x, axis, size)
+        return x
+
+    def spread(self, x: Any, axis: int, size: Int) -> Any:
+        """An array as long as this along an axis, where it is, or its one element repeated."""
+        n = form(shape_of(x)[axis])
+        if n == 1 or same(n, size):
+            return x
+        return take(x, minimum(iota(seen(size)), traced_number(seen(n)) - 1), axis)
+
+
+def _parts(size: Int) -> tuple[Int, ...]:
+    """Of which lengths this one was made, which then were checked."""
+    return next((t.met[size] for t in STATE.traces if size in t.met), ())
+
+
+def _made_of(parts: Sequence[Int]) -> Int:
+    """The longest of these lengths, or 0."""
+    return integers.product(
+        [reduce(integers.maximum, parts), *[integers.minimum(p, 1) for p in parts]]
+    )
 
 
 def _different(sizes: Iterable[Any]) -> list[Int]:
@@ -80,23 +130,14 @@ def _different(sizes: Iterable[Any]) -> list[Int]:
     return found
 
 
-def _refuse_others(sizes: Sequence[Int], common: Int, text: str) -> None:
-    """Fail where one of the lengths is neither 1 nor the common one."""
-    error = error_text(ShapeError(text), *program_place())
-    for n in sizes:
-        if n != common:
-            fits = logical_or(
-                *[equal(traced_number(seen(n)), traced_number(seen(m))) for m in (1, common)]
-            )
-            check(where(fits, np.int64(0), np.int64(1)), (error,))
+def _check_one_of(size: Int, fine: Sequence[Int], text: str) -> None:
+    """Fail with a text where a size is none of these."""
+    holds = [equal(traced_number(seen(size)), traced_number(seen(n))) for n in fine if n != size]
+    if len(holds) == len(fine):
+        error = error_text(ShapeError(text), *program_place())
+        check(where(reduce(logical_or, holds), np.int64(0), np.int64(1)), (error,))
 
 
-def _spread(x: Any, axis: int, size: Int) -> Any:
-    """An array as long as `size`, where it is, or its one element repeated."""
-    n = form(shape_of(x)[axis])
-    if n == 1 or same(n, size):
-        return x
-    return take(x, minimum(iota(seen(size)), traced_number(seen(n)) - 1), axis)
+MEETINGS = _Meetings()
 
-
-__all__ = ["Meetings"]
+__all__ = ["MEETINGS"]

@@ -21,6 +21,7 @@ from .owners import SIZES as SIZES
 from .owners import Meeting as Meeting
 from .owners import Owner as Owner
 from .owners import Sizes as Sizes
+from .owners import meeting as meeting
 from .owners import pinned as pinned
 from .shapes import at_most_of as at_most_of
 from .shapes import known_less as known_less

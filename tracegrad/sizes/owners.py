@@ -21,8 +21,24 @@ RELATIONS: dict[str, Callable[[int], bool]] = {
 }
 
 
-Meeting: TypeAlias = Callable[[Sequence[Any]], "Sequence[Any] | None"]
-"""Of operands those that broadcast when the program runs; None where nothing is to be done."""
+class Meeting(Protocol):
+    """Brings arrays of lengths that only a run knows to one shape (ops/late_shapes.py). Each is None
+    where there is nothing to do, or no way."""
+
+    def broadcast(self, operands: Sequence[Any]) -> Sequence[Any] | None:
+        """Operands of shapes that broadcast."""
+
+    def to(self, x: Any, shape: Sequence[Any]) -> Any | None:
+        """An array repeated to this shape."""
+
+    def exactly(self, x: Any, shape: Sequence[Any], text: str) -> Any | None:
+        """An array that has to have this shape; the run fails with this text where it has not."""
+
+    def common(self, sizes: Sequence[Any], text: str) -> Int | None:
+        """The size of axes of which each has it, or 1."""
+
+    def spread(self, x: Any, axis: int, size: Int) -> Any:
+        """An array as long as this along an axis, of what `common` was asked of."""
 
 
 class Owner(Protocol):
@@ -91,6 +107,7 @@ class Sizes:
         self.guards = dict(guards or {})
         self.late: frozenset[str] = frozenset()
         self.meet: Meeting | None = None
+        """Of a finished graph's nobody asks."""
         self.symbolic = bool(hints)
         """Whether shapes hold expressions: of sizes, or of lengths that loops change."""
 
@@ -135,6 +152,11 @@ def answered(value: Int) -> bool:
 
 class LateLength(ConcretizationError):
     """A length is asked for that only a run knows. Staging says at which line."""
+
+
+def meeting() -> Meeting | None:
+    """Who brings arrays to one shape where lengths are open that only a run knows."""
+    return SIZES.open[-1].meet if SIZES.open else None
 
 
 def is_count(value: Int) -> bool:

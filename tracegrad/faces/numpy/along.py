@@ -16,7 +16,7 @@ from ...checks.kinds import INT
 from ...errors import ConcretizationError, DTypeError, ShapeError
 from ...ir.dispatch import STATE
 from ...ir.lines import user_line
-from ...ops.define import ndim_of, shape_of
+from ...ops.define import ndim_of, of_shape, shape_of
 from ...ops.places.keys import concrete
 from ...types import broadcast_shapes, normalize_axis
 from ..operators import array_of, operand
@@ -145,6 +145,9 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
         raise TypeError("keys is empty; there must be one key at least")
     order = ops.argsort(rows[0], axis)
     for key in rows[1:]:
+        key = of_shape(key, shape_of(rows[0]), "all keys need to be the same shape")
+        if key is None:
+            raise ShapeError("lexsort: all keys need to be the same shape")
         again = ops.argsort(ops.take_along_axis(key, order, axis), axis)
         order = ops.take_along_axis(order, again, axis)
     return order

@@ -16,6 +16,8 @@ from ...ops.arrays.transfer import place_of
 from ...ops.define import shape_of
 from ...ops.matrices import scipy_names
 from ...ops.scipy_special import functions as special_functions
+from ...sizes import form, meeting, same, traced_number
+from ...sizes.owners import is_late
 from ...types import normalize_axis
 from ..operators import array_of, operand
 from ..tensor.casts import own
@@ -79,10 +81,21 @@ def _array_str(a: Any, *_: Any, **__: Any) -> str:
 
 def _array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     x, y = operand(a1), operand(a2)
-    if _shape(x) != _shape(y):
+    if len(_shape(x)) != len(_shape(y)):
         return False
-    same = x == y
-    return ops.all(ops.logical_or(same, ops.logical_and(x != x, y != y)) if equal_nan else same)
+    fits, meet = True, meeting()
+    for axis, (n, m) in enumerate(zip(_shape(x), _shape(y), strict=True)):
+        if same(n, m):
+            continue
+        if meet is None or not (is_late(form(n)) or is_late(form(m))):
+            return False
+        # With something to read where it has no element.
+        fits = ops.logical_and(fits, ops.equal(traced_number(n), traced_number(m)))
+        y = meet.spread(ops.pad(y, [(0, int(k == axis)) for k in range(y.ndim)]), axis, form(n))
+    alike = x == y
+    if equal_nan:
+        alike = ops.logical_or(alike, ops.logical_and(x != x, y != y))
+    return ops.logical_and(fits, ops.all(alike)) if fits is not True else ops.all(alike)
 
 
 def _reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:

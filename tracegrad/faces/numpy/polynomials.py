@@ -11,7 +11,7 @@ from ... import ops
 from ...errors import ShapeError
 from ...ir.dispatch import Value
 from ...ir.graph import Var
-from ...ops.define import ndim_of, shape_of
+from ...ops.define import ndim_of, of_shape, shape_of
 from ...ops.matrices import scipy_names
 from ..operators import array_of
 from . import compositions
@@ -34,17 +34,23 @@ def polyfit(
     x, y = array_of(x), array_of(y)
     if degree < 0:
         raise ValueError(f"deg is {degree}; it must be from 0 on")
-    if ndim_of(x) != 1 or ndim_of(y) not in (1, 2) or shape_of(x)[0] != shape_of(y)[0]:
+    fit = None
+    if ndim_of(x) == 1 and ndim_of(y) in (1, 2):
+        fit = of_shape(
+            y, (*shape_of(x), *shape_of(y)[1:]), "polyfit: expected x and y to have same length"
+        )
+    if fit is None:
         raise ShapeError(
             f"x and y have the shapes {shape_of(x)} and {shape_of(y)}; x must be a vector, and y "
             "as long"
         )
-    x, y = x + 0.0, y + 0.0
+    x, y = x + 0.0, fit + 0.0
     columns = compositions.vander(x, degree + 1)
     if w is not None:
-        weights = array_of(w) + 0.0
-        if shape_of(weights) != shape_of(x):
-            raise ShapeError(f"w has the shape {shape_of(weights)}, and x {shape_of(x)}")
+        given = array_of(w) + 0.0
+        weights = of_shape(given, shape_of(x), "polyfit: expected w and y to have the same length")
+        if weights is None:
+            raise ShapeError(f"w has the shape {shape_of(given)}, and x {shape_of(x)}")
         columns = columns * weights[:, None]
         y = y * (weights[:, None] if ndim_of(y) == 2 else weights)
     # Columns of one length, so that what counts as zero does not depend on the units of x.

@@ -13,9 +13,9 @@ from ...dtypes import promote
 from ...errors import ShapeError
 from ...ir.dispatch import bind
 from ...ir.op import Types, op, operand_kinds
-from ...sizes import same
+from ...sizes import meeting, same
 from ...types import ArrayType, Int, Shape, normalize_axis, show
-from ..define import in_order, ndim_of, of_list, shape_of
+from ..define import in_order, ndim_of, of_list, of_shape, shape_of
 from ..elementwise.derived import convert
 from .shape import broadcast_to, expand_dims, front, reshape
 from .slices import slice_array
@@ -124,7 +124,22 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Any:
         raise ShapeError(
             "zero-dimensional arrays cannot be concatenated; use stack, or reshape them to (1,)"
         )
-    return bind(concatenate_op, parts, {"axis": normalize_axis(axis, ndim_of(parts[0]))})
+    axis = normalize_axis(axis, ndim_of(parts[0]))
+    return bind(concatenate_op, _beside(parts, axis), {"axis": axis})
+
+
+def _beside(parts: list[Any], axis: int) -> list[Any]:
+    """The parts with all other axes as long as the first's, where only a run knows it."""
+    if meeting() is None:
+        return parts
+    first = shape_of(parts[0])
+    found = []
+    for k, x in enumerate(parts):
+        shape = (*first[:axis], *shape_of(x)[axis : axis + 1], *first[axis + 1 :])
+        text = f"all the input array dimensions except for axis {axis} must match exactly: those of array 0 and array {k} do not"
+        fit = of_shape(x, shape, text)
+        found.append(x if fit is None else fit)
+    return found
 
 
 def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
@@ -133,7 +148,7 @@ def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
     if not parts:
         raise ShapeError("stack needs at least one array")
     shapes = [shape_of(x) for x in parts]
-    if any(s != shapes[0] for s in shapes):
+    if meeting() is None and any(s != shapes[0] for s in shapes):
         raise ShapeError(f"stack needs arrays of one shape, got {' and '.join(map(show, shapes))}")
     where = normalize_axis(axis, len(shapes[0]) + 1)
     return concatenate([expand_dims(x, where) for x in parts], where)

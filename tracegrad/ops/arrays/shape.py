@@ -17,7 +17,7 @@ from ...dtypes import INT64, UINT64
 from ...errors import ShapeError
 from ...ir.dispatch import bind
 from ...ir.op import Types
-from ...sizes import INTEGRAL, OF_SHAPES, SIZES, numel, same, same_shape, seen
+from ...sizes import INTEGRAL, OF_SHAPES, SIZES, meeting, numel, same, same_shape, seen
 from ...types import ArrayType, Int, Shape, axes_of, broadcast_shapes, normalize_axis, show
 from ..define import linear, ndim_of, of_list, shape_of
 
@@ -275,11 +275,11 @@ def broadcast_to(x: Any, shape: int | Sequence[Int]) -> Any:
     """`x` with axes of size 1, and new leading axes, repeated (without copying)."""
     try:
         target = (shape,) if isinstance(shape, OF_SHAPES) else tuple(shape)
-        return (
-            x
-            if getattr(x, "shape", None) == target
-            else bind(broadcast_to_op, (x,), {"shape": target})
-        )
+        if getattr(x, "shape", None) == target:
+            return x
+        meet = meeting()
+        met = None if meet is None else meet.to(x, target)
+        return bind(broadcast_to_op, (x if met is None else met,), {"shape": target})
     except REFUSED as error:
         raise explained_here(error) from error.__cause__
 

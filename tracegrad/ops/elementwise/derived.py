@@ -19,7 +19,7 @@ from ...ir.graph import Var
 from ...ir.lines import program_place
 from ...ir.op import Op, Rule, Rules, Types, odd, operand_kinds, read_names
 from ...ir.trace import user_line
-from ...sizes import SIZES, SYMBOLIC
+from ...sizes import SYMBOLIC, meeting
 from ...types import ArrayType, broadcast_shapes
 from ..arrays.shape import broadcast_to, expand_dims, front, moveaxis, sum_to
 from ..check import check as check_code
@@ -198,8 +198,8 @@ def elementwise(
     changed = instead if result in ("bool", "where") else with_numbers
 
     def composed(*operands: Any, **given: Any) -> Any:
-        meet = SIZES.open[-1].meet if SIZES.open else None
-        met = None if meet is None else meet(operands)
+        meet = meeting()
+        met = None if meet is None else meet.broadcast(operands)
         if met is not None:
             return bind(this, met, given)
         return NotImplemented if changed is None else changed(*operands, **given)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShapeError
-from ...sizes import numel, same
+from ...sizes import numel
 from ...types import normalize_axis, show
 from ..arrays.shape import expand_dims, moveaxis, reshape, transpose
-from ..define import ndim_of, shape_of
+from ..define import ndim_of, of_shape, shape_of
 from ..elementwise.derived import conj, mul
 from .products import (
     alike,
@@ -40,7 +40,7 @@ def dot(x: Any, y: Any) -> Any:
     dx, dy = ndim_of(x), ndim_of(y)
     if dx == 0 or dy == 0:
         return mul(x, y)
-    check_axes("dot", x, y, -1, -1 if dy == 1 else -2)
+    y = check_axes("dot", x, y, -1, -1 if dy == 1 else -2)
     if (dy <= 2 and dx <= 2) or dy == 1:
         return matmul(x, y)
     return tensordot(x, y, ((dx - 1,), (dy - 2,)))
@@ -70,7 +70,7 @@ def vecdot(x: Any, y: Any, axis: int = -1) -> Any:
     if ndim_of(x) == 0 or ndim_of(y) == 0:
         raise ShapeError("vecdot: a scalar has no axis to sum over; use x * y")
     x, y = moveaxis(x, axis, -1), moveaxis(y, axis, -1)
-    check_axes("vecdot", x, y, -1, -1)
+    y = check_axes("vecdot", x, y, -1, -1)
     x, y = alike(x, y)
     ndim = max(ndim_of(x), ndim_of(y))
     return sum_products(conj(x), y, (ndim - 1,))
@@ -88,7 +88,7 @@ def inner(x: Any, y: Any) -> Any:
     dx, dy = ndim_of(x), ndim_of(y)
     if dx == 0 or dy == 0:
         return mul(x, y)
-    check_axes("inner", x, y, -1, -1)
+    y = check_axes("inner", x, y, -1, -1)
     return matmul(x, y) if dy == 1 else tensordot(x, y, ((dx - 1,), (dy - 1,)))
 
 
@@ -129,7 +129,12 @@ def tensordot(x: Any, y: Any, axes: int | tuple[Axes, Axes] | Sequence[Axes] = 2
             "they are summed in pairs"
         )
     for k, m in zip(of_x, of_y, strict=True):
-        if not same(a[k], b[m]):
+        wanted = list(shape_of(y))
+        wanted[m] = a[k]
+        y = of_shape(
+            y, wanted, f"tensordot: axis {k} of the first must be as long as axis {m} of the second"
+        )
+        if y is None:
             raise ShapeError(
                 mismatch(
                     "tensordot",
@@ -143,7 +148,7 @@ def tensordot(x: Any, y: Any, axes: int | tuple[Axes, Axes] | Sequence[Axes] = 2
             )
     left = [k for k in range(len(a)) if k not in of_x]
     right = [k for k in range(len(b)) if k not in of_y]
-    shape = (*[a[k] for k in left], *[b[k] for k in right])
+    shape = (*[a[k] for k in left], *[shape_of(y)[k] for k in right])
     x, y = alike(x, y)
     x = fold(x, (left, of_x))
     y = fold(y, (of_y, right))

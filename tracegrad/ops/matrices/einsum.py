@@ -15,7 +15,7 @@ import numpy as np
 
 from ...checks import describe, explained_here
 from ...errors import ShapeError
-from ...sizes import same
+from ...sizes import meeting, same
 from ...types import Int, show
 from ..arrays.diagonals import diagonal
 from ..arrays.shape import moveaxis, reshape, sum_axes, transpose
@@ -56,6 +56,7 @@ def einsum(subscripts: Any, *operands: Any, optimize: Any = True, dtype: Any = N
     arrays = [operand(x) for x in arrays]
     inputs, output = parse(text, [shape_of(x) for x in arrays])
     arrays = alike(*arrays) if dtype is None else [convert(x, dtype) for x in arrays]
+    arrays = _met(text, arrays, inputs)
     sizes = _sizes(text, arrays, inputs)
     parts: list[Labelled] = [
         _once(x, labels, sizes) for x, labels in zip(arrays, inputs, strict=True)
@@ -162,6 +163,22 @@ def _labels(text: str, word: str, shape: Sequence[Int], k: int) -> tuple[Label, 
             f"but {word!r} names {named}"
         )
     return (*map(ord, before), *(range(named - len(shape), 0) if dots else ()), *map(ord, after))
+
+
+def _met(text: str, arrays: list[Any], inputs: Sequence[tuple[Label, ...]]) -> list[Any]:
+    """The operands with axes of one length for each index, where only a run knows it."""
+    meet = meeting()
+    if meet is None:
+        return arrays
+    places = [(c, k, axis) for k, labels in enumerate(inputs) for axis, c in enumerate(labels)]
+    for c in {c: None for c, _, _ in places}:
+        own = [(k, axis) for label, k, axis in places if label == c]
+        name = "an axis of '...'" if c < 0 else f"the index {chr(c)!r}"
+        wrong = f"einsum: {name} of {text!r} has lengths that differ, and neither is 1"
+        size = meet.common([shape_of(arrays[k])[axis] for k, axis in own], wrong)
+        for k, axis in own if size is not None else ():
+            arrays[k] = meet.spread(arrays[k], axis, size)
+    return arrays
 
 
 def _sizes(

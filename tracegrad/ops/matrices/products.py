@@ -19,7 +19,7 @@ from ...ir.op import Op, Types, op
 from ...sizes import SIZES, form, numel, same
 from ...types import ArrayType, Int, broadcast_shapes, show
 from ..arrays.shape import broadcast_to, expand_dims, moveaxis, reshape, sum_axes, sum_to, transpose
-from ..define import as_array, ndim_of, shape_of
+from ..define import as_array, ndim_of, of_shape, shape_of
 from ..elementwise.arithmetic import compose_real
 from ..elementwise.derived import add, conj, convert, mul
 
@@ -264,17 +264,20 @@ def mismatch(name: str, a: Any, b: Any, first: str, n: Int, second: str, m: Int)
     )
 
 
-def check_axes(name: str, x: Any, y: Any, axis_x: int, axis_y: int) -> None:
+def check_axes(name: str, x: Any, y: Any, axis_x: int, axis_y: int) -> Any:
+    """`y`, of which an axis is as long as one of `x`; where only a run knows that it fails if it is
+    not, as this does."""
     a, b = shape_of(x), shape_of(y)
-    if not same(a[axis_x], b[axis_y]):
-        words = {-1: "the last axis", -2: "the second-to-last axis"}
-        first = "the only axis" if len(a) == 1 else words.get(axis_x, f"axis {axis_x}")
-        second = "the only axis" if len(b) == 1 else words.get(axis_y, f"axis {axis_y}")
-        raise ShapeError(
-            mismatch(
-                name, a, b, f"{first} of the first", a[axis_x], f"{second} of the second", b[axis_y]
-            )
-        )
+    words = {-1: "the last axis", -2: "the second-to-last axis"}
+    first = "the only axis" if len(a) == 1 else words.get(axis_x, f"axis {axis_x}")
+    second = "the only axis" if len(b) == 1 else words.get(axis_y, f"axis {axis_y}")
+    first, second = f"{first} of the first", f"{second} of the second"
+    wanted = list(b)
+    wanted[axis_y] = a[axis_x]
+    found = of_shape(y, wanted, f"{name}: {first} must be as long as {second}")
+    if found is None:
+        raise ShapeError(mismatch(name, a, b, first, a[axis_x], second, b[axis_y]))
+    return found
 
 
 def sum_products(x: Any, y: Any, axes: tuple[int, ...]) -> Any:
@@ -310,7 +313,7 @@ def _composed(x: Any, y: Any) -> Any:
             f"matmul: shapes {show(shape_of(x))} and {show(shape_of(y))}: "
             "a scalar has no axis to sum over; use x * y"
         )
-    check_axes("matmul", x, y, -1, -1 if dy == 1 else -2)
+    y = check_axes("matmul", x, y, -1, -1 if dy == 1 else -2)
     if x.dtype != y.dtype:
         x, y = alike(x, y)
     if dx == 2 and dy == 2:

@@ -13,15 +13,16 @@ from ...dtypes import INT64
 from ...errors import DTypeError, ShapeError
 from ...ir.dispatch import bind
 from ...ir.op import Op, Types, op
-from ...sizes import known_less, same
+from ...sizes import same
 from ...types import ArrayType, Int, normalize_axis, show
 from ..arrays.shape import expand_dims, front, reshape, sum_axes
 from ..arrays.slices import flip
-from ..define import as_array, ndim_of, of_list, shape_of
+from ..define import as_array, ndim_of, of_list, of_shape, shape_of
 from ..elementwise.arithmetic import div, equal, less, less_equal, sub, where
 from ..elementwise.comparison import clip
 from ..elementwise.derived import add, convert, mul
 from ..elementwise.logic import isfinite, isnan, logical_and, logical_not, logical_or
+from ..fits import refuse_less
 from ..places.along import take_along_axis
 from ..places.gathering import gather_at
 
@@ -189,19 +190,19 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any
             f"{show(shape_of(fp))}"
         )
     n = shape_of(xp)[0]
-    if not same(n, shape_of(fp)[0]):
+    fit = of_shape(fp, (n,), "interp: fp and xp are not of the same length.")
+    if fit is None:
         raise ShapeError(
             f"interp needs as many values as points, got {show(shape_of(xp))} points and "
             f"{show(shape_of(fp))} values"
         )
-    if known_less(n, 1):
-        raise ShapeError("interp needs at least one point")
+    refuse_less(n, 1, ShapeError, "interp needs at least one point")
     left, right = (end if end is None else as_array(end) for end in (left, right))
     if any(end is not None and ndim_of(end) for end in (left, right)):
         raise ShapeError("interp needs one number as left and as right")
     # As NumPy does it, in double precision whatever is given.
     x, xp = convert(x, np.float64), convert(xp, np.float64)
-    fp = convert(fp, np.complex128 if fp.dtype.kind == "c" else np.float64)
+    fp = convert(fit, np.complex128 if fp.dtype.kind == "c" else np.float64)
     first, last = (gather_at(fp, [np.int64(k)], (0,), 0, (), True) for k in (0, -1))
     low, high = (gather_at(xp, [np.int64(k)], (0,), 0, (), True) for k in (0, -1))
     if same(n, 1):
