@@ -20,8 +20,10 @@ from ..errors import ShapeError
 from ..ir.dispatch import STATE
 from ..ir.lines import program_place
 from ..sizes import form, same, seen, traced_number
-from ..sizes.owners import SIZES, Int, is_late
-from .arrays.creation import iota
+from ..sizes.owners import Int, is_late
+from .arrays.concatenation import concatenate
+from .arrays.creation import iota, zeros
+from .arrays.shape import broadcast_to
 from .check import check, error_text
 from .define import shape_of
 from .elementwise.arithmetic import equal, where
@@ -32,6 +34,10 @@ from .places.along import take
 DIFFER = (
     "operands could not be broadcast together: along axis {axis} their lengths, which only the run "
     "knows, differ, and neither is 1"
+)
+NO_ROOM = (
+    "could not broadcast input array: along axis {axis} its length and that of what it is to be "
+    "in, which only the run knows, differ"
 )
 
 
@@ -61,18 +67,18 @@ class _Meetings:
         others = [n for n in found if not is_late(n)]
         if len(found) < 2 or not late or len(others) > 1:
             return None
-        parts = tuple(sorted({p for n in late for p in _parts(n) or (n,)}, key=str))
+        parts = tuple(sorted({p for n in late for p in _parts(n)}, key=str))
         size = others[0] if others else _made_of(parts)
         for n in late:
-            if n not in _parts(size):
+            if not _is_part(n, size):
                 _check_one_of(n, (1, size), text)
         if not others:
             STATE.traces[-1].met[size] = parts
         return size
 
     def to(self, x: Any, shape: Sequence[Any]) -> Any | None:
-        """An array repeated along axes of one element, as `broadcast` does; None where nothing is
-        to be asked when the program runs, or where it cannot be."""
+        """An array repeated along axes of one element; None where nothing is to be asked when the
+        program runs, or where it cannot be."""
         old, found = shape_of(x), x
         if len(old) > len(shape):
             return None
@@ -80,10 +86,10 @@ class _Meetings:
             n, size = form(old[axis]), form(shape[axis])
             if n == 1 or same(n, size):
                 continue
-            if not is_late(n):
+            if not (is_late(n) or is_late(size)):
                 return None
-            if n not in _parts(size):
-                _check_one_of(n, (1, size), DIFFER.format(axis=axis))
+            if not _is_part(n, size):
+                _check_one_of(n, (1, size) if is_late(n) else (size,), NO_ROOM.format(axis=axis))
             found = self.spread(found, axis, size)
         return None if found is x else found
 
@@ -98,7 +104,12 @@ class _Meetings:
             if not (is_late(n) or is_late(size)):
                 return None
             _check_one_of(n, (size,), text)
-            x = self.spread(x, axis, size)
+            own = shape_of(x)
+            x = (
+                broadcast_to(x, (*own[:axis], seen(size), *own[axis + 1 :]))
+                if n == 1
+                else self.spread(x, axis, size)
+            )
         return x
 
     def spread(self, x: Any, axis: int, size: Int) -> Any:
@@ -106,12 +117,23 @@ class _Meetings:
         n = form(shape_of(x)[axis])
         if n == 1 or same(n, size):
             return x
-        return take(x, minimum(iota(seen(size)), traced_number(seen(n)) - 1), axis)
+        last = traced_number(integers.maximum(n, 1) - 1)
+        if not _is_part(n, size):
+            # It may have no element where the program fails, which then must say why.
+            more = list(shape_of(x))
+            more[axis] = 1
+            x = concatenate([x, zeros(more, x.dtype)], axis)
+        return take(x, minimum(iota(seen(size)), last), axis)
 
 
 def _parts(size: Int) -> tuple[Int, ...]:
-    """Of which lengths this one was made, which then were checked."""
-    return next((t.met[size] for t in STATE.traces if size in t.met), ())
+    """Of which lengths this one was made."""
+    return next((t.met[size] for t in STATE.traces if size in t.met), (size,))
+
+
+def _is_part(n: Int, size: Int) -> bool:
+    """Whether a length was made of another one, which then was checked."""
+    return set(_parts(n)) <= set(_parts(size))
 
 
 def _made_of(parts: Sequence[Int]) -> Int:
@@ -132,10 +154,9 @@ def _different(sizes: Iterable[Any]) -> list[Int]:
 
 def _check_one_of(size: Int, fine: Sequence[Int], text: str) -> None:
     """Fail with a text where a size is none of these."""
-    holds = [equal(traced_number(seen(size)), traced_number(seen(n))) for n in fine if n != size]
-    if len(holds) == len(fine):
-        error = error_text(ShapeError(text), *program_place())
-        check(where(reduce(logical_or, holds), np.int64(0), np.int64(1)), (error,))
+    holds = [equal(traced_number(size), traced_number(n)) for n in fine]
+    error = error_text(ShapeError(text), *program_place())
+    check(where(reduce(logical_or, holds), np.int64(0), np.int64(1)), (error,))
 
 
 MEETINGS = _Meetings()

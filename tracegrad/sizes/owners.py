@@ -22,8 +22,8 @@ RELATIONS: dict[str, Callable[[int], bool]] = {
 
 
 class Meeting(Protocol):
-    """Brings arrays of lengths that only a run knows to one shape (ops/late_shapes.py). Each is None
-    where there is nothing to do, or no way."""
+    """Brings arrays of lengths that only a run knows to one shape (ops/late_shapes.py). What it
+    gives is None where there is nothing to do, or no way."""
 
     def broadcast(self, operands: Sequence[Any]) -> Sequence[Any] | None:
         """Operands of shapes that broadcast."""

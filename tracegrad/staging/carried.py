@@ -40,8 +40,10 @@ class Carried:
     def __init__(self, place: StagedPlace, line: str, held: Held) -> None:
         self.place, self.line = place, line
         value = place.get()
+        # A view holds its base, and nobody else may.
         self.shared = isinstance(value, Boxed) and (
-            value._base is not None or held.names(weakref.ref(value)) > NAMES
+            held.names(weakref.ref(value)) > NAMES
+            or (value._base is not None and held.names(weakref.ref(value._base)) > 1)
         )
         """Whether other names lead to the array."""
         self.undefined = value is MISSING

@@ -12,7 +12,7 @@ from .. import ops
 from ..ir.forms import bounded, form_of
 from ..ops.arrays.slices import slice_array
 from ..ops.places.keys import check_mask
-from ..sizes import form, numel, same
+from ..sizes import form, numel, same, traced_number
 from ..tensor import Boxed, inside
 from .lengths import size_of
 from .places import unknown
@@ -68,10 +68,12 @@ def replaced(x: Any, mask: Any, value: Any, check: Check) -> Any:
     flat, ranks, count = _ranks(mask)
     given = value.shape[0]
     if form_of(count) != form(given):
-        # The check speaks first, not an index behind the values.
-        ranks = ops.minimum(ranks, given)
+        # The check speaks first, not an index behind the values. One value is for all places.
+        length = traced_number(given)
+        ranks = ops.minimum(ranks, length)
         error = "a boolean index chooses another number of elements than there are values for it"
-        check(ops.equal(count, given), lambda: ValueError(error))
+        fits = ops.logical_or(ops.equal(count, length), ops.equal(length, 1))
+        check(fits, lambda: ValueError(error))
     value = ops.convert(value, x.dtype)
     padded = ops.concatenate([ops.zeros((1, *value.shape[1:]), x.dtype), value], 0)
     rest = x.shape[mask.ndim :]

@@ -300,6 +300,9 @@ class StagedLoop:
         """A pass writes into an array that a variable brings along. Other names of it have to see
         that: so the array itself is what the loop changes, if the variable stays bound to it."""
         start = c.start
+        for x in arrays_of(start):
+            # The body wrote into a box of its own, which nobody else may be.
+            self.session.before_write(root_of(x), self.line)
         if isinstance(start, np.ndarray):
             site = self.session.site_of(start)
             if site is not None and site[0] not in self.session.sites:

@@ -89,9 +89,8 @@ def _array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
             continue
         if meet is None or not (is_late(form(n)) or is_late(form(m))):
             return False
-        # With something to read where it has no element.
         fits = ops.logical_and(fits, ops.equal(traced_number(n), traced_number(m)))
-        y = meet.spread(ops.pad(y, [(0, int(k == axis)) for k in range(y.ndim)]), axis, form(n))
+        y = meet.spread(y, axis, form(n))
     alike = x == y
     if equal_nan:
         alike = ops.logical_or(alike, ops.logical_and(x != x, y != y))

@@ -136,7 +136,7 @@ def _beside(parts: list[Any], axis: int) -> list[Any]:
     found = []
     for k, x in enumerate(parts):
         shape = (*first[:axis], *shape_of(x)[axis : axis + 1], *first[axis + 1 :])
-        text = f"all the input array dimensions except for axis {axis} must match exactly: those of array 0 and array {k} do not"
+        text = f"of the arrays to join, 0 and {k} differ in length along another axis than {axis}"
         fit = of_shape(x, shape, text)
         found.append(x if fit is None else fit)
     return found

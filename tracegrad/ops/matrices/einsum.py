@@ -176,8 +176,9 @@ def _met(text: str, arrays: list[Any], inputs: Sequence[tuple[Label, ...]]) -> l
         name = "an axis of '...'" if c < 0 else f"the index {chr(c)!r}"
         wrong = f"einsum: {name} of {text!r} has lengths that differ, and neither is 1"
         size = meet.common([shape_of(arrays[k])[axis] for k, axis in own], wrong)
-        for k, axis in own if size is not None else ():
-            arrays[k] = meet.spread(arrays[k], axis, size)
+        if size is not None:
+            for k, axis in own:
+                arrays[k] = meet.spread(arrays[k], axis, size)
     return arrays
 
 

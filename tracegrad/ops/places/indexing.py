@@ -11,7 +11,7 @@ from ..._codegen import lowering as lower
 from ...errors import DTypeError, ShapeError
 from ...ir.dispatch import STATE, Value, bind
 from ...ir.op import Op, Types, op
-from ...sizes import SYMBOLIC, same
+from ...sizes import SYMBOLIC, meeting, same
 from ...types import Int, Shape, broadcast_shapes, show
 from ..arrays.shape import broadcast_to, front, reshape
 from ..arrays.slices import embed, flip, select_op, slice_array
@@ -192,6 +192,8 @@ def as_value(value: Any, like: Any, shape: Shape) -> Any:
     value = convert(as_array(fitted(value, like.dtype, "a write")), like.dtype)
     while ndim_of(value) > len(shape) and same(shape_of(value)[0], 1):
         value = reshape(value, shape_of(value)[1:])
+    if (meet := meeting()) is not None and (met := meet.to(value, shape)) is not None:
+        value = met
     if broadcast_or_none(shape_of(value), shape) is None:
         raise ShapeError(
             f"values of shape {show(shape_of(value))} cannot be written to indexed places "

@@ -17,7 +17,7 @@ from ...sizes import form, known_less, larger_of, number_of, numel, same
 from ...sizes.owners import is_late
 from ...types import ArrayType, broadcast_shapes, normalize_axis, show
 from ..arrays.shape import broadcast_to, front, reshape
-from ..define import as_array, linear, ndim_of, shape_of
+from ..define import as_array, linear, ndim_of, of_shape, shape_of
 from ..elementwise.arithmetic import div, equal, imag, not_equal, sub
 from ..elementwise.arithmetic import where as where_
 from ..elementwise.comparison import maximum
@@ -193,18 +193,17 @@ def average(x: Any, axis: Axis = None, weights: Any = None, keepdims: bool = Fal
     weights = convert(weights, promote(x.dtype, weights.dtype))
     shape = shape_of(x)
     axes = normalize_axes(axis, len(shape))
-    if ndim_of(weights) != len(shape):
-        if (
-            ndim_of(weights) != 1
-            or len(axes) != 1
-            or not same(shape_of(weights)[0], shape[axes[0]])
-        ):
-            raise ShapeError(
-                f"weights of shape {show(shape_of(weights))} fit neither the array of shape "
-                f"{show(shape)} nor the averaged axis"
-            )
-        weights = reshape(weights, tuple(n if k == axes[0] else 1 for k, n in enumerate(shape)))
-    weights = broadcast_to(weights, shape)
+    along = ndim_of(weights) == len(axes) == 1
+    wanted = [shape[axes[0]]] if along else shape
+    fit = of_shape(weights, wanted, "average: weights and what they are for differ in length")
+    if fit is None:
+        raise ShapeError(
+            f"weights of shape {show(shape_of(weights))} fit neither the array of shape "
+            f"{show(shape)} nor the averaged axis"
+        )
+    if along:
+        fit = reshape(fit, tuple(n if k == axes[0] else 1 for k, n in enumerate(shape)))
+    weights = broadcast_to(fit, shape)
     return div(sum_(mul(x, weights), axes, keepdims), sum_(weights, axes, keepdims))
 
 
