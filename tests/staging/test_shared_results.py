@@ -230,6 +230,40 @@ def last_row_of_a_while(x: Any) -> Any:
     return np.sum(m * row)
 
 
+@program
+def a_view_that_a_loop_turned(x: Any) -> Any:
+    p = x * 1
+    t = p
+    for i in range(20):
+        t = t[::-1]
+    for i in range(4):
+        t[i % 2] = t[1] + x[0]
+        t = t * 1.1
+    return np.sum(p * x) + np.sum(t)
+
+
+@program
+def a_view_that_a_loop_writes(x: Any) -> Any:
+    p = x * 1
+    t = p
+    for i in range(4):
+        t = t[::-1]
+    i = 0
+    while i < 4 and x[0] > 0:
+        t[i] *= 2
+        i += 1
+    return np.sum(p * x) + np.sum(t)
+
+
+@program
+def a_view_of_nothing_else(x: Any) -> Any:
+    t = np.real(x * 1j + x)
+    for i in range(4):
+        t[i] = t[1] + x[0]
+        t = t * 1.1
+    return np.sum(t * x)
+
+
 def outcome(f: Callable[[Any], Any], stage: Any) -> Any:
     """The value by the graph; None where the write is refused."""
     try:
@@ -245,6 +279,12 @@ def test_right_or_refused(f: Callable[[Any], Any], monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(loops.Budget, "nodes", 0)
     found = outcome(f, True)
     assert found is None or np.allclose(found, f(X.copy()), rtol=1e-12), f.__name__
+
+
+def test_a_view_of_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its base has no name."""
+    monkeypatch.setattr(loops.Budget, "nodes", 0)
+    assert outcome(a_view_of_nothing_else, True) is not None
 
 
 @pytest.mark.parametrize("f", [another_name, a_part, in_a_tuple], ids=lambda f: f.__name__)

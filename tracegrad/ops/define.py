@@ -54,6 +54,20 @@ def shape_of(x: Any) -> Any:
     return getattr(x, "shape", ())
 
 
+def broadcasting(of: Callable[[], Op], composed: Callable[..., Any] | None) -> Callable[..., Any]:
+    """What an operation is composed of (`Op.composed`) that broadcasts: of lengths that only a run
+    knows, itself on operands that were brought to one shape."""
+
+    def instead(*operands: Any, **given: Any) -> Any:
+        meet = meeting()
+        met = None if meet is None else meet.broadcast(operands)
+        if met is not None:
+            return bind(of(), met, given)
+        return NotImplemented if composed is None else composed(*operands, **given)
+
+    return instead
+
+
 def of_shape(x: Any, shape: Sequence[Any], text: str) -> Any | None:
     """`x`, if it has this shape, else None. Where only a run knows that, it fails with a ShapeError
     of this text."""

@@ -19,12 +19,12 @@ from ...ir.graph import Var
 from ...ir.lines import program_place
 from ...ir.op import Op, Rule, Rules, Types, odd, operand_kinds, read_names
 from ...ir.trace import user_line
-from ...sizes import SYMBOLIC, meeting
+from ...sizes import SYMBOLIC
 from ...types import ArrayType, broadcast_shapes
 from ..arrays.shape import broadcast_to, expand_dims, front, moveaxis, sum_to
 from ..check import check as check_code
 from ..check import error_text
-from ..define import linear
+from ..define import broadcasting, linear
 
 OF_OTHER_KIND: dict[str, Callable[[DType], DType]] = {
     "bool": lambda dtype: BOOL,
@@ -41,9 +41,8 @@ def beyond(value: int, dtype: DType) -> int:
 
 
 def fitted(x: Any, dtype: DType, name: str) -> Any:
-    """What is to become an integer dtype, where it is one of Python's integers that is not in its
-    range an OverflowError, as NumPy's: here, or when the program has run, if only a run knows it.
-    The operands of the operations here, and lists of them, pass through it."""
+    """What is to become an integer dtype, of operands and lists of them: of one of Python's
+    integers beyond its range an OverflowError, when the run ends if only that knows it."""
     if dtype.kind not in "iu":
         return x
     if type(x) is int:
@@ -195,15 +194,7 @@ def elementwise(
             return NotImplemented
         return bind(this, fit, given)
 
-    changed = instead if result in ("bool", "where") else with_numbers
-
-    def composed(*operands: Any, **given: Any) -> Any:
-        meet = meeting()
-        met = None if meet is None else meet.broadcast(operands)
-        if met is not None:
-            return bind(this, met, given)
-        return NotImplemented if changed is None else changed(*operands, **given)
-
+    composed = instead if result in ("bool", "where") else with_numbers
     this = Op(
         name,
         tuple(inputs),
@@ -217,7 +208,7 @@ def elementwise(
         doc=doc,
         weak=weak,
         # NumPy's `where` lets numbers wrap around; comparisons see to them themselves.
-        composed=changed if len(inputs) < 2 else composed,
+        composed=composed if len(inputs) < 2 else broadcasting(lambda: this, composed),
         **facts,
     )
     object.__setattr__(
