@@ -1,4 +1,5 @@
-"""Own sequential routines over whole C-contiguous arrays: sorting, searching, recurrences.
+"""Own sequential routines over whole C-contiguous arrays: sorting, searching, recurrences, extremes
+at places.
 
 Called as `routine(inputs..., outputs..., flags...)`.
 """
@@ -17,7 +18,8 @@ from .support import index
 
 __all__ = [
     "argsort", "argsort_last", "linear_recurrence", "parted", "partitioned",
-    "partitioned_by_one", "ranked", "searchsorted", "sort", "sort_last",
+    "partitioned_by_one", "ranked", "scatter_max", "scatter_min", "searchsorted", "sort",
+    "sort_last",
 ]  # fmt: skip
 
 RUN = 16
@@ -59,6 +61,18 @@ def linear_recurrence(a: Any, b: Any, out: Any, axis: int, reverse: bool) -> Non
     for i in order:
         result[i] = second[i] if previous is None else first[i] * result[previous] + second[i]
         previous = i
+
+
+def scatter_max(x: Any, updates: Any, at: Any, out: Any) -> None:
+    """The largest of each element of a vector and of the updates for its place."""
+    out[...] = x
+    np.maximum.at(out, at, updates)
+
+
+def scatter_min(x: Any, updates: Any, at: Any, out: Any) -> None:
+    """The smallest of each element of a vector and of the updates for its place."""
+    out[...] = x
+    np.minimum.at(out, at, updates)
 
 
 # --- compiled -------------------------------------------------------------------------------------
@@ -236,3 +250,24 @@ def _type_recurrence(a: Any, b: Any, out: Any, axis: Any, reverse: Any) -> Any:
                     result[p, i, q] = factor[p, i, q] * result[p, previous, q] + term[p, i, q]
 
     return body
+
+
+def _type_extreme(largest: bool) -> Any:
+    def typed(x: Any, updates: Any, at: Any, out: Any) -> Any:
+        def body(x: Any, updates: Any, at: Any, out: Any) -> None:
+            for i in range(len(x)):
+                out[i] = x[i]
+            for k in range(len(updates)):
+                place, new = index(at[k]), updates[k]
+                old = out[place]
+                # NaN comes where it was not, and stays where it was.
+                if (new > old if largest else new < old) or new != new:
+                    out[place] = new
+
+        return body
+
+    return typed
+
+
+implements(scatter_max, inline=False)(_type_extreme(True))
+implements(scatter_min, inline=False)(_type_extreme(False))

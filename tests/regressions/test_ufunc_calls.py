@@ -106,6 +106,42 @@ def test_derivatives_of_at() -> None:
     derivatives(whole, x)
 
 
+@pytest.mark.parametrize("ufunc", [np.add, np.subtract, np.multiply, np.maximum, np.minimum])
+def test_at_traced_places(ufunc: np.ufunc) -> None:
+    """Places that are named several times, known only to the call; of what is no float, too."""
+
+    def program(v: Any, w: Any, i: Any) -> Any:
+        out = np.copy(v)
+        ufunc.at(out, i, w)
+        return out
+
+    places = np.array([0, 2, 0, -1, 1, 0])
+    updates = np.array([2.0, 0.0, 0.5, 0.0, -1.5, 7.0])
+    for v in (X[0], X[0].astype(np.float32), np.array([3, 1, -2, 0])):
+        w = updates.astype(v.dtype)
+        for i in (places, places[:0], places[:1]):
+            w_i = w[: len(i)]
+            want = program(v, w_i, i)
+            for got in (program(tg.tensor(v), w_i, i), tg.jit(program)(v, w_i, i)):
+                assert np.asarray(got).dtype == want.dtype
+                np.testing.assert_allclose(np.asarray(got), want, rtol=1e-6)
+    derivatives(lambda v, w: program(v, w, np.array([0, 2, 0])), X[0], Y[0])
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.subtract, np.multiply, np.maximum, np.minimum])
+def test_at_rounds_as_often_as_numpy(ufunc: np.ufunc) -> None:
+    """Floats into an array of integers: each step is rounded."""
+
+    def program(v: Any) -> Any:
+        ufunc.at(v, [0, 0, 1], np.array([0.5, 0.7, -1.5]))
+        return v
+
+    want = program(np.array([-2, 3]))
+    np.testing.assert_array_equal(np.asarray(program(tg.tensor([-2, 3]))), want)
+    found = tg.jit(lambda v: program(np.copy(v)))(np.array([-2, 3]))
+    np.testing.assert_array_equal(found, want)
+
+
 def test_at_on_plain_and_mixed_operands() -> None:
     with pytest.raises(ConcretizationError, match=r"np\.multiply\.at would write"):
         tg.jit(lambda v: np.multiply.at(np.ones(3), [0], v[:1]), stage=False)(X[0])
@@ -113,7 +149,7 @@ def test_at_on_plain_and_mixed_operands() -> None:
     np.multiply.at(plain, [0, 0], tg.tensor([2.0, 3.0]))
     np.testing.assert_array_equal(plain, [6.0, 1.0, 1.0])
     with pytest.raises(UnsupportedFunctionError, match="traced indices"):
-        tg.jit(lambda v, i: np.multiply.at(np.copy(v), i, 2.0))(X[0], np.array([0, 1]))
+        tg.jit(lambda v, i: np.divide.at(np.copy(v), i, 2.0))(X[0], np.array([0, 1]))
     with pytest.raises((ValueError, TypeError)):
         tg.jit(lambda v: np.add.at(np.copy(v), [0]))(X[0])
 

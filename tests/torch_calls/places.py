@@ -91,6 +91,38 @@ CASES: dict[str, Case] = {
         lambda t, x, i, y: x.scatter_reduce(0, i, y, "mean", include_self=False),
         (real(3), whole(0, 2, 5), real(5)),
     ),
+    **{
+        f"scatter_reduce {reduce}{'' if own else ' alone'}": (
+            lambda t, x, i, y, r=reduce, own=own: t.scatter_reduce(
+                x, 1, i, y, reduce=r, include_self=own
+            ),
+            (real(3, 4), whole(0, 3, 3, 6), real(3, 6)),
+        )
+        for reduce in ("sum", "prod", "mean", "amax", "amin")
+        for own in (True, False)
+    },
+    **{
+        f"index_reduce {reduce}{'' if own else ' alone'}": (
+            lambda t, x, i, y, r=reduce, own=own: t.index_reduce(
+                x, 0, i, y, reduce=r, include_self=own
+            ),
+            (real(4, 3), whole(0, 3, 6), real(6, 3)),
+        )
+        for reduce in ("prod", "mean", "amax", "amin")
+        for own in (True, False)
+    },
+    "scatter_reduce ties": (
+        lambda t, x, i, y: x.scatter_reduce(0, i, y, "amax"),
+        (exactly(1.0, 2.0, 0.0), exactly(0, 0, 1, 1, 2), exactly(1.0, 1.0, 3.0, 3.0, -1.0)),
+    ),
+    "scatter_reduce integers": (
+        lambda t, x, i, y: x.scatter_reduce(0, i, y, "amin", include_self=False),
+        (whole(0, 9, 4), whole(0, 3, 6), whole(-5, 9, 6)),
+    ),
+    "scatter_reduce zeros": (
+        lambda t, x, i, y: x.scatter_reduce(0, i, y, "prod"),
+        (real(3), exactly(0, 0, 1, 1, 1), exactly(0.0, 2.0, 0.0, 3.0, 0.0)),
+    ),
     "index_select": (lambda t, x, i: t.index_select(x, 1, i), (M, whole(0, 4, 3))),
     "index_add": (
         lambda t, x, i, y: t.index_add(x, 0, i, y, alpha=2),

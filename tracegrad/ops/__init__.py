@@ -22,7 +22,7 @@ from .matrices import (
     spectral, systems, toeplitz_systems, triangular, tridiagonal,
 )
 from .numerics import filters
-from .places import gathering, indexing
+from .places import combining, gathering, indexing
 from .scipy_special import functions as special_functions
 from .sparse import nodes as nodes
 from .sparse import products as sparse_products
@@ -132,7 +132,8 @@ OPS: tuple[Op, ...] = (
     *derived.OPS, *arithmetic.OPS, *shape.OPS, *slices.OPS, *concatenation.OPS, *elementary.OPS,
     *powers.OPS, *remainders.OPS,
     *trigonometric.OPS, *comparison.OPS, *special.OPS, *creation.OPS, *random.OPS, *gathering.OPS,
-    *reductions.OPS, *scans.OPS, *indexing.OPS, *products.OPS, *logic.OPS, *statistics.OPS,
+    *combining.OPS, *reductions.OPS, *scans.OPS, *indexing.OPS, *products.OPS, *logic.OPS,
+    *statistics.OPS,
     *sorting.OPS, *selection.OPS, *triangular.OPS, *spectral.OPS, *eigenvalues.OPS,
     *systems.OPS, *bands.OPS, *band_factors.OPS, *windows.OPS, *filters.OPS,
     *functions_of_matrices.OPS, *toeplitz_systems.OPS, *tridiagonal.OPS, *pivoting.OPS,

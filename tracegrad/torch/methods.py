@@ -41,7 +41,7 @@ slogdet softmax sort split split_with_sizes sqrt square squeeze std sub subtract
 swapdims t take take_along_dim tan tanh tensor_split tile topk trace transpose tril triu true_divide
 trunc type_as unbind unflatten unique unique_consecutive unsafe_chunk unsafe_split
 unsafe_split_with_sizes unsqueeze var vdot view_as_complex view_as_real xlogy broadcast_to dsplit
-hsplit vsplit scatter_reduce
+hsplit vsplit scatter_reduce index_reduce
 """
 
 _IN_PLACE = """

@@ -339,15 +339,15 @@ EXAMPLES |= {
             for kind in ("split_", "unsafe_split_")
         },
         "tg.slice_array": (square, lambda: (0, 0), lambda: (1, 1)),
-        "Tensor.clamp": (0.3, 0.6),
-        "Tensor.clamp_": (0.3, 0.6),
-        "Tensor.clip": (0.3, 0.6),
-        "Tensor.clip_": (0.3, 0.6),
-        "Tensor.addr": (tensor_vector, tensor_vector),
-        "Tensor.addr_": (tensor_vector, tensor_vector),
+        **{f"Tensor.{f}": (0.3, 0.6) for f in ("clamp", "clamp_", "clip", "clip_")},
+        **{f"Tensor.{f}": (tensor_vector, tensor_vector) for f in ("addr", "addr_")},
+        **{
+            f"Tensor.{f}{end}": (0, index, matrix, "amax")
+            for f, index in (("scatter_reduce", places), ("index_reduce", lambda: tg.arange(2)))
+            for end in ("", "_")
+        },
         "Tensor.unfold": (0, 2, 1),
         "Tensor.unsafe_split_with_sizes": (lambda: [1, 1],),
-        "Tensor.scatter_reduce": (0, places, matrix, "sum"),
         "Tensor.register_hook": (lambda: half,),
         "Tensor.register_post_accumulate_grad_hook": (lambda: half,),
         **{
@@ -403,9 +403,7 @@ EXAMPLES |= {
         "torch.distributions.Independent": (normal, 1),
         "torch.distributions.MultivariateNormal": (lambda: tg.zeros(2), matrix),
         "torch.distributions.kl_divergence": (normal, normal),
-        "torch.linalg.cholesky": (matrix,),
-        "torch.linalg.inv": (matrix,),
-        "torch.linalg.inv_ex": (matrix,),
+        **{f"torch.linalg.{f}": (matrix,) for f in ("cholesky", "inv", "inv_ex")},
         "torch.linalg.solve": (matrix, matrix),
         "torch.linalg.solve_ex": (matrix, matrix),
         "torch.linalg.cholesky_ex": (matrix,),
@@ -413,6 +411,7 @@ EXAMPLES |= {
         "torch.linalg.lu_solve": (matrix, lambda: tg.tensor([1, 2], dtype=tg.int32), matrix),
         "torch.lu_solve": (matrix, matrix, lambda: tg.tensor([1, 2], dtype=tg.int32)),
         "torch.diagonal_scatter": (matrix, lambda: tg.ones(2)),
+        "torch.index_reduce": (matrix, 0, lambda: tg.arange(2), matrix, "amax"),
         "torch.scatter_reduce": (matrix, 0, lambda: tg.zeros(1, 1, dtype=int), matrix, "sum"),
         "torch.stft": (lambda: tg.ones(8), 4),
         "torch.istft": (lambda: torch.stft(tg.ones(8), 4), 4),

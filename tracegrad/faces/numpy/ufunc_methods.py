@@ -18,6 +18,9 @@ from ...ir.dispatch import STATE
 from ...ir.lines import user_line
 from ...ops.define import ndim_of, shape_of
 from ...ops.elementwise.elementary import LN2
+from ...ops.places.combining import max_at, min_at, mul_at
+from ...ops.places.gathering import add_at
+from ...ops.places.indexing import written
 from ...ops.totals.axes import kept, normalize_axes
 from ...sizes import known_less
 from ...types import normalize_axis, show
@@ -48,6 +51,14 @@ RUNNING: dict[Any, Callable[[Any, int], Any]] = {
     np.maximum: lambda x, axis: ops.cummax(x, axis)[0],
     np.minimum: lambda x, axis: ops.cummin(x, axis)[0],
 }
+COMBINED: dict[Any, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    np.add: (add_at, ops.add),
+    np.subtract: (add_at, ops.add),
+    np.multiply: (mul_at, ops.mul),
+    np.maximum: (max_at, ops.maximum),
+    np.minimum: (min_at, ops.minimum),
+}
+"""What combines at index arrays, of which some name a place several times, and elsewhere."""
 IN_ANY_ORDER = {*AT_ONCE, np.hypot, np.bitwise_and, np.bitwise_or, np.bitwise_xor}
 """The ufuncs that NumPy reduces over several axes."""
 ORDERED = (np.maximum, np.minimum, np.fmax, np.fmin)
@@ -297,14 +308,18 @@ def _at(ufunc: Any, name: str, array: Any, index: Any, *values: Any) -> None:
         )
     box: Any = array
     operands = [operand(v) for v in values]
-    if ufunc in (np.add, np.subtract):
-        box._update(
-            ops.index_add_at, index, ops.neg(operands[0]) if ufunc is np.subtract else operands[0]
-        )
-        return
-    if any(tracked(b) for b in boxes_in(index)) or not all(
+    traced = any(tracked(b) for b in boxes_in(index)) or not all(
         isinstance(n, int) for n in shape_of(box)
-    ):
+    )
+    combine = COMBINED.get(ufunc)
+    # What is rounded to integers is rounded behind each operation.
+    kinds = [kind_of(v) for v in operands]
+    exact = all(k is int or np.can_cast(k, box.dtype, "same_kind") for k in kinds)
+    if combine is not None and exact and (traced or ufunc is not np.multiply):
+        value = ops.neg(operands[0]) if ufunc is np.subtract else operands[0]
+        box._update(written, index, value, *combine)
+        return
+    if traced:
         raise unsupported(name, " with traced indices")
     places = np.arange(int(np.prod(shape_of(box)))).reshape(shape_of(box))[plain(index)]
     flat = places.reshape(-1)

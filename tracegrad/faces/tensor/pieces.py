@@ -10,6 +10,8 @@ from ... import ops
 from ...ir.dispatch import Value
 from ...ops.arrays.transfer import place_of
 from ...ops.arrays.windows import windows
+from ...ops.places.along import indexed, scattered
+from ...ops.places.combining import REDUCED, reduced_at
 from ...types import normalize_axis, show
 from ..construction import elements_for
 from ..operators import operand
@@ -106,22 +108,47 @@ class TensorPieces(Value):
     def scatter_reduce(
         self: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True
     ) -> Any:
-        """This tensor with the elements of `src` that `index` sends to a place summed or averaged
-        there (`reduce` "sum" or "mean"); without `include_self` the element that was there does not
-        count."""
-        if reduce not in ("sum", "mean"):
-            raise NotImplementedError(
-                f"scatter_reduce: reduce is 'sum' or 'mean' here, not {reduce!r}"
-            )
-        src = operand(src)
-        named = ops.scatter_add(ops.zeros_like(self.detach()), dim, index, ops.ones_like(src))
-        start = self if include_self else ops.where(named > 0, 0, self)
-        total = ops.scatter_add(start, dim, index, src)
-        if reduce == "sum":
-            return titled(total, "ScatterReduceBackward0", self)
-        count = named + 1 if include_self else ops.maximum(named, 1)
-        mean = total / count if self.dtype.kind in "fc" else ops.floor_divide(total, count)
-        return titled(mean, "ScatterReduceBackward0", self)
+        """This tensor with the elements of `src` that `index` sends to a place combined there with
+        the element that was there; without `include_self` that one does not count. `reduce` is
+        "sum", "prod", "mean", "amax" or "amin"; ties of the last two share the gradient evenly.
+
+        >>> import tracegrad as tg
+        >>> x, index = tg.zeros(3), tg.tensor([0, 0, 2])
+        >>> x.scatter_reduce(0, index, tg.tensor([1.0, 5.0, -1.0]), "amax")
+        tensor([5., 0., 0.])
+        """
+        _check_reduction("scatter_reduce", reduce, [*REDUCED])
+        found = reduced_at(
+            self,
+            lambda x, src, combine: scattered(x, dim, index, src, combine),
+            operand(src),
+            reduce,
+            include_self,
+        )
+        return titled(found, "ScatterReduceBackward0", self)
+
+    @numbers_too
+    def index_reduce(
+        self: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
+    ) -> Any:
+        """This tensor with the entries of `source` along a dimension combined with those that a 1-d
+        index names; as `scatter_reduce`, but for "sum", which is `index_add`.
+
+        >>> import tracegrad as tg
+        >>> x, index = tg.ones(2, 2), tg.tensor([0, 0])
+        >>> x.index_reduce(0, index, tg.tensor([[2.0, 3.0], [4.0, 0.0]]), "prod")
+        tensor([[8., 0.],
+                [1., 1.]])
+        """
+        _check_reduction("index_reduce", reduce, [r for r in REDUCED if r != "sum"])
+        found = reduced_at(
+            self,
+            lambda x, src, combine: indexed(x, dim, index, src, combine),
+            operand(source),
+            reduce,
+            include_self,
+        )
+        return titled(found, "IndexReduceBackward0", self)
 
     def addbmm(self: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
         """beta times this matrix plus alpha times the sum of the products of two stacks of
@@ -165,6 +192,11 @@ class TensorPieces(Value):
         first, rest = (args[0], args[1:]) if args else ((), ())
         made = first if hasattr(first, "dtype") else elements_for(first, rest, self.dtype)
         return own(self.face, ops.convert(made, self.dtype), False, device or place_of(self))
+
+
+def _check_reduction(name: str, reduce: str, known: Sequence[str]) -> None:
+    if reduce not in known:
+        raise ValueError(f"{name}: reduce is one of {', '.join(known)}, not {reduce!r}")
 
 
 def _bounds(parts: Sequence[Any], axis: int) -> list[tuple[int, int]]:

@@ -126,7 +126,9 @@ class TensorUpdates(Value):
     index_add_, index_copy_, index_fill_, index_put_ = map(
         _in_place, ("index_add", "index_copy", "index_fill", "index_put")
     )
-    scatter_, scatter_add_ = map(_in_place, ("scatter", "scatter_add"))
+    scatter_, scatter_add_, scatter_reduce_, index_reduce_ = map(
+        _in_place, ("scatter", "scatter_add", "scatter_reduce", "index_reduce")
+    )
 
     t_, transpose_, unsqueeze_, squeeze_ = map(_turned, ("t", "transpose", "unsqueeze", "squeeze"))
     swapaxes_ = swapdims_ = transpose_

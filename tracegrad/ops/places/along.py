@@ -3,6 +3,7 @@ index_* functions."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ...errors import ShapeError
@@ -142,7 +143,9 @@ def gather(x: Any, dim: int, index: Any) -> Any:
     return take_along_axis(_corner(x, corner), index, axis)
 
 
-def _scatter(x: Any, dim: int, index: Any, src: Any, accumulate: bool) -> Any:
+def scattered(x: Any, dim: int, index: Any, src: Any, write: Callable[..., Any]) -> Any:
+    """A new array: x with what `write` (`add_at`, `put_at`, ...) makes of it and `src` at
+    `x[index[i, j], j]` for dim 0."""
     x, index = as_array(x), _indices(index)
     axis, corner = _lanes(x, dim, index)
     src = as_array(src)
@@ -156,7 +159,7 @@ def _scatter(x: Any, dim: int, index: Any, src: Any, accumulate: bool) -> Any:
                 f"whose shape is {show(size)}"
             )
         src = _corner(src, size)
-    part = (add_at if accumulate else put_at)(
+    part = write(
         _corner(x, corner), as_value(src, x, size), [index], (axis,), 0, _aligned(len(size), axis)
     )
     return slice_put(x, part, (0,) * len(size), (1,) * len(size))
@@ -171,7 +174,7 @@ def scatter(x: Any, dim: int, index: Any, src: Any) -> Any:
     >>> tg.scatter(np.zeros(3), 0, np.array([2, 0]), np.array([1.0, 5.0]))
     array([5., 0., 1.])
     """
-    return _scatter(x, dim, index, src, False)
+    return scattered(x, dim, index, src, put_at)
 
 
 def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
@@ -182,7 +185,7 @@ def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
     >>> tg.scatter_add(np.zeros(3), 0, np.array([2, 2]), np.array([1.0, 5.0]))
     array([0., 0., 6.])
     """
-    return _scatter(x, dim, index, src, True)
+    return scattered(x, dim, index, src, add_at)
 
 
 def index_select(x: Any, dim: int, index: Any) -> Any:
@@ -206,12 +209,18 @@ def index_add(x: Any, dim: int, index: Any, src: Any, alpha: Any = 1) -> Any:
     >>> tg.index_add(np.zeros(3), 0, np.array([0, 0]), np.array([1.0, 2.0]))
     array([3., 0., 0.])
     """
+    scaled = src if isinstance(alpha, int) and alpha == 1 else mul(src, alpha)
+    return indexed(x, dim, index, scaled, add_at)
+
+
+def indexed(x: Any, dim: int, index: Any, src: Any, write: Callable[..., Any]) -> Any:
+    """A new array: x with what `write` (`add_at`, `put_at`, ...) makes of src and of the entries of
+    a 1-d index along an axis."""
     x, index = as_array(x), _indices(index)
     axis = normalize_axis(dim, ndim_of(x))
     shape = shape_of(x)
-    scaled = src if isinstance(alpha, int) and alpha == 1 else mul(src, alpha)
-    value = as_value(scaled, x, (*shape[:axis], *shape_of(index), *shape[axis + 1 :]))
-    return add_at(x, value, [index], (axis,), axis)
+    value = as_value(src, x, (*shape[:axis], *shape_of(index), *shape[axis + 1 :]))
+    return write(x, value, [index], (axis,), axis)
 
 
 def index_copy(x: Any, dim: int, index: Any, src: Any) -> Any:
@@ -222,13 +231,4 @@ def index_copy(x: Any, dim: int, index: Any, src: Any) -> Any:
     >>> tg.index_copy(np.zeros(3), 0, np.array([2, 0]), np.array([1.0, 2.0]))
     array([2., 0., 1.])
     """
-    x, index = as_array(x), _indices(index)
-    axis = normalize_axis(dim, ndim_of(x))
-    shape = shape_of(x)
-    return put_at(
-        x,
-        as_value(src, x, (*shape[:axis], *shape_of(index), *shape[axis + 1 :])),
-        [index],
-        (axis,),
-        axis,
-    )
+    return indexed(x, dim, index, src, put_at)

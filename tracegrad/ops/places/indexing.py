@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -266,7 +266,7 @@ def index_update(x: Any, key: Any, value: Any) -> Any:
         chosen = _masked(x, mask, value)
         if chosen is not None:
             return chosen
-    return _write(x, key, value, False)
+    return written(x, key, value, put_at)
 
 
 def index_add_at(x: Any, key: Any, value: Any) -> Any:
@@ -277,12 +277,20 @@ def index_add_at(x: Any, key: Any, value: Any) -> Any:
     >>> tg.index_add_at(np.zeros(3), [0, 0, 2], 1.0)
     array([2., 0., 1.])
     """
-    return _write(as_array(x), key, value, True)
+    return written(as_array(x), key, value, add_at, add)
 
 
-def _write(x: Any, key: Any, value: Any, accumulate: bool) -> Any:
+def written(
+    x: Any,
+    key: Any,
+    value: Any,
+    write: Callable[..., Any],
+    combine: Callable[[Any, Any], Any] | None = None,
+) -> Any:
+    """A new array: x with what `write` makes of `x[key]` and value at index arrays, and `combine`
+    elsewhere (None: the value)."""
     plan = make_plan(shape_of(x), key)
-    view = _basic(x, plan) if plan.indices or accumulate else None
+    view = _basic(x, plan) if plan.indices or combine else None
     if plan.indices:
         value = as_value(
             value,
@@ -293,10 +301,10 @@ def _write(x: Any, key: Any, value: Any, accumulate: bool) -> Any:
                 Places(*plan.places()).params(),
             ),
         )
-        view = (add_at if accumulate else put_at)(view, value, plan.indices, *plan.places())
+        view = write(view, value, plan.indices, *plan.places())
     else:
         value = as_value(value, x, plan.shape)
-        view = add(view, value) if accumulate else value
+        view = combine(view, value) if combine else value
     if all(same(m, n) for m, n in zip(plan.size, shape_of(x), strict=True)) and all(
         s == 1 for s in plan.step
     ):
