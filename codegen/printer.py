@@ -150,7 +150,7 @@ def _of_parts(loop: kernel.Loop) -> kernel.Call | None:
     match loop.body:
         case (kernel.Call(_, (*given, begin, end, parts)) as call,):
             if begin == part and end == part + 1:
-                return replace(call, arguments=(*given, "first", "last", parts))
+                return replace(call, arguments=(*given, symbol("first"), symbol("last"), parts))
     return None
 
 

@@ -21,8 +21,8 @@ from .symbols import PYTHON
 __all__ = ["banded_solve", "sparse_entries", "sparse_product", "sparse_solve"]
 
 
-def _part(count: int, part: int, parts: int) -> slice:
-    return slice(count * part // parts, count * (part + 1) // parts)
+def _part(count: int, part: int, until: int, parts: int) -> slice:
+    return slice(count * part // parts, count * until // parts)
 
 
 def _rows(indptr: Any) -> Any:
@@ -44,15 +44,17 @@ def sparse_product(
     t_places: Any,
     out: Any,
     part: int = 0,
+    until: int = 1,
     parts: int = 1,
 ) -> None:
     """`out[i] = sum of data[places[p]] * x[indices[p]]` over the entries of row i, for a vector,
-    the rows of a matrix, or stacks of data and matrices; the rows of one of several parts.
+    the rows of a matrix, or stacks of data and matrices; the rows of those from `part` to
+    `until` of several parts.
 
     Data that lie in the order of the other matrix are read in that order, and added where they
     belong, which is the same sum; that work cannot be shared by rows.
     """
-    chosen = _part(len(indptr) - 1, part, parts)
+    chosen = _part(len(indptr) - 1, part, until, parts)
     values = data[..., places] if len(places) else data
     rows = _rows(indptr)
     at = (rows >= chosen.start) & (rows < chosen.stop)
@@ -66,16 +68,16 @@ def sparse_product(
 @implements(sparse_product, inline=False)
 def _type_product(
     data: Any, x: Any, indptr: Any, indices: Any, places: Any, t_indptr: Any, t_indices: Any,
-    t_places: Any, out: Any, part: Any = 0, parts: Any = 1,
+    t_places: Any, out: Any, part: Any = 0, until: Any = 1, parts: Any = 1,
 ) -> Any:  # fmt: skip
     number = scalar_type(data.dtype)
 
     def vector(
         data: Any, x: Any, indptr: Any, indices: Any, places: Any, t_indptr: Any, t_indices: Any,
-        t_places: Any, out: Any, part: int = 0, parts: int = 1,
+        t_places: Any, out: Any, part: int = 0, until: int = 1, parts: int = 1,
     ) -> None:  # fmt: skip
         rows = len(out)
-        first, last = rows * part // parts, rows * (part + 1) // parts
+        first, last = rows * part // parts, rows * until // parts
         zero = number(0)
         if parts == 1 and places.size != 0 and t_places.size == 0:
             for i in range(index(rows)):
@@ -99,10 +101,10 @@ def _type_product(
 
     def matrix(
         data: Any, x: Any, indptr: Any, indices: Any, places: Any, t_indptr: Any, t_indices: Any,
-        t_places: Any, out: Any, part: int = 0, parts: int = 1,
+        t_places: Any, out: Any, part: int = 0, until: int = 1, parts: int = 1,
     ) -> None:  # fmt: skip
         rows, columns = out.shape
-        first, last = rows * part // parts, rows * (part + 1) // parts
+        first, last = rows * part // parts, rows * until // parts
         zero, direct = number(0), places.size == 0
         if parts == 1 and not direct and t_places.size == 0:
             for i in range(index(rows)):
@@ -126,10 +128,10 @@ def _type_product(
 
     def stack(
         data: Any, x: Any, indptr: Any, indices: Any, places: Any, t_indptr: Any, t_indices: Any,
-        t_places: Any, out: Any, part: int = 0, parts: int = 1,
+        t_places: Any, out: Any, part: int = 0, until: int = 1, parts: int = 1,
     ) -> None:  # fmt: skip
         count, rows, columns = out.shape
-        first, last = rows * part // parts, rows * (part + 1) // parts
+        first, last = rows * part // parts, rows * until // parts
         zero, direct = number(0), places.size == 0
         for s in range(index(0), index(count)):
             for i in range(index(first), index(last)):
@@ -158,6 +160,7 @@ def sparse_entries(
     t_places: Any,
     out: Any,
     part: int = 0,
+    until: int = 1,
     parts: int = 1,
 ) -> None:
     """`out[places[p]] = y[i] * x[indices[p]]` for the entries of the rows i, summed over the
@@ -165,7 +168,7 @@ def sparse_entries(
     rows = _rows(indptr)
     if part == 0:
         out[...] = 0
-    chosen = _part(len(indptr) - 1, part, parts)
+    chosen = _part(len(indptr) - 1, part, until, parts)
     at = np.flatnonzero((rows >= chosen.start) & (rows < chosen.stop))
     values = y[..., rows[at]] if y.ndim == 1 else y[..., rows[at], :]
     values = values * (x[indices[at]] if x.ndim == 1 else x[..., indices[at], :])
@@ -175,16 +178,16 @@ def sparse_entries(
 @implements(sparse_entries, inline=False)
 def _type_entries(
     y: Any, x: Any, indptr: Any, indices: Any, places: Any, t_indptr: Any, t_indices: Any,
-    t_places: Any, out: Any, part: Any = 0, parts: Any = 1,
+    t_places: Any, out: Any, part: Any = 0, until: Any = 1, parts: Any = 1,
 ) -> Any:  # fmt: skip
     number = scalar_type(y.dtype)
 
     def vector(
         y: Any, x: Any, indptr: Any, indices: Any, places: Any, t_indptr: Any, t_indices: Any,
-        t_places: Any, out: Any, part: int = 0, parts: int = 1,
+        t_places: Any, out: Any, part: int = 0, until: int = 1, parts: int = 1,
     ) -> None:  # fmt: skip
         rows = len(y)
-        first, last = rows * part // parts, rows * (part + 1) // parts
+        first, last = rows * part // parts, rows * until // parts
         if out.size > indices.size:  # never shared among threads
             for q in range(index(out.size)):
                 out[q] = number(0)
@@ -201,10 +204,10 @@ def _type_entries(
 
     def matrix(
         y: Any, x: Any, indptr: Any, indices: Any, places: Any, t_indptr: Any, t_indices: Any,
-        t_places: Any, out: Any, part: int = 0, parts: int = 1,
+        t_places: Any, out: Any, part: int = 0, until: int = 1, parts: int = 1,
     ) -> None:  # fmt: skip
         rows, columns = y.shape
-        first, last = rows * part // parts, rows * (part + 1) // parts
+        first, last = rows * part // parts, rows * until // parts
         zero, direct = number(0), places.size == 0
         if out.size > indices.size:
             for q in range(index(out.size)):
@@ -222,10 +225,10 @@ def _type_entries(
 
     def stack(
         y: Any, x: Any, indptr: Any, indices: Any, places: Any, t_indptr: Any, t_indices: Any,
-        t_places: Any, out: Any, part: int = 0, parts: int = 1,
+        t_places: Any, out: Any, part: int = 0, until: int = 1, parts: int = 1,
     ) -> None:  # fmt: skip
         count, rows, columns = y.shape
-        first, last = rows * part // parts, rows * (part + 1) // parts
+        first, last = rows * part // parts, rows * until // parts
         zero, direct = number(0), places.size == 0
         for s in range(index(0), index(count)):
             if out.shape[1] > indices.size:
