@@ -201,19 +201,38 @@ def symbol(name: str) -> Integer:
 def add(a: Int, b: Int) -> Int:
     if isinstance(a, int) and isinstance(b, int):
         return a + b
+    if isinstance(a, Integer) and isinstance(b, int):
+        return _with_constant(a, b)
+    if isinstance(a, int) and isinstance(b, Integer):
+        return _with_constant(b, a)
     terms = _terms(a)
     for monomial, coefficient in _terms(b).items():
         terms[monomial] = terms.get(monomial, 0) + coefficient
     return _build(terms)
 
 
+def _with_constant(a: Integer, b: int) -> Integer:
+    """A sum whose terms keep their order."""
+    if not b:
+        return a
+    terms = a.terms
+    if not terms[-1][0]:
+        b += terms[-1][1]
+        terms = terms[:-1]
+    return Integer((*terms, ((), b)) if b else terms)
+
+
 def sub(a: Int, b: Int) -> Int:
-    return add(a, mul(-1, b))
+    return add(a, -b if isinstance(b, int) else mul(-1, b))
 
 
 def mul(a: Int, b: Int) -> Int:
     if isinstance(a, int) and isinstance(b, int):
         return a * b
+    if isinstance(a, int) and isinstance(b, Integer):
+        return Integer(tuple([(m, a * c) for m, c in b.terms])) if a else 0
+    if isinstance(a, Integer) and isinstance(b, int):
+        return mul(b, a)
     terms: dict[Monomial, int] = {}
     for m1, c1 in _terms(a).items():
         for m2, c2 in _terms(b).items():

@@ -11,7 +11,7 @@ import numpy as np
 from .. import ops
 from ..checks import REFUSED, array, describe, explained, fault_of_array
 from ..dtypes import INT64, is_flag, of_another_library
-from ..ir.dispatch import SPECIAL, STATE, Value
+from ..ir.dispatch import NO_PARAMS, SPECIAL, STATE, Value
 from ..ir.graph import Var
 from ..ir.lines import unpacked_to, user_line
 from ..ir.op import WEAK as WEAK_KINDS
@@ -240,10 +240,13 @@ class Direct:
         self.op, self.otherwise, self.swapped = op, otherwise, swapped
 
     def __set_name__(self, owner: type, name: str) -> None:
-        def first(*operands: Any, **params: Any) -> Any:
+        def first(*operands: Any, params: Any = NO_PARAMS) -> Any:
+            if STATE.traces:
+                # A function that is only traced needs no text for running it, a millisecond each.
+                return self.otherwise(*operands, params)
             if vars(owner)[name] is first:
                 setattr(owner, name, write_out(self.op, self.otherwise, self.swapped))
-            return vars(owner)[name](*operands, **params)
+            return vars(owner)[name](*operands, params=params)
 
         first.__name__ = name
         setattr(owner, name, first)

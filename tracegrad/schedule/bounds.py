@@ -61,6 +61,9 @@ def nonnegative(value: Int, ranges: Ranges) -> bool:
     range is at least 2, a count of steps 0."""
     if isinstance(value, int):
         return value >= 0
+    least = _least(value, ranges)
+    if least is not None:
+        return least >= 0
     names = sorted(n for n in integers.symbols(value) if n in ranges)
     if len(names) > 1:
         # A range may be in terms of symbols that have ranges themselves: theirs come later.
@@ -98,6 +101,23 @@ def nonnegative(value: Int, ranges: Ranges) -> bool:
         if _adds_up(above - _above_least(known, free)):
             return True
     return False
+
+
+def _least(value: integers.Integer, ranges: Ranges) -> int | None:
+    """The least value of what is linear in symbols whose ranges are numbers, None of all else."""
+    total = 0
+    for monomial, c in value.terms:
+        if not monomial:
+            total += c
+            continue
+        atom = monomial[0]
+        if len(monomial) > 1 or not isinstance(atom, integers.Symbol) or atom.name not in ranges:
+            return None
+        first, end = ranges[atom.name]
+        if not (isinstance(first, int) and isinstance(end, int)):
+            return None
+        total += c * (first if c > 0 else end - 1)
+    return total
 
 
 def _without_quotients(value: Int, ranges: Ranges) -> tuple[Int, Ranges] | None:

@@ -32,7 +32,7 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
     one operand is a Tensor."""
     if PROFILES and STATE.recorder is not None and STATE.recorder.takes():
         return STATE.recorder.applied(op, inputs, lambda: interpret(self, op, inputs, params))
-    if op.eager is None and fits(op):
+    if op.eager is None and not STATE.traces and fits(op):
         object.__setattr__(op, "eager", write_out(op, partial(_in_general, op)))
     face = self.face
     recorded = dual = left = placed = numbers = False

@@ -35,6 +35,8 @@ def prune(phases: list[kernel.Phase], buffers: dict[str, kernel.Buffer]) -> list
     owner = owners.Owners(buffers)
     names: set[str] = set()
     loaded: set[str] = set()
+    seen: set[int] = set()
+    """The statements without others inside of which it is known what they read."""
 
     def needed(s: kernel.Statement) -> bool:
         match s:
@@ -63,6 +65,11 @@ def prune(phases: list[kernel.Phase], buffers: dict[str, kernel.Buffer]) -> list
                     continue
             elif not needed(s):
                 continue
+            elif id(s) in seen:
+                result.append(s)
+                continue
+            else:
+                seen.add(id(s))
             read: set[str] = set()
             for e in traversal.expressions(s):
                 traversal.mentions(e, names, read)
