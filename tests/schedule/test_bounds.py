@@ -58,3 +58,35 @@ def test_every_place_of_a_loop_with_a_step_is_proved_to_be_inside(n: int, step: 
     assert nonnegative(place, ranges)
     assert nonnegative(n - 1 - (place + 1), ranges)
     assert not nonnegative(n - 2 - (place + 1), ranges)
+
+
+def test_what_is_linear_in_known_ranges_is_decided() -> None:
+    rng = np.random.default_rng(7)
+    answers = set()
+    for _ in range(300):
+        bounds = {
+            n: (int(lo), int(lo + rng.integers(1, 9)))
+            for n, lo in zip("ij", rng.integers(-4, 5, 2), strict=True)
+        }
+        value = (
+            int(rng.integers(-3, 4)) * ROW
+            + int(rng.integers(-3, 4)) * COLUMN
+            + int(rng.integers(-9, 20))
+        )
+        values = [{"i": i, "j": j} for i in range(*bounds["i"]) for j in range(*bounds["j"])]
+        answers.add(nonnegative(value, bounds))
+        assert nonnegative(value, bounds) == (least(value, values) >= 0)
+    assert answers == {False, True}
+
+
+def test_equal_sums_have_equal_forms() -> None:
+    """However constants and factors came to them; as text, too."""
+    x = ROW * COLUMN + 2 * ROW + STEPS
+    for forms in (
+        [x + 3, 3 + x, x + 1 + 2, (x + 7) - 4, 3 - (0 - x), 3 + (ROW + STEPS) + ROW * (COLUMN + 1)],
+        [x, x + 1 - 1, 0 + x, -1 * (-1 * x), (x + 5) - 5, x * 1, 2 * x - x],
+        [-2 * x - 2, (x + 1) * -2, -(2 * x + 2), -2 - 2 * x],
+    ):
+        assert {str(form) for form in forms} == {str(forms[0])}
+        assert all(form == forms[0] and hash(form) == hash(forms[0]) for form in forms)
+    assert x * 0 == 0 == x - x
