@@ -23,13 +23,13 @@ from ..ops.sparse.pattern import FORMATS, layout_of
 from ..staging.functions import is_dispatcher
 from ..tensor import Boxed
 from .insides import children, elements, numbers, shape_facts
+from .members import foreign, named_in, owner_of, with_methods, wrapped_by
 from .names import (
     IN_OWN_MODULE,
     asked_of,
     iterates,
     loaded,
     modules_of,
-    names_of,
     not_loaded,
     texts_of,
     variables_of,
@@ -50,7 +50,7 @@ from .places import (
     Place,
     root,
 )
-from .reach import library, reads_itself
+from .reach import reads_itself
 
 _SCALARS = (bool, int, float, complex, str, type(None), np.generic)
 _LIMIT = 5000
@@ -59,9 +59,10 @@ _DYNAMIC = {"__dict__", "__getattribute__", "attrgetter", "getattr", "vars"}
 """Names in code which reads attributes that it does not name."""
 _MOST_CODE = 300
 """Functions searched for the names of attributes; where there are more, every attribute counts."""
-_CONSTRUCTORS = frozenset(
-    ("__init__", "__new__", "__post_init__", "__repr__", "__init_subclass__", "__class_getitem__")
-)
+_MEMBERS = (types.FunctionType, staticmethod, classmethod, property)
+_OWN = (type(None), bool, int, float, str)
+_RULES = ("forward", "setup_context", "backward", "vjp", "jvp", "vmap")
+"""The methods of a Function that may be the user's."""
 STATEFUL = (ModuleHolder, OptimizerHolder)
 """Arguments that are passed as they are, and whose arrays are read and written by reference."""
 
@@ -104,7 +105,7 @@ class Surroundings:
                 value,
                 root(place if isinstance(place, str) else f"argument {place}", value),
                 0,
-                _names(function),
+                named_in(function),
             )
         self.facts += [
             (place.then(f".{name}", ABSENT[ATTRIBUTE], name), False)
@@ -137,7 +138,7 @@ class Surroundings:
         self._mentioned.update(names)
         for name in names & function.__globals__.keys():
             other = function.__globals__[name]
-            if isinstance(other, types.FunctionType) and _foreign(other.__module__):
+            if isinstance(other, types.FunctionType) and foreign(other.__module__):
                 self._mention(other)
 
     def _read(self, place: Place | None) -> bool:
@@ -164,7 +165,7 @@ class Surroundings:
     def _function(self, function: Any) -> None:
         if isinstance(function, types.MethodType):
             owner = function.__self__
-            self._value(owner, root("self", owner), 0, _names(function.__func__))
+            self._value(owner, root("self", owner), 0, named_in(function.__func__))
             self._function(function.__func__)
             return
         if isinstance(function, functools.partial):
@@ -178,7 +179,7 @@ class Surroundings:
         if id(function) in self._seen:
             return
         self._seen.add(id(function))
-        wrapped = _wrapped(function)
+        wrapped = wrapped_by(function)
         if wrapped is not None and not isinstance(wrapped, ModuleHolder):
             self._function(wrapped)
         if is_dispatcher(function):
@@ -188,17 +189,17 @@ class Surroundings:
             kind = type(function)
             if isinstance(function, STATEFUL) or (
                 not isinstance(function, (type, types.BuiltinFunctionType, np.ufunc))
-                and _foreign(kind.__module__)
+                and foreign(kind.__module__)
             ):
                 if wrapped is None or isinstance(function, ModuleHolder):
                     self._seen.discard(id(function))
-                self._value(function, root("self", function), 0, _names(kind.__call__))
+                self._value(function, root("self", function), 0, named_in(kind.__call__))
                 self._function(kind.__call__)
             return
-        names = _names(function)
+        names = named_in(function)
         self._mentioned.update(names)
         self._asked |= asked_of(function)
-        if _foreign(function.__globals__.get("__name__")):
+        if foreign(function.__globals__.get("__name__")):
             # Tools that load edited modules again put new code into functions that are there.
             self.facts.append((root("", function).then(function.__name__, CODE), code))
             self._iterated |= iterates(code)
@@ -218,14 +219,14 @@ class Surroundings:
                 place = root("", function).then("default", ATTRIBUTE, attribute)
                 self._value(value, place, 0, names)
         space = function.__globals__
-        if not _foreign(space.get("__name__")):
+        if not foreign(space.get("__name__")):
             return
         texts = texts_of(function)
         asked = () if IN_OWN_MODULE.isdisjoint(names) else texts
         self._space(space, names, (*variables_of(code), *texts), asked)
         self.not_loaded |= not_loaded(function)
         for name, module in modules_of(function, names):
-            if _foreign(name):
+            if foreign(name):
                 self._value(module, root(name, module), 0, names)
 
     def _space(
@@ -252,18 +253,7 @@ class Surroundings:
         if self._count > _LIMIT:
             return
         if isinstance(value, (np.ndarray, Boxed)):
-            self.arrays[id(value)] = place
-            self.facts.append((place, value))
-            for child, where in elements(value, place) if type(value) is np.ndarray else ():
-                self._value(child, where, depth + 1, names)
-            if isinstance(value, Boxed) and value._grad is not None:
-                self.arrays[id(value._grad)] = place.then(".grad", ATTRIBUTE, "_grad")
-            for hook in (
-                value._hooks.functions()
-                if isinstance(value, Boxed) and value._hooks is not None
-                else ()
-            ):
-                self._function(hook)
+            self._array(value, place, depth, names)
         elif isinstance(value, Generator):
             # Its arrays change at each call, and the trace reads them as captures only.
             for name in ("key", "counter"):
@@ -271,16 +261,7 @@ class Surroundings:
         elif isinstance(value, (np.random.Generator, np.random.RandomState, random.Random)):
             return  # whose states are compared (outside.py)
         elif isinstance(value, (types.FunctionType, types.MethodType)):
-            if isinstance(value, types.FunctionType):
-                self.facts.append((place, value))
-            if _foreign(getattr(value, "__module__", "")) or isinstance(
-                _wrapped(value), ModuleHolder
-            ):
-                self._function(value)
-                space = getattr(value, "__globals__", None)
-                if "__globals__" in names and space is not None and id(space) not in self._seen:
-                    self._seen.add(id(space))
-                    self._space(space, names, names)
+            self._plain_function(value, place, names)
         elif isinstance(value, RuleHolder):
             self.facts.append((place, value))
             for name in ("function", "forward", "backward", "rule"):
@@ -289,92 +270,119 @@ class Surroundings:
                     self._function(rule)
         elif isinstance(value, type) and issubclass(value, Function):
             self.facts.append((place, value))
-            for method in ("forward", "setup_context", "backward", "vjp", "jvp", "vmap"):
+            for method in _RULES:
                 self._function(getattr(value, method))
         elif isinstance(value, (types.BuiltinFunctionType, np.ufunc)):
             self.facts.append((place, value))
         elif isinstance(value, (types.ModuleType, type)):
-            owner = value.__name__ if isinstance(value, types.ModuleType) else value.__module__
-            # That a name of NumPy or another library is put to another module is not expected:
-            # it would cost each call 30 ns.
-            if isinstance(value, type) or _foreign(owner):
-                self.facts.append((place, value))
-            if _foreign(owner) and depth < 3 and owner != "builtins":
-                for name in names:
-                    if name in vars(value) and not isinstance(vars(value)[name], types.ModuleType):
-                        self._value(
-                            vars(value)[name],
-                            place.then(f".{name}", ENTRY, name),
-                            depth + 1,
-                            names,
-                        )
-                    elif isinstance(value, type):
-                        self._inherited(value, name, place, depth + 1, names)
+            self._named_space(value, place, depth, names)
         elif id(value) in self._seen or depth > _DEEPEST:
             if (first := self._at.get(id(value))) is not None and first is not place:
                 # What is read of it is read there.
                 self.facts.append((place.same(first), True))
         elif (
             isinstance(value, functools.partial)
-            or _wrapped(value) is not None
+            or wrapped_by(value) is not None
             or type(value).__name__ == "Jitted"
         ):
             self.facts.append((place, value))
             self._function(value)
         else:
-            self._seen.add(id(value))
-            self._at[id(value)] = place
-            self.facts.append((place.then("", TYPE), type(value)))
-            held = (ModuleHolder, GroupHolder)
-            self.facts += shape_facts(
-                value, place, ordered=not isinstance(value, held) and id(value) not in self._parts
-            )
-            if "vars" in self._mentioned or "__dict__" in self._mentioned:
-                if isinstance(getattr(value, "__dict__", None), dict):
-                    self.facts.append((place.then("", ORDER_OF_ATTRIBUTES), [*vars(value)]))
-            if dataclasses.is_dataclass(value) or reads_itself(value):
-                self._whole.add(place)
-            if is_sparse(value) and value.format in FORMATS:
-                # The graph holds the places of entries; the data is read like any array.
-                self._whole.add(place)
-                self.facts.append((place.then("", LAYOUT), layout_of(value)))
-                self._value(value.data, place.then(".data", ATTRIBUTE, "data"), depth, names)
-                return
-            if (table := table_of(value)) is not None:
-                self.facts.append((place.then("", TABLE), table))
-                return
-            model = isinstance(value, ModuleHolder)
-            own = _foreign(type(value).__module__) and type(value).__module__ != "builtins"
-            if model:
-                names = (*names, "forward")
-                # What a module keeps its parts in is not ordered anew.
-                self._parts |= {id(x) for x in vars(value).values() if isinstance(x, dict)}
-            if own or isinstance(getattr(value, "__dict__", None), dict):
-                self._objects.append((value, place))
-            if own:
-                names = _with_methods(type(value), names)
-                self._answers(value, place)
-            if all_at_once := [*numbers(value, place)]:
-                self.facts += all_at_once
-                return
-            for child, where in children(value, place):
-                # Modules hold modules in dicts, as deep as the model is: what they hold is no
-                # deeper than they are.
-                self._value(child, where, depth - 1 if model else depth + 1, names)
-            if own:
-                self._methods(type(value), place, names, getattr(value, "__dict__", None))
-                for method in [
-                    m
-                    for c in type(value).__mro__
-                    for m in vars(c).values()
-                    if _foreign(c.__module__)
-                ]:
-                    for function in (
-                        method,
-                        getattr(method, "fget", None),
-                        getattr(method, "function", None),
-                    ):
-                        self._mention(function)
+            self._object(value, place, depth, names)
+
+    def _array(self, value: Any, place: Place, depth: int, names: tuple[str, ...]) -> None:
+        self.arrays[id(value)] = place
+        self.facts.append((place, value))
+        for child, where in elements(value, place) if type(value) is np.ndarray else ():
+            self._value(child, where, depth + 1, names)
+        if not isinstance(value, Boxed):
+            return
+        if value._grad is not None:
+            self.arrays[id(value._grad)] = place.then(".grad", ATTRIBUTE, "_grad")
+        for hook in value._hooks.functions() if value._hooks is not None else ():
+            self._function(hook)
+
+    def _plain_function(self, value: Any, place: Place, names: tuple[str, ...]) -> None:
+        if isinstance(value, types.FunctionType):
+            self.facts.append((place, value))
+        if not foreign(getattr(value, "__module__", "")) and not isinstance(
+            wrapped_by(value), ModuleHolder
+        ):
+            return
+        self._function(value)
+        space = getattr(value, "__globals__", None)
+        if "__globals__" in names and space is not None and id(space) not in self._seen:
+            self._seen.add(id(space))
+            self._space(space, names, names)
+
+    def _named_space(self, value: Any, place: Place, depth: int, names: tuple[str, ...]) -> None:
+        """A module or class, and what of it the code names."""
+        of_class = isinstance(value, type)
+        owner = value.__module__ if of_class else value.__name__
+        # That a name of NumPy or another library is put to another module is not expected: it would
+        # cost each call 30 ns.
+        if of_class or foreign(owner):
+            self.facts.append((place, value))
+        if not foreign(owner) or depth >= 3 or owner == "builtins":
+            return
+        for name in names:
+            found = vars(value).get(name, ABSENT)
+            if found is not ABSENT and not isinstance(found, types.ModuleType):
+                self._value(found, place.then(f".{name}", ENTRY, name), depth + 1, names)
+            elif of_class:
+                self._inherited(value, name, place, depth + 1, names)
+
+    def _object(self, value: Any, place: Place, depth: int, names: tuple[str, ...]) -> None:
+        """A container, or an instance of a class: its type, its parts, and what of its class the
+        code names."""
+        self._seen.add(id(value))
+        self._at[id(value)] = place
+        self.facts.append((place.then("", TYPE), type(value)))
+        held = (ModuleHolder, GroupHolder)
+        self.facts += shape_facts(
+            value, place, ordered=not isinstance(value, held) and id(value) not in self._parts
+        )
+        own = getattr(value, "__dict__", None)
+        if self._mentioned & {"vars", "__dict__"} and isinstance(own, dict):
+            self.facts.append((place.then("", ORDER_OF_ATTRIBUTES), [*vars(value)]))
+        if dataclasses.is_dataclass(value) or reads_itself(value):
+            self._whole.add(place)
+        if is_sparse(value) and value.format in FORMATS:
+            # The graph holds the places of entries; the data is read like any array.
+            self._whole.add(place)
+            self.facts.append((place.then("", LAYOUT), layout_of(value)))
+            self._value(value.data, place.then(".data", ATTRIBUTE, "data"), depth, names)
+            return
+        if (table := table_of(value)) is not None:
+            self.facts.append((place.then("", TABLE), table))
+            return
+        model = isinstance(value, ModuleHolder)
+        users = foreign(type(value).__module__) and type(value).__module__ != "builtins"
+        if model:
+            names = (*names, "forward")
+            # What a module keeps its parts in is not ordered anew.
+            self._parts |= {id(x) for x in vars(value).values() if isinstance(x, dict)}
+        if users or isinstance(own, dict):
+            self._objects.append((value, place))
+        if users:
+            names = with_methods(type(value), names)
+            self._answers(value, place)
+        if all_at_once := [*numbers(value, place)]:
+            self.facts += all_at_once
+            return
+        for child, where in children(value, place):
+            # Modules hold modules in dicts, as deep as the model is: what they hold is no deeper
+            # than they are.
+            self._value(child, where, depth - 1 if model else depth + 1, names)
+        if users:
+            self._methods(type(value), place, names, own)
+            self._mention_all(type(value))
+
+    def _mention_all(self, cls: type) -> None:
+        """Note the names that the methods of a class read."""
+        for method in [m for c in cls.__mro__ if foreign(c.__module__) for m in vars(c).values()]:
+            for function in (method, *[getattr(method, a, None) for a in ("fget", "function")]):
+                self._mention(function)
 
     def _methods(
         self, cls: type, place: Place, names: tuple[str, ...], own: Mapping[str, Any] | None
@@ -393,16 +401,16 @@ class Surroundings:
                 self._function(found)
             elif found is not ABSENT and name not in (own or ()):
                 if hasattr(type(found), "__get__") and not isinstance(found, type):
-                    if _foreign(type(found).__module__):
-                        owner = _owner(cls, name)
+                    if foreign(type(found).__module__):
+                        owner = owner_of(cls, name)
                         at = root(owner.__name__, owner).then(f".{name}", ENTRY, name)
                         self._value(found, at, 4, names)
-                elif not isinstance(found, _OWN) or _foreign(_owner(cls, name).__module__):
+                elif not isinstance(found, _OWN) or foreign(owner_of(cls, name).__module__):
                     self._value(found, place.then(f".{name}", ATTRIBUTE, name), 4, names)
             if "super" in names:
                 for owner in [c for c in cls.__mro__ if name in vars(c)][1:]:
                     at = root(owner.__name__, owner).then(f".{name}", ENTRY, name)
-                    if _foreign(owner.__module__):
+                    if foreign(owner.__module__):
                         self._value(vars(owner)[name], at, 4, names)
 
     def _inherited(
@@ -410,7 +418,7 @@ class Surroundings:
     ) -> None:
         """What a class has from another one, of the user's too, which the code names."""
         found = inspect.getattr_static(cls, name, ABSENT)
-        if found is ABSENT or not _foreign(_owner(cls, name).__module__):
+        if found is ABSENT or not foreign(owner_of(cls, name).__module__):
             return
         if isinstance(found, (staticmethod, classmethod)):
             self._member(cls, name, found, place, vars(cls))
@@ -422,7 +430,7 @@ class Surroundings:
         """That attributes which the class answers for (`__getattr__`) are still not there."""
         own = getattr(value, "__dict__", None)
         answer = inspect.getattr_static(type(value), "__getattr__", None)
-        if isinstance(answer, types.FunctionType) and _foreign(answer.__module__):
+        if isinstance(answer, types.FunctionType) and foreign(answer.__module__):
             self.facts += [
                 (place.then(f".{name}", ABSENT[ENTRY], name), False)
                 for name in sorted(self._mentioned)
@@ -435,8 +443,8 @@ class Surroundings:
         self, cls: type, name: str, found: Any, place: Place, own: Mapping[str, Any] | None
     ) -> None:
         """That a class still has this method, and that the object has nothing instead of it."""
-        owner = _owner(cls, name)
-        if not _foreign(owner.__module__):
+        owner = owner_of(cls, name)
+        if not foreign(owner.__module__):
             return
         if (id(owner), name) not in self._members:
             self._members.add((id(owner), name))
@@ -444,56 +452,3 @@ class Surroundings:
             self.facts.append((at.then(f".{name}", ENTRY, name), found))
         if own is not None and name not in own and not isinstance(found, property):
             self.facts.append((place.then(f".{name}", ABSENT[ENTRY], name), False))
-
-
-_MEMBERS = (types.FunctionType, staticmethod, classmethod, property)
-_OWN = (type(None), bool, int, float, str)
-
-
-def _owner(cls: type, name: str) -> type:
-    """The class that has an attribute of a class."""
-    return next((c for c in cls.__mro__ if name in vars(c)), cls)
-
-
-def _wrapped(x: Any) -> Any:
-    """What a decorator was put around; asked of the object's own attributes, since some objects
-    answer to any name."""
-    return inspect.getattr_static(x, "__wrapped__", None)
-
-
-def _foreign(module: Any) -> bool:
-    """Whether a module is not one of the libraries', whose variables no traced function depends
-    on."""
-    return not library(module)
-
-
-def _names(function: Any) -> tuple[str, ...]:
-    """All names that the code of a function mentions, inner functions included."""
-    inner = inspect.unwrap(function) if callable(function) else function
-    found = [f for f in (function, inner) if isinstance(f, types.FunctionType)]
-    return tuple(dict.fromkeys([name for f in found for name in names_of(f)]))
-
-
-def _with_methods(cls: type, names: tuple[str, ...]) -> tuple[str, ...]:
-    """These names, those of methods that Python's syntax calls (`__call__`), and those in the
-    methods that these name, and so on."""
-    implied = [
-        n
-        for c in cls.__mro__
-        if _foreign(c.__module__)
-        for n in vars(c)
-        if n[:2] == n[-2:] == "__" and n not in _CONSTRUCTORS
-    ]
-    found = dict.fromkeys((*names, *implied))
-    todo = list(found)
-    while todo:
-        member = inspect.getattr_static(cls, todo.pop(), None)
-        for function in (
-            member,
-            *[getattr(member, a, None) for a in ("fget", "__func__", "function")],
-        ):
-            if isinstance(function, types.FunctionType) and _foreign(function.__module__):
-                new = [n for n in _names(function) if n not in found]
-                found.update(dict.fromkeys(new))
-                todo += new
-    return tuple(found)

@@ -234,6 +234,105 @@ def _among(entry: Any, entries: Sequence[Any]) -> bool:
     return any(entry is e for e in entries)
 
 
+class _Reading:
+    """A plan in the making: what the entries of a key read, one after the other."""
+
+    def __init__(self, shape: Shape, entries: Sequence[Any]) -> None:
+        self.shape = shape
+        self.start: list[Int] = []
+        self.size: list[Int] = []
+        self.step: list[int] = []
+        self.result: list[Int] = []
+        self.indices: list[Any] = []
+        self.axes: list[int] = []
+        self.windows: list[Window | None] = []
+        # Positions in the key of integers and index arrays: where the block goes depends on their
+        # neighbourhood.
+        self.runs: list[int] = []
+        self.at = -1
+        self.masks = 0
+        self.together = _is_one_place(entries)
+        """Whether integers and slices stay together as one place."""
+
+    def part(self, start: Int, size: Int, step: int) -> None:
+        """A slice of the next axis."""
+        self.start.append(start)
+        self.size.append(size)
+        self.step.append(step)
+
+    def whole(self) -> None:
+        """All of the next axis."""
+        n = self.shape[len(self.start)]
+        self.part(0, n, 1)
+        self.result.append(n)
+
+    def pick(self, index: Any, window: Window | None = None) -> None:
+        """An index array into the next axis of what is read so far."""
+        self.axes.append(len(self.result))
+        self.indices.append(index)
+        self.windows.append(window)
+
+    def cut(self, e: slice) -> None:
+        n = self.shape[len(self.start)]
+        found = span(e, n) if has_traced_ends(e) else e
+        if isinstance(found, slice):
+            b, count, s = _slice_range(found, n)
+            if not (self.together and s > 0 and not less(count, 1) and not same(count, n)):
+                self.part(b, count, s)
+                self.result.append(count)
+                return
+            found = _number(b), (count, s, (count - 1) * s + 1)
+        self.pick(*found)
+        self.whole()
+
+    def place(self, position: int, e: Any) -> None:
+        """An integer, a mask or an index array."""
+        if self.at < 0:
+            self.at = len(self.result) - self.windows.count(None)
+        self.runs.append(position)
+        axis = len(self.start)
+        if not hasattr(e, "dtype"):
+            i = _integer_place(e, self.shape[axis], axis)
+            if not self.together:
+                self.part(i, 1, 1)
+                return
+            self.pick(_number(i))
+            self.whole()
+        elif e.dtype.kind == "b" and ndim_of(e) == 0:
+            self.masks += 2
+            chosen = bool(concrete(e, "indexing with a boolean", "Use tg.where."))
+            self.pick(np.zeros(int(chosen), np.int64))
+            self.result.append(1)
+        elif e.dtype.kind == "b":
+            self.masks += 1
+            check_mask(e, self.shape, axis, nothing=True)
+            for places in _nonzero(e):
+                self.pick(places)
+                self.whole()
+        else:
+            self.pick(e)
+            self.whole()
+
+    def plan(self, arrays: int) -> ReadingPlan:
+        """The plan of all entries, of which so many are arrays."""
+        runs = self.runs
+        adjacent = not runs or runs == list(range(runs[0], runs[-1] + 1))
+        single_mask = (
+            self.masks == 1 and arrays == 1 and all(isinstance(i, np.ndarray) for i in self.indices)
+        )
+        return ReadingPlan(
+            tuple(self.start),
+            tuple(self.size),
+            tuple(self.step),
+            tuple(self.result),
+            tuple(self.indices),
+            tuple(self.axes),
+            self.at if adjacent and self.at >= 0 else 0,
+            single_mask or all(ndim_of(i) == 0 for i in self.indices),
+            tuple(self.windows),
+        )
+
+
 def make_plan(shape: Shape, key: Any) -> ReadingPlan:
     """What the key means for an array of this shape."""
     entries = [_entry(item) for item in (key if isinstance(key, tuple) else (key,))]
@@ -247,103 +346,18 @@ def make_plan(shape: Shape, key: Any) -> ReadingPlan:
         )
     if not any(e is Ellipsis for e in entries):
         entries.append(Ellipsis)
-    start: list[Int] = []
-    size: list[Int] = []
-    step: list[int] = []
-    result: list[Int] = []
-    indices: list[Any] = []
-    axes: list[int] = []
-    # Positions in the key of integers and index arrays: where the block goes depends on their
-    # neighbourhood.
-    runs: list[int] = []
-    windows: list[Window | None] = []
-    at = -1
-    masks = 0
-    together = _is_one_place(entries)
-
-    def whole(n: Int) -> None:
-        start.append(0)
-        size.append(n)
-        step.append(1)
-        result.append(n)
-
-    for place, e in enumerate(entries):
-        axis = len(start)
+    reading = _Reading(shape, entries)
+    for position, e in enumerate(entries):
         if e is None:
-            result.append(1)
+            reading.result.append(1)
         elif e is Ellipsis:
-            for n in shape[axis : axis + len(shape) - used]:
-                whole(n)
+            for _ in range(len(shape) - used):
+                reading.whole()
         elif isinstance(e, slice):
-            found = span(e, shape[axis]) if has_traced_ends(e) else e
-            if isinstance(found, slice):
-                b, n, s = _slice_range(found, shape[axis])
-                if together and s > 0 and not less(n, 1) and not same(n, shape[axis]):
-                    found = _number(b), (n, s, (n - 1) * s + 1)
-                else:
-                    start.append(b)
-                    size.append(n)
-                    step.append(s)
-                    result.append(n)
-            if not isinstance(found, slice):
-                axes.append(len(result))
-                indices.append(found[0])
-                windows.append(found[1])
-                whole(shape[axis])
+            reading.cut(e)
         else:
-            at = len(result) - windows.count(None) if at < 0 else at
-            runs.append(place)
-            if not hasattr(e, "dtype") and together:
-                axes.append(len(result))
-                indices.append(_number(_integer_place(e, shape[axis], axis)))
-                windows.append(None)
-                whole(shape[axis])
-            elif not hasattr(e, "dtype"):
-                start.append(_integer_place(e, shape[axis], axis))
-                size.append(1)
-                step.append(1)
-            elif e.dtype.kind == "b" and ndim_of(e) == 0:
-                masks += 2
-                axes.append(len(result))
-                result.append(1)
-                indices.append(
-                    np.zeros(
-                        int(bool(concrete(e, "indexing with a boolean", "Use tg.where."))), np.int64
-                    )
-                )
-                windows.append(None)
-            elif e.dtype.kind == "b":
-                masks += 1
-                check_mask(e, shape, axis, nothing=True)
-                for places in _nonzero(e):
-                    axes.append(len(result))
-                    indices.append(places)
-                    windows.append(None)
-                    whole(shape[len(start)])
-            else:
-                axes.append(len(result))
-                indices.append(e)
-                windows.append(None)
-                whole(shape[axis])
-    adjacent = not runs or runs == list(range(runs[0], runs[-1] + 1))
-    single_mask = (
-        masks == 1
-        and all(isinstance(i, np.ndarray) for i in indices)
-        and sum(hasattr(e, "dtype") for e in entries) == 1
-    )
-    unique = single_mask or all(ndim_of(i) == 0 for i in indices)
-    first = at if adjacent and at >= 0 else 0
-    return ReadingPlan(
-        tuple(start),
-        tuple(size),
-        tuple(step),
-        tuple(result),
-        tuple(indices),
-        tuple(axes),
-        first,
-        unique,
-        tuple(windows),
-    )
+            reading.place(position, e)
+    return reading.plan(sum(hasattr(e, "dtype") for e in entries))
 
 
 def hashable(key: Any) -> Any:
