@@ -265,6 +265,16 @@ def swapped(x: Any) -> Any:
     return tg.fori_loop(0, 6, phase, x)
 
 
+def where_flagged(flags: Any, g: Any) -> Any:
+    def step(j: Any, k: Any, g: Any) -> Any:
+        return tg.cond(flags[k], lambda g: tg.index_update(g, j, g[j] - g[k]), lambda g: g, g)
+
+    def row(j: Any, g: Any) -> Any:
+        return tg.fori_loop(0, g.size, lambda k, g: step(j, k, g), g)
+
+    return tg.fori_loop(0, g.size, row, g)
+
+
 def lowered(d: Any) -> Any:
     def step(k: Any, j: Any, d: Any) -> Any:
         through = d[k] + 1.0
@@ -419,6 +429,7 @@ GOLDEN: dict[str, Golden] = {
     "lattice_value_and_grad": Golden(tg.value_and_grad(lattice), (zeros(9),)),
     "looked_up_grad": Golden(tg.grad(looked_up, (0, 1)), (zeros(90), zeros(90))),
     "swapped": Golden(swapped, (zeros(9),)),
+    "where_flagged": Golden(where_flagged, (np.zeros(30, bool), zeros(30))),
     "rewritten_grad": Golden(tg.grad(rewritten), (zeros(6),)),
     "likelihood": Golden(likelihood, (zeros(300), 0.1)),
     "summed_steps_grad": Golden(tg.grad(summed_steps), (0.5, zeros(30))),

@@ -9,6 +9,7 @@ from ..._codegen import kernel, owners, verify
 from ...ir.verify import EVERY_PASS
 from .batch_blocks import batch_blocks
 from .choose_stores import choose_stores
+from .collect_steps import collect_steps
 from .cut_fills import cut_fills
 from .distribute import distribute
 from .fixed_places import keep_fixed_places
@@ -119,6 +120,12 @@ PIPELINE: tuple[tuple[str, Callable[[Draft], list[kernel.Phase]]], ...] = (
         "sound indices",
         lambda d: sound_indices(d.phases, d.buffers, d.fresh),
     ),  # when no pass reads bodies of loops any more
+    (
+        "collect steps",
+        lambda d: collect_steps(
+            d.phases, d.buffers, [name for name, _ in d.program.sizes], d.fresh
+        ),
+    ),  # when indices are sound; those of the steps are
     ("hoist", lambda d: hoist(d.phases, d.buffers)),  # when loops read no more than they will
     ("tile", lambda d: tile(d.phases, d.fresh)),  # last: it cuts loops that other passes read
 )
@@ -132,6 +139,7 @@ HOST_ONLY = frozenset(
         "memory of steps",
         "distribute",
         "choose stores",
+        "collect steps",
         "loops in turn",
         "split loops",
         "rows abreast",
