@@ -196,3 +196,57 @@ def test_out_of_range() -> None:
     assert tg.jit(f)(np.array([-1.0, 2.0])) == 2.0
     with pytest.raises(IndexError):
         tg.jit(f)(np.array([3.0, 2.0]))
+
+
+NARROW = np.array([0.7, -0.4, 1.1, 0.2], np.float32)
+
+
+def counted(x: Any) -> Any:
+    c = [0] * 4
+    for v in x:
+        c[int(abs(v) * 3) % 4] += 1
+    return c
+
+
+def weighed(x: Any) -> Any:
+    c = [0.5] * 4
+    for v in x:
+        c[int(abs(v) * 3) % 4] += v
+    return c
+
+
+def set_once(x: Any) -> Any:
+    c = [0.5] * 4
+    c[int(x[0] * 3)] = 2.0
+    return c
+
+
+def only_read(x: Any) -> Any:
+    return [0.5, 1.5, 2.0, 0.25]
+
+
+READ: dict[str, Any] = {
+    "item": lambda c, x: x * c[0],
+    "traced item": lambda c, x: x * c[int(x[1] > 0)],
+    "entry": lambda c, x: x * {0: 1.5, 1: 2.0}[int(x[1] > 0)],
+    "sum": lambda c, x: x * sum(c),
+    "max": lambda c, x: x * max(c) - x * min(c),
+    "sorted": lambda c, x: x * sorted(c)[0],
+    "loop": lambda c, x: sum([x * v * k for k, v in enumerate(c)]),
+    "slice": lambda c, x: x * c[1:3][0],
+    "quotient": lambda c, x: x * (c[0] // 2) + x * (c[1] / 3),
+}
+
+
+@pytest.mark.usefixtures("kernels_in_python")
+@pytest.mark.parametrize("make", [counted, weighed, set_once, only_read])
+@pytest.mark.parametrize("read", READ)
+def test_items_are_pythons_numbers(make: Any, read: str) -> None:
+    """They raise no dtype, written and read at traced places or not, whatever is added to them."""
+
+    def f(x: Any) -> Any:
+        return READ[read](make(x), x)
+
+    expected, found = f(NARROW), tg.jit(f)(NARROW)
+    assert found.dtype == expected.dtype == np.float32
+    np.testing.assert_allclose(found, expected, rtol=1e-6)

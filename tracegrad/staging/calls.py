@@ -26,7 +26,7 @@ from ..sizes import Size
 from ..tensor import Boxed
 from .aliases import arrays_of, root_of
 from .constructors import boxed, made, with_lists, with_rows
-from .extremes import extreme_of
+from .extremes import BUILTINS, extreme_of
 from .functions import is_dispatcher
 from .holding import held_together
 from .iterables import COUNTED, Backwards, by_number, counted, everywhere, numbered, side_by_side
@@ -292,6 +292,10 @@ class CallHelpers:
                 return as_length(_weak(length_of_table(args[0])))
             if function in (builtins.isinstance, builtins.type):
                 args = ([], *args[1:])
+            elif function is builtins.sorted and not args[0].nested:
+                args = (list(args[0]), *args[1:])
+            elif function in (*BUILTINS, builtins.sum) and len(args) == 1 and args[0].of_python:
+                return _weak(self.call(line, number, function, args[0].copied(), **kwargs))
             elif not (isinstance(function, FunctionType) and session.is_users(function.__code__)):
                 if function not in (builtins.zip, builtins.enumerate, builtins.reversed):
                     args, kwargs = plain_arguments(function, args, kwargs)

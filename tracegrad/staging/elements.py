@@ -38,7 +38,7 @@ from .places import (
 )
 from .regions import Refused, born, change, is_born
 from .session import current
-from .stand_ins import entry_of, item_of, part_of, trace_from_start
+from .stand_ins import entry_of, one_of, part_of, trace_from_start
 from .tables import Tabled
 
 NUMBERED = frozenset((np.ndarray, np.flatiter, list, Grown, tuple, range))
@@ -155,7 +155,7 @@ class Elements:
             if not unknown(key):
                 return owner[key if isinstance(key, slice) else operator.index(key)]
             if all(map(is_leaf, owner)) and len({getattr(x, "shape", ()) for x in owner}) == 1:
-                return item_of(stacked(owner), key, kind.__name__)
+                return one_of(owner, key, kind.__name__)
             if isinstance(owner, list):
                 to_table(owner)
             what = "list" if isinstance(owner, list) else kind.__name__

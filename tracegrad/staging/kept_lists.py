@@ -13,6 +13,7 @@ from .. import ops
 from ..dtypes import promote
 from ..ir.dispatch import STATE
 from .lists import Form, Grown
+from .places import is_leaf
 from .session import Restart, current
 from .tables import Tabled, Unlike, is_known, kind_of_items, table_of
 
@@ -77,6 +78,17 @@ def _is_flat(form: Form) -> bool:
     )
 
 
+def _written(value: Any, weak: bool) -> tuple[np.dtype[Any], bool] | None:
+    """The same of a value that is written. Beside Python's numbers (`weak`) a narrow one is wide,
+    and read as one of them: it is what it was beside all narrow ones."""
+    found = kind_of_items([value])
+    if found is None and weak and np.shape(value) == () and is_leaf(value):
+        narrow = value.dtype
+        if narrow.kind in "iuf" and narrow.itemsize < 8:
+            return np.dtype(np.float64 if narrow.kind == "f" else np.int64), True
+    return found
+
+
 def to_table(owner: Any, *values: Any) -> bool:
     """Before a list is written at a traced place, or one of lists is read there: Restart with a
     table in its place; False where it cannot be one."""
@@ -91,7 +103,9 @@ def to_table(owner: Any, *values: Any) -> bool:
     if held is None or session.tables.get(held[1], 0) is None:
         return False
     own = _kind(held[0])
-    more = kind_of_items(values) if values else own
+    more = own
+    if own is not None and values:
+        more = _written(values[0], own[1])
     if own is None or more is None:
         return False
     session.tables[held[1]] = promote(own[0], more[0]), own[1] and more[1]
@@ -103,8 +117,8 @@ def write(helpers: Any, line: int, owner: Tabled, key: Any, value: Any) -> bool:
     session = current()
     assert session is not None
     whole = owner.nested or isinstance(key, slice)
-    more = None if whole else kind_of_items([value])
     dtype, weak = owner.box.dtype, owner.weak
+    more = None if whole else _written(value, weak)
     if more is None:
         session.tables[owner.site] = None
         raise Restart

@@ -13,10 +13,9 @@ from ..ir.trace import user_line
 from ..ops.elementwise.arithmetic import number
 from ..tensor import inside
 from ..tree import node
-from .constructors import stacked
 from .places import is_leaf
 from .regions import Refused
-from .stand_ins import item_of
+from .stand_ins import one_of
 
 
 class Letter:
@@ -159,7 +158,7 @@ def looked_up(entries: Any, key: Any, check: Any) -> Any:
         equal = same if equal is None else ops.logical_and(equal, same)
     there = ops.any(equal)
     check(there, lambda: KeyError("a letter that only a run knows"))
-    return item_of(stacked(values), ops.argmax(equal), "dict")
+    return one_of(values, ops.argmax(equal), "dict")
 
 
 def _fits(k: Any, key: Any) -> bool:

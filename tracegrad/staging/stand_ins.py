@@ -10,11 +10,13 @@ import numpy as np
 
 from .. import ops
 from ..ir.trace import user_line
+from ..ops.elementwise.arithmetic import number
 from ..tensor import Array, Boxed, inside
 from .constructors import stacked
 from .places import is_leaf
 from .regions import Refused
 from .session import Restart, current
+from .tables import kind_of_items
 
 
 class StandIn(Array):
@@ -52,6 +54,15 @@ def item_of(stacked: Any, key: Any, kind: str) -> Any:
     return _part(stacked, key, written)
 
 
+def one_of(values: Any, key: Any, kind: str) -> Any:
+    """An item of a list or a range, a number of Python's where all are."""
+    item = item_of(stacked(values), key, kind)
+    if type(values) is range:
+        return number(item)
+    common = kind_of_items(values)
+    return number(item) if common is not None and common[1] and common[0].kind != "b" else item
+
+
 def entry_of(entries: dict[Any, Any], key: Any, check: Any) -> Any:
     """`entries[key]` by a traced integer, where the keys are integers and the values numbers or
     arrays of one shape; else NotImplemented. `check`: what is raised where there is no such key."""
@@ -73,7 +84,7 @@ def entry_of(entries: dict[Any, Any], key: Any, check: Any) -> Any:
         place, there = ops.argmax(equal), ops.any(equal)
     check(there, lambda: KeyError("a key that only a run knows"))
     place = ops.where(there, place, 0)
-    return item_of(stacked(values), place, "dict")
+    return one_of(values, place, "dict")
 
 
 def trace_from_start(array: Any, line: str, who: str = "") -> NoReturn:
@@ -95,4 +106,4 @@ def trace_from_start(array: Any, line: str, who: str = "") -> NoReturn:
     raise Restart
 
 
-__all__ = ["item_of", "part_of", "trace_from_start"]
+__all__ = ["item_of", "one_of", "part_of", "trace_from_start"]

@@ -40,12 +40,17 @@ class Tabled:
         found = self.box[key]
         if self.nested:
             return Tabled(found, self.site, self.weak)
-        return number(found) if self.weak else found
+        return number(found) if self.of_python else found
 
     @property
     def nested(self) -> bool:
         """Whether it stands for a list of lists."""
         return bool(self.box.ndim > 1)
+
+    @property
+    def of_python(self) -> bool:
+        """Whether the items are Python's numbers."""
+        return self.weak and not self.nested
 
     def copied(self) -> Any:
         """An array of the items as they are now."""
