@@ -32,6 +32,17 @@ def of_numbers_by_a_key(x: Any) -> Any:
 
 
 @program
+def where_there_may_be_none(x: Any) -> Any:
+    """Of some, of none at either point, and of some in each pass."""
+    s = max((v * v for v in x if v > 0.5), default=0) + min([v for v in x if v > 9], default=x[1])
+    y = x[x > 2.0]
+    s += 0.5 * max(y * y, default=-1.0) + min((v for v in x if v > 9 and v < x[0]), default=3.0)
+    for k in range(4):
+        s += max((x[j] * x[k] for j in range(4) if x[j] > x[k]), default=x[k])
+    return s
+
+
+@program
 def of_tuples(x: Any) -> Any:
     best, j = max((x[i] ** 2, i) for i in range(4))
     least, k = min([(round(v), v) for v in x])

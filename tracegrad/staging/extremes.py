@@ -17,6 +17,7 @@ from ..sizes.owners import is_late
 from ..tensor import Boxed
 from .lengths import length_of
 from .lists import Grown
+from .places import MISSING, is_leaf
 
 EXTREMES: dict[Any, bool] = {
     builtins.max: True, builtins.min: False, np.max: True, np.min: False, np.amax: True,
@@ -34,7 +35,8 @@ Found = Callable[[Any, bool], Any]
 def extreme_of(function: Any, args: Any, kwargs: Any, check: Check) -> Any:
     """What a call gives that asks for the largest or the least; None where it asks for something
     else, or of what the trace knows the length."""
-    if kwargs:
+    default = kwargs.get("default", MISSING)
+    if kwargs and (len(kwargs) > 1 or function not in BUILTINS or not _is_number(default)):
         return None
     found: Found = _found
     if isinstance(owner := getattr(function, "__self__", None), Boxed):
@@ -54,11 +56,18 @@ def extreme_of(function: Any, args: Any, kwargs: Any, check: Check) -> Any:
     if largest is None or len(args) != 1:
         return None
     if type(args[0]) is Grown:
-        return _of_list(args[0], largest, found, check)
-    return _of_array(args[0], largest, found, check) if isinstance(args[0], Boxed) else None
+        return _of_list(args[0], largest, found, check, default)
+    return (
+        _of_array(args[0], largest, found, check, default) if isinstance(args[0], Boxed) else None
+    )
 
 
-def _of_list(owner: Grown, largest: bool, found: Found, check: Check) -> Any:
+def _is_number(x: Any) -> bool:
+    """Whether it may stand where there is no largest: a traced value chooses between numbers."""
+    return is_leaf(x) and not np.shape(x)
+
+
+def _of_list(owner: Grown, largest: bool, found: Found, check: Check, default: Any) -> Any:
     if not owner.stacked or not owner.stacked.counted:
         return None
     x = owner.ready()
@@ -68,13 +77,17 @@ def _of_list(owner: Grown, largest: bool, found: Found, check: Check) -> Any:
     (array,) = x.arrays
     if array.dtype.kind not in "iuf":
         return None
-    check(ops.greater(x.count, 0), partial(ValueError, EMPTY[largest]))
+    some = ops.greater(x.count, 0)
+    if default is MISSING:
+        check(some, partial(ValueError, EMPTY[largest]))
     there = ops.less(ops.arange(x.base + x.most), x.count)
     value = found(ops.where(there, array, _start(array.dtype, largest)), largest)
+    if default is not MISSING:
+        value = ops.where(some, value, default)
     return x.as_items(value) if found is _by_python else value
 
 
-def _of_array(x: Boxed, largest: bool, found: Found, check: Check) -> Any:
+def _of_array(x: Boxed, largest: bool, found: Found, check: Check, default: Any) -> Any:
     if found is _by_python and x.ndim != 1:
         return None
     if x.dtype.kind not in "iuf" or not any(is_late(size_form(n)) for n in x.shape):
@@ -87,7 +100,10 @@ def _of_array(x: Boxed, largest: bool, found: Found, check: Check) -> Any:
     what = "maximum" if largest else "minimum"
     no_identity = f"zero-size array to reduction operation {what} which has no identity"
     error = errors.get(found, no_identity)
-    check(ops.greater(length_of(flat), 0), partial(ValueError, error))
+    some = ops.greater(length_of(flat), 0)
+    if default is not MISSING:
+        return ops.where(some, found(flat, largest), default)
+    check(some, partial(ValueError, error))
     return found(flat, largest)
 
 
