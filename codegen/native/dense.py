@@ -38,7 +38,7 @@ CHUNK = 256
 """Columns of so many rows stay in the innermost cache."""
 FEW = 8
 """Fewer right-hand sides than these leave nothing to do for products of blocks."""
-TALL = 64
+TALL = 96
 """Rows of one product where only a triangle of its result is wanted."""
 
 
