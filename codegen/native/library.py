@@ -42,11 +42,12 @@ from .lapack import (
     triangular_solve,
 )
 from .levinson import toeplitz_solve
-from .matrix_functions import eig, eigvals, expm, lu, permutation, sqrtm, sylvester
+from .matrix_functions import eig, eigvals, expm, lu, permutation, sylvester
 from .pivoting import column_order, row_order
 from .products import by_loops, has_blas, in_loops, with_matrix, with_vector
 from .sparse import banded_solve, sparse_entries, sparse_product, sparse_solve
 from .spectra import blocked_eigh, blocked_eigvalsh, blocked_svdvals, eigvalsh, svdvals
+from .square_roots import sqrtm
 from .stacks import small_cholesky, small_det, small_inv, small_solve, small_triangular_solve
 from .subspaces import stable_slope
 from .support import signed

@@ -1,5 +1,5 @@
-"""Eigenvalues of general matrices, LU factors, Sylvester's equation, exponentials and square roots:
-single matrices or stacks with one leading axis, in NumPy's and SciPy's terms, and through LAPACK.
+"""Eigenvalues of general matrices, LU factors, Sylvester's equation and exponentials: single
+matrices or stacks with one leading axis, in NumPy's and SciPy's terms, and through LAPACK.
 
 What fails never raises: `status` receives it, and the results become NaN.
 """
@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 import scipy
-from numba.core import types
 
 from .bridge import compiled, implements
 from .factorizations import _each, record
 from .foreign import blas, fill, lapack, letter, turned
 from .lapack import Body, _numpy_type, _real_type, _stacked
 
-__all__ = ["eig", "eigvals", "expm", "lu", "permutation", "sqrtm", "sylvester"]
+__all__ = ["eig", "eigvals", "expm", "lu", "permutation", "sylvester"]
 
 NO, ADJOINT = ord("N"), ord("C")
 VECTORS = ord("V")
@@ -29,8 +28,6 @@ PADE = (
 """The coefficients of the rational approximation of the exponential of degree 13."""
 LARGEST = 4.25
 """Up to this size of the matrix that approximation is exact to rounding."""
-NOT_REAL = 1e-8
-"""The imaginary part, beside the real one, from which on a square root is not real."""
 
 
 def eig(a: Any, w: Any, v: Any, status: Any = None, code: int = 0) -> None:
@@ -87,21 +84,6 @@ def sylvester(a: Any, b: Any, q: Any, x: Any, status: Any = None, code: int = 0)
 def expm(a: Any, out: Any) -> None:
     """The exponentials of matrices."""
     out[...] = scipy.linalg.expm(a) if a.size else a
-
-
-def sqrtm(a: Any, out: Any, status: Any = None, code: int = 0) -> None:
-    """The principal square roots; a real matrix needs a real one."""
-    for m, o in _each(a, out):
-        finite = m.size and np.isfinite(m).all()
-        root = scipy.linalg.sqrtm(m.astype(complex)) if finite else m
-        size = np.abs(root).max(initial=0.0)
-        if not np.isfinite(root).all() or (
-            out.dtype.kind == "f" and np.abs(root.imag).max(initial=0.0) > NOT_REAL * size
-        ):
-            o[...] = np.nan
-            record(status, code, 1)
-        else:
-            o[...] = root if out.dtype.kind == "c" else root.real
 
 
 # --- compiled -------------------------------------------------------------------------------------
@@ -296,59 +278,6 @@ def _make_sylvester(a: Any, b: Any, q: Any, x: Any) -> Body:
     return core
 
 
-def _make_sqrtm(a: Any, out: Any) -> Body:
-    wide = np.complex64 if letter(a.dtype) in "sc" else np.complex128
-    kind = out.dtype
-    of_real = letter(a.dtype) in "sd"
-    t = _numpy_type(kind)
-    inner = types.complex64 if wide is np.complex64 else types.complex128
-    schur = _schur(inner)
-    gemm = blas(inner, "gemm", "cciiisaiaisai")
-
-    def core(a: Any, out: Any, status: Any, code: int) -> None:
-        n = a.shape[0]
-        if n == 0:
-            return
-        p, u, r = np.empty((n, n), wide), np.empty((n, n), wide), np.zeros((n, n), wide)
-        for i in range(n):
-            for j in range(n):
-                p[i, j] = wide(a[i, j])
-        info = schur(p, u)
-        # Columns are the first index here: p[j, i] stands in row i and column j.
-        for j in range(n):
-            r[j, j] = wide(np.sqrt(p[j, j]))
-            for back in range(j):
-                i = j - 1 - back
-                total = p[j, i]
-                for k in range(i + 1, j):
-                    total = wide(total - r[k, i] * r[j, k])
-                both = r[i, i] + r[j, j]
-                if total != 0:
-                    if both == 0:
-                        info = 1
-                    else:
-                        r[j, i] = wide(total / both)
-        gemm(NO, NO, n, n, n, wide(1), u, 0, n, r, 0, n, wide(0), p, 0, n)
-        gemm(NO, ADJOINT, n, n, n, wide(1), p, 0, n, u, 0, n, wide(0), r, 0, n)
-        size, beside = 0.0, 0.0
-        for i in range(n):
-            for j in range(n):
-                size = max(size, np.float64(np.abs(r[i, j])))
-                beside = max(beside, np.float64(np.abs(r[i, j].imag)))
-        if info != 0 or not size < np.inf or (of_real and beside > NOT_REAL * size):
-            fill(out, np.nan)
-            record(status, code, 1)
-            return
-        for i in range(n):
-            for j in range(n):
-                if of_real:
-                    out[i, j] = t(r[i, j].real)
-                else:
-                    out[i, j] = t(r[i, j])
-
-    return core
-
-
 def _norm(x: Any) -> Any:
     """The largest sum of a column."""
     largest = 0.0
@@ -436,5 +365,4 @@ _stacked(eigvals, (2, 1), _make_eigvals)
 _stacked(lu, (2, 2, 1), _make_lu)
 _stacked(permutation, (1, 1), _make_permutation)
 _stacked(sylvester, (2, 2, 2, 2), _make_sylvester)
-_stacked(sqrtm, (2, 2), _make_sqrtm)
 _stacked(expm, (2, 2), _make_expm)

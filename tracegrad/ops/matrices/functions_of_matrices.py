@@ -240,8 +240,9 @@ def _sqrtm_evaluate(a: Any) -> Any:
             if not np.isfinite(m).all():
                 raise np.linalg.LinAlgError("the matrix holds NaN or an infinite number")
             root = loading.imported("scipy.linalg").sqrtm(m.astype(complex))
+            rounding = np.sqrt(np.finfo(a.dtype).eps) * np.abs(root).max()
             if not np.isfinite(root).all() or (
-                a.dtype.kind == "f" and np.abs(root.imag).max() > 1e-8 * np.abs(root).max()
+                a.dtype.kind == "f" and np.abs(root.imag).max() > rounding
             ):
                 raise np.linalg.LinAlgError(NO_ROOT)
             o[...] = root if a.dtype.kind == "c" else root.real
