@@ -109,3 +109,25 @@ def test_integers_are_axes(axis: Any) -> None:
 def test_shifts_are_integers() -> None:
     with pytest.raises(TypeError, match="integer"):
         tg.roll(X, 1.0, 0)
+
+
+SHIFTS: dict[str, Any] = {
+    "one": lambda x, k: np.roll(x, k, axis=1),
+    "flat": lambda x, k: np.roll(x, -k),
+    "for each axis": lambda x, k: np.roll(x, (k, 1), axis=(0, 1)),
+    "the second": lambda x, k: np.roll(x, [2, k], axis=(0, 1)),
+    "twice": lambda x, k: np.roll(x, (k, -3 * k)),
+    "an array": lambda x, k: np.roll(x, np.array([1, -2]), axis=(0, 1)),
+}
+
+
+@pytest.mark.usefixtures("kernels_in_python")
+@pytest.mark.parametrize("name", SHIFTS)
+def test_shifts_of_a_roll(name: str) -> None:
+    """Integers that only a run knows among those that are known, and arrays of them."""
+    x = np.arange(6.0).reshape(2, 3)
+    rolled = tg.jit(SHIFTS[name])
+    for k in (np.int64(2), np.int64(-5)):
+        np.testing.assert_array_equal(rolled(x, k), SHIFTS[name](x, k))
+    with pytest.raises(TypeError, match="a shift is an integer, not the number"):
+        tg.roll(x, 1.5, 0)

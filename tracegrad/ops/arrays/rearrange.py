@@ -13,7 +13,7 @@ import numpy as np
 from ...checks import REFUSED, describe, explained_here
 from ...errors import ShapeError
 from ...ir.dispatch import Value
-from ...sizes import INTEGRAL, SYMBOLIC, Size, number_of, numel, same
+from ...sizes import INTEGRAL, SYMBOLIC, number_of, numel, same
 from ...types import Int, axes_of, normalize_axis, show
 from ..define import as_array, in_order, ndim_of, shape_of
 from ..elementwise.arithmetic import equal, sub, where
@@ -345,8 +345,21 @@ def column_stack(arrays: Sequence[Any]) -> Any:
 # --- moving and repeating -------------------------------------------------------------------------
 
 
-def roll(x: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Any:
-    """The elements shifted around an axis (around the flattened array where it is None).
+def _as_shift(shift: Any) -> Any:
+    """A number of places, which only a run may know."""
+    if isinstance(shift, SYMBOLIC):
+        return shift
+    if isinstance(shift, Value) and not shape_of(shift) and shift.dtype.kind in "iu":
+        return shift
+    try:
+        return operator.index(shift)
+    except TypeError:
+        raise TypeError(f"a shift is an integer, not {describe(shift)}") from None
+
+
+def roll(x: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Any:
+    """The elements shifted around an axis (around the flattened array where it is None), by an
+    integer for each axis; a TypeError of other shifts.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -356,8 +369,9 @@ def roll(x: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = 
     x = as_array(x)
     if axis is None:
         return reshape(roll(ravel(x), shift, 0), shape_of(x))
-    late = isinstance(shift, Value) and not shape_of(shift) and shift.dtype.kind in "iu"
-    shifts: Any = (shift,) if late or isinstance(shift, Size) else axes_of(shift)
+    given = shift.tolist() if isinstance(shift, np.ndarray) and shift.dtype.kind in "iu" else shift
+    given = list(given) if isinstance(given, (tuple, list)) else [given]
+    shifts = [_as_shift(s) for s in given]
     axes = axes_of(axis)
     if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
         raise ShapeError(f"{len(shifts)} shifts along {len(axes)} axes; give one for each")
@@ -368,8 +382,8 @@ def roll(x: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = 
         n = shape_of(x)[where_]
         if isinstance(n, int) and n == 0:
             continue
-        if late or isinstance(length := number_of(n), Value):
-            length = number_of(n)
+        length = number_of(n)
+        if isinstance(s, Value) or isinstance(length, Value):
             x = take(x, mod(sub(iota(n), s), length), where_)
             continue
         if isinstance(n, int):
