@@ -238,14 +238,26 @@ def _negative(value: Int, strictly: bool) -> bool:
     return answered(value) and (not_negative(-value) or at_most(value, 0))
 
 
-def never_negative(form: Int) -> bool:
+def never_negative(form: Int, asked: dict[Int, bool] | None = None) -> bool:
     """Whether what is known of an expression of sizes says that it is not negative."""
     if isinstance(form, int):
         return form >= 0
+    # The same expression comes up by many ways, which would be as many as orders of its atoms.
+    asked = {} if asked is None else asked
+    if form not in asked:
+        asked[form] = False
+        asked[form] = _never_negative(form, asked)
+    return asked[form]
+
+
+def _never_negative(form: integers.Integer, asked: dict[Int, bool]) -> bool:
     if proven("<=", -form):
         return True
     # A single atom was looked at, or is below.
-    if all(c > 0 and (_known(m) or (len(m) > 1 and all(map(_factor, m)))) for m, c in form.terms):
+    if all(
+        c > 0 and (_known(m) or (len(m) > 1 and all(_factor(a, asked) for a in m)))
+        for m, c in form.terms
+    ):
         return True
     for monomial, c in form.terms:
         if len(monomial) != 1 or not isinstance(atom := monomial[0], integers.Binary):
@@ -253,14 +265,15 @@ def never_negative(form: Int) -> bool:
         rest = form - integers.mul(c, integers.Integer(((monomial, 1),)))
         # A minimum is at most, a maximum at least either side.
         if (atom.op, c > 0) in (("min", False), ("max", True)):
-            if any(never_negative(rest + c * side) for side in (atom.left, atom.right)):
+            if any(never_negative(rest + c * side, asked) for side in (atom.left, atom.right)):
                 return True
         elif atom.op in ("min", "max"):
             # It is one of them: min(n, 3) - min(n, 1).
-            if all(never_negative(rest + c * side) for side in (atom.left, atom.right)):
+            if all(never_negative(rest + c * side, asked) for side in (atom.left, atom.right)):
                 return True
-        elif c > 0 and atom.op == "//" and never_negative(rest) and never_negative(atom.left):
-            return True
+        elif c > 0 and atom.op == "//" and never_negative(atom.left, asked):
+            if never_negative(rest, asked):
+                return True
     return False
 
 
@@ -269,8 +282,8 @@ def _known(atoms: integers.Monomial) -> bool:
     return all(isinstance(a, integers.Symbol) and not a.name.startswith(UNKNOWN) for a in atoms)
 
 
-def _factor(atom: integers.Atom) -> bool:
-    return never_negative(integers.Integer((((atom,), 1),)))
+def _factor(atom: integers.Atom, asked: dict[Int, bool]) -> bool:
+    return never_negative(integers.Integer((((atom,), 1),)), asked)
 
 
 def told(relation: str, difference: Int) -> bool | None:

@@ -12,6 +12,7 @@ Of a length that only a run knows, which may be 0, there is no answer. What a ru
 - `known_less`: it has another way for what is short, and its own way is right at any length;
 - `refuse_less` (ops/fits.py): it is an error where the length is too small;
 - `at_most_of`: it takes so many elements, or all that there are;
+- `meeting`: it needs arrays of one shape, which is checked when the program runs;
 - `number_of`: it calculates with the length beside floats; `traced_number`: always in the graph.
 """
 

@@ -14,7 +14,7 @@ from ..control.lengths import Outlived
 from ..dtypes import promote
 from ..ir.dispatch import STATE
 from ..ir.forms import ENDLESS, bounded, form_of, smallest
-from ..sizes import Size, same_shape
+from ..sizes import Size, number_of, same_shape
 from ..tensor import Boxed
 from ..transforms.tracing import leaf_type
 from ..transforms.weak import kind_of
@@ -134,7 +134,8 @@ class Carried:
         if value is self.start and not self.arrays:
             return []
         leaves, spec = parts(value)
-        leaves = contents_of(leaves, contents)
+        # A length that only a run knows is a number behind the block in which arrays have it.
+        leaves = [number_of(x) if type(x) is Size else x for x in contents_of(leaves, contents)]
         varying = any(
             not is_static(x) and not all(ends_after(n, self.around) for n in leaf_type(x).shape)
             for x in leaves

@@ -15,7 +15,9 @@ from ...errors import ShapeError
 from ...ir.dispatch import Value
 from ...ops.define import ndim_of, shape_of
 from ...ops.fits import refuse_less
+from ...ops.matrices.products import alike
 from ...ops.numerics.convolutions import of_vectors, within
+from ...ops.numerics.late_convolutions import convolved, is_late_vector
 from ...sizes import form, larger_of, number_of, same
 from ...sizes.owners import is_late
 from ...types import normalize_axis
@@ -161,7 +163,10 @@ def cov(
         raise TypeError(f"ddof is {describe(ddof)}; it must be an integer")
     lost = (0 if biased else 1) if ddof is None else ddof
     if fweights is None and aweights is None:
-        count: Any = larger_of(shape_of(rows)[1] - lost, 0)
+        n = shape_of(rows)[1]
+        count: Any = (
+            ops.maximum(number_of(n) - lost, 0) if is_late(form(n)) else larger_of(n - lost, 0)
+        )
         centred = rows - ops.mean(rows, axis=1, keepdims=True)
         weighted = centred
     else:
@@ -200,6 +205,12 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
     return c / spread[:, None] / spread[None, :]
 
 
+def _late_convolution(x: Any, y: Any, mode: str, *, turned: bool = False) -> Any:
+    if mode not in ("full", "same", "valid"):
+        raise ValueError(f'mode is {describe(mode)}; it must be "full", "same" or "valid"')
+    return convolved(*alike(x, y), mode, turned=turned)
+
+
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     if ndim_of(array_of(a)) > 1 or ndim_of(array_of(v)) > 1:
         raise ShapeError(
@@ -207,6 +218,8 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
             f"and {shape_of(array_of(v))}"
         )
     x, kernel = ops.reshape(array_of(a), -1), ops.reshape(array_of(v), -1)
+    if is_late_vector(x) or is_late_vector(kernel):
+        return _late_convolution(x, kernel, mode)
     if shape_of(kernel)[0] > shape_of(x)[0]:
         x, kernel = kernel, x
     n, m = shape_of(x)[0], int(shape_of(kernel)[0])
@@ -226,6 +239,8 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
         raise ShapeError(
             f"correlate takes vectors, not arrays of shapes {shape_of(a)} and {shape_of(v)}"
         )
+    if is_late_vector(a) or is_late_vector(v):
+        return _late_convolution(a, ops.conj(v)[::-1], mode, turned=True)
     if shape_of(v)[0] > shape_of(a)[0]:
         # The longer one is held, the other moved: the same products, backwards.
         return ops.conj(correlate(v, a, mode))[::-1]
