@@ -208,7 +208,8 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
 def _late_convolution(x: Any, y: Any, mode: str, *, turned: bool = False) -> Any:
     if mode not in ("full", "same", "valid"):
         raise ValueError(f'mode is {describe(mode)}; it must be "full", "same" or "valid"')
-    return convolved(*alike(x, y), mode, turned=turned)
+    one, other = alike(x, y)
+    return convolved(one, other, mode, turned=turned)
 
 
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
