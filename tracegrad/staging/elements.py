@@ -159,9 +159,16 @@ class Elements:
             if isinstance(owner, list):
                 to_table(owner)
             what = "list" if isinstance(owner, list) else kind.__name__
+            rows = bool(owner) and all(isinstance(v, list) for v in owner)
             raise Refused(
-                f"{self.line_of(line)}: a {what} of unlike things is read at a place that "
-                "is not known while the function is traced. Use an array."
+                f"{self.line_of(line)}: a {what} of {'lists' if rows else 'unlike things'} is read "
+                "at a place that is not known while the function is traced. Use an array"
+                + (
+                    ". (Lists of as many numbers are one while no row is put in, exchanged, "
+                    "compared or known by a name of its own.)"
+                    if rows
+                    else "."
+                )
             )
         if isinstance(owner, dict) and any_in(key, traced):
             if not any_in(key, unknown):
