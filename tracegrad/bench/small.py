@@ -44,6 +44,7 @@ OPERATIONS: dict[str, Operation] = {
     "m @ m": lambda a: a.m @ a.n,
     "x[0]": lambda a: a.x[0],
     "x[1:]": lambda a: a.x[1:],
+    "m[places]": lambda a: a.m[a.places],
     "m.T": lambda a: a.m.T,
     "m.reshape(-1)": lambda a: a.m.reshape(-1),
 }
@@ -120,6 +121,7 @@ class Operands:
         self.x, self.y, self.kept = made(size), made(size), made(size)
         self.m, self.n, self.row = made(side, side), made(side, side), made(side)
         self.batch = made(side, side, recorded=False)
+        self.places = library.tensor(rng.integers(0, side, 64 * side))
 
 
 @dataclass(frozen=True)

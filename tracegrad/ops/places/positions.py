@@ -18,6 +18,7 @@ from ...ir.op import Types
 from ...sizes import same
 from ...sizes.size import decide
 from ...types import ArrayType, Int, Shape, broadcast_shapes, show
+from .sums import MANY, add_elements, add_rows
 
 Aligned = tuple[tuple[int, int], ...]
 Window = tuple[Int, int, Int]
@@ -179,8 +180,21 @@ def gather_evaluate(x: Any, *indices: Any, **params: Any) -> Any:
     return found.copy() if size == 0 else _move_block(found, place, size, params["at"])
 
 
+def _many_added(x: Any, updates: Any, indices: Sequence[Any], params: Params) -> Any:
+    first = params["axes"] == (0,) and not params["aligned"] and not any(params["windows"])
+    if first and params["at"] == 0:
+        found = add_rows(x, updates, np.asarray(indices[0]))
+        if found is not None:
+            return found
+    numbers = np.arange(x.size).reshape(x.shape)
+    return add_elements(x, updates, gather_evaluate(numbers, *indices, **params))
+
+
 def scatter_evaluate(combine: bool) -> Callable[..., Any]:
     def evaluate(x: Any, updates: Any, *indices: Any, **params: Any) -> Any:
+        many = np.ndim(x) > 1 and np.size(updates) >= MANY
+        if combine and many and not params["unique"]:
+            return _many_added(np.asarray(x), np.asarray(updates), indices, params)
         out = np.array(x)
         if any(params["windows"]):
             view, key, order = _spread(out, indices, params)
