@@ -307,6 +307,10 @@ def pairs(x: Any) -> Any:
     return np.sum(np.exp(-((x[:, None] - x[None, :]) ** 2)))
 
 
+def row_of_powers(t: Any) -> Any:
+    return np.sum(t[:, None] ** np.arange(70), axis=1)
+
+
 def powers(c: Any, t: Any) -> Any:
     return np.sum(np.sin((t[:, None] ** np.arange(c.size)) @ c))
 
@@ -421,6 +425,7 @@ GOLDEN: dict[str, Golden] = {
         tg.grad(logistic), (zeros(300), zeros(40_000, 300), zeros(40_000))
     ),
     "pairs_grad": Golden(tg.grad(pairs), (zeros(50),)),
+    "row_of_powers": Golden(row_of_powers, (zeros(40),)),
     "powers_grad": Golden(tg.grad(powers, (0, 1)), (zeros(5), zeros(40))),
     "reciprocals": Golden(lambda x: (1 / x) / x, (zeros(9),)),
     "summed_product": Golden(lambda a, b: np.sum(a @ b, 0), (zeros(40, 30), zeros(30, 20))),

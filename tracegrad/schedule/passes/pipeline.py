@@ -21,6 +21,7 @@ from .memory import mentioned, plan, prune, resolve_views
 from .memory_of_steps import memory_of_steps
 from .registers import promote
 from .rows_abreast import rows_abreast
+from .rows_of_powers import rows_of_powers
 from .sound_indices import sound_indices
 from .split_loops import split_loops
 from .tiling import tile
@@ -117,6 +118,10 @@ PIPELINE: tuple[tuple[str, Callable[[Draft], list[kernel.Phase]]], ...] = (
         lambda d: rows_abreast(d.phases, d.buffers, d.fresh),
     ),  # when it is known which loops are in order
     (
+        "rows of powers",
+        lambda d: rows_of_powers(d.phases, d.buffers, d.fresh),
+    ),  # when loops have the powers that they ask for
+    (
         "sound indices",
         lambda d: sound_indices(d.phases, d.buffers, d.fresh),
     ),  # when no pass reads bodies of loops any more
@@ -143,6 +148,7 @@ HOST_ONLY = frozenset(
         "loops in turn",
         "split loops",
         "rows abreast",
+        "rows of powers",
         "sound indices",
         "hoist",
         "tile",
