@@ -42,7 +42,8 @@ def _body(bits: int) -> Callable[[Any, Any], Callable[[Any, Any], Any] | None]:
         t = scalar_type(x)
         zero, one, two = t(0), t(1), t(2)
         info = np.finfo(t)
-        # Below, the remainder of a product is no longer exact.
+        # Below, the remainder of a product is no longer exact: what is known of the square before
+        # still is.
         least, most = t(info.tiny / info.eps * 2), t(info.max)
 
         def body(x: Any, n: Any) -> Any:
@@ -55,11 +56,8 @@ def _body(bits: int) -> Callable[[Any, Any], Callable[[Any, Any], Any] | None]:
                 last = square
                 square, inverse = last * last, inverse * inverse
                 size = fabs_float(square)
-                error = select(
-                    (size >= least) & (size <= most),
-                    two * error + fma(last, last, -square) * inverse,
-                    zero,
-                )
+                remainder = select(size >= least, fma(last, last, -square) * inverse, zero)
+                error = select((size > zero) & (size <= most), two * error + remainder, zero)
                 taken = (n >> k) & 1 != 0
                 power = power * select(taken, square, one)
                 relative = relative + select(taken, error, zero)
