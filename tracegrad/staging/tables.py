@@ -19,12 +19,6 @@ from ..tensor import inside
 from ..transforms.tracing import leaf_type
 from ..tree import node
 
-NAMES = 3
-"""References to an inner list while it is looked at: of the list around it, of the one that is gone
-through, and of an argument. One more is a name of the user's, under which it would be written,
-too."""
-
-
 class Tabled:
     """Stands for a list of numbers, which one array holds, or of lists of as many numbers: then the
     items are rows of the array, which are written where they lie."""
@@ -153,10 +147,20 @@ def rows_of(items: Any) -> list[list[Any]] | None:
     return rows if len(lengths) == 1 and one_each and lengths != {0} else None
 
 
+def _most_references(items: Any) -> int:
+    """As often as one of the lists in a list is referred to, from here and from elsewhere."""
+    rows = rows_of(items) or []
+    return max([sys.getrefcount(rows[k]) for k in range(len(rows))], default=0)
+
+
+_ALONE = _most_references([[0.0]])
+"""Of a list that only the one around it knows. One more is a name of the user's, under which it
+would be written, too."""
+
+
 def is_known(items: Any) -> bool:
     """Whether somebody else knows a list in this one, and may write into it."""
-    rows = rows_of(items) or []
-    return any(sys.getrefcount(rows[k]) > NAMES for k in range(len(rows)))
+    return _most_references(items) > _ALONE
 
 
 def table_of(items: Any, site: Any, dtype: np.dtype[Any], weak: bool) -> Tabled:
