@@ -53,7 +53,9 @@ def _triangular_root(dtype: Any) -> Body:
         n, failed = p.shape[0], 0
         rows = np.empty((n, n), t)
         for j in range(n):
-            rows[j, j] = r[j, j] = t(np.sqrt(p[j, j]))
+            own = t(np.sqrt(p[j, j]))
+            rows[j, j] = own
+            r[j, j] = own
             for back in range(j):
                 i = j - 1 - back
                 total = p[j, i]
@@ -65,7 +67,8 @@ def _triangular_root(dtype: Any) -> Body:
                         failed = 1
                     else:
                         total = t(total / both)
-                rows[i, j] = r[j, i] = total
+                rows[i, j] = total
+                r[j, i] = total
         return failed
 
     return compiled(core)

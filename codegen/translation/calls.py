@@ -11,6 +11,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core import types
 
+from ..fallbacks import fell_back
 from ..native import bridge
 from ..native.support import view
 from .operands import (
@@ -229,7 +230,8 @@ class Calls:
         )
         try:
             llvm, kind, kinds = self.function(body, function, given, inline)
-        except UntranslatableError:
+        except UntranslatableError as error:
+            fell_back(function.__qualname__, error)
             return None
         passed = [
             self.values.cast(builder, a, k)

@@ -78,9 +78,10 @@ from .random import (
 )
 from .arrays.rearrange import (
     array_split, atleast_1d, atleast_2d, atleast_3d, column_stack, diag, diag_embed, diagflat,
-    dstack, expand, flatten, fliplr, flipud, hsplit, hstack, one_hot, permute, ravel, repeat, roll,
-    rot90, split, tile, unbind, vsplit, vstack,
+    dstack, expand, flatten, hsplit, hstack, one_hot, permute, ravel, repeat, split, tile,
+    unbind, vsplit, vstack,
 )
+from .arrays.rolling import fliplr, flipud, roll, rot90
 from .totals.reductions import (
     all, amax, amin, any, argmax, argmin, count_nonzero, max, min, prod, ptp, sum,
 )

@@ -19,6 +19,7 @@ from ..tensor import inside
 from ..transforms.tracing import leaf_type
 from ..tree import node
 
+
 class Tabled:
     """Stands for a list of numbers, which one array holds, or of lists of as many numbers: then the
     items are rows of the array, which are written where they lie."""

@@ -10,6 +10,7 @@ from ..._codegen import integers
 from ...dtypes import INT64, is_flag
 from ...ir.dispatch import Value, bind
 from ...ir.forms import form_of, is_of_length, told, unknown
+from ...ir.graph import Var
 from ...ir.lines import program_place
 from ...sizes import same
 from ...sizes.owners import is_late
@@ -43,7 +44,8 @@ def _quotients(low: Int | None, high: Int | None, divisor: int) -> tuple[Int, In
 def _checked(x: Any, y: Any) -> Any:
     """Of Python's integers, of which a run knows the divisor, a quotient or remainder fails where
     that is 0; NumPy's give 0 with a warning, which compiled code has not."""
-    if type(x) is float or (isinstance(x, Value) and x._data.type.weak and x.dtype.kind == "f"):
+    weak = isinstance(x, Value) and type(x._data) is Var and x._data.type.weak
+    if type(x) is float or (weak and x.dtype.kind == "f"):
         check_length(y)
     if not all(type(z) is int or is_number(z) for z in (x, y)) or (type(y) is int and y):
         return NotImplemented

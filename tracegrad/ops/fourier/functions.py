@@ -20,7 +20,7 @@ from ...sizes import OF_SHAPES, less, same
 from ...types import Int, normalize_axis, show
 from ..arrays.concatenation import concatenate
 from ..arrays.creation import arange
-from ..arrays.rearrange import roll
+from ..arrays.rolling import roll
 from ..arrays.slices import cut, embed, flip
 from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import div
