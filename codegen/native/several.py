@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 import scipy
-from numba.core import types
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.typing.templates import signature
 
-from .bridge import implements, is_real
-from .symbols import SPECIAL, external, symbol
+from .bridge import implements, is_real, primitive
+from .foreign import typer_of
+from .symbols import SPECIAL, register, symbol
 
 RESULTS: dict[str, tuple[str, int, int, int]] = {
     "sine_integral": ("sici", 1, 2, 0),
@@ -46,55 +49,48 @@ def _in_python(name: str, count: int, which: int) -> Callable[..., Any]:
     return made
 
 
-def _compiled(function: Callable[..., Any], name: str, count: int, results: int, which: int) -> Any:
-    place = types.CPointer(types.float64)
-    signature = types.void(*[types.float64] * count, *[place] * results)
+def _raw(name: str, count: int, results: int, which: int) -> Callable[..., Any]:
+    """The result of that number, of float64 operands, as a function for compiled code."""
 
-    def called(operands: Any) -> Any:
+    routine = symbol(SPECIAL, name)
+    register(routine)
+
+    def one(*operands: Any) -> Any:
+        raise TypeError("compiled code only")
+
+    def typer(*operands: Any) -> Any:
+        return signature(types.float64, *[types.float64] * count)
+
+    @primitive(one, typer_of(typer, count))
+    def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        # The others go to places that nobody reads.
+        places = [cgutils.alloca_once(builder, ir.DoubleType()) for _ in range(results)]
+        kinds = [*[ir.DoubleType()] * count, *[ir.DoubleType().as_pointer()] * results]
+        called = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(ir.VoidType(), kinds), routine
+        )
+        builder.call(called, [*args, *places])
+        return builder.load(places[which])
+
+    return one
+
+
+def _compiled(
+    function: Callable[..., Any], name: str, count: int, results: int, which: int
+) -> None:
+    raw = _raw(name, count, results, which)
+
+    def typed(*operands: Any) -> Any:
         if not all(map(is_real, operands)):
             return None
-        call, kind = external(symbol(SPECIAL, name), signature), _kind(*operands)
-        return call, kind
+        kind = _kind(*operands)
+        if count == 2:
+            return lambda x, y: kind(raw(np.float64(x), np.float64(y)))
+        return lambda x: kind(raw(np.float64(x)))
 
-    if count == 2:
-
-        @implements(function, inline=False)
-        def of_two(x: Any, y: Any) -> Any:
-            found = called((x, y))
-            if found is None:
-                return None
-            call, kind = found
-
-            def body(x: Any, y: Any) -> Any:
-                o = np.empty(4)
-                call(np.float64(x), np.float64(y), o.ctypes, o[1:].ctypes, o[2:].ctypes,
-                     o[3:].ctypes)  # fmt: skip
-                return kind(o[which])
-
-            return body
-
-        return of_two
-
-    @implements(function, inline=False)
-    def of_one(x: Any) -> Any:
-        found = called((x,))
-        if found is None:
-            return None
-        call, kind = found
-
-        def to_two(x: Any) -> Any:
-            o = np.empty(2)
-            call(np.float64(x), o.ctypes, o[1:].ctypes)
-            return kind(o[which])
-
-        def to_four(x: Any) -> Any:
-            o = np.empty(4)
-            call(np.float64(x), o.ctypes, o[1:].ctypes, o[2:].ctypes, o[3:].ctypes)
-            return kind(o[which])
-
-        return to_two if results == 2 else to_four
-
-    return of_one
+    one: Any = lambda x: typed(x)
+    two: Any = lambda x, y: typed(x, y)
+    implements(function, inline=False)(one if count == 1 else two)
 
 
 for _name, (_function, _count, _results, _which) in RESULTS.items():
