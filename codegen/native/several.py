@@ -88,9 +88,13 @@ def _compiled(
             return lambda x, y: kind(raw(np.float64(x), np.float64(y)))
         return lambda x: kind(raw(np.float64(x)))
 
-    one: Any = lambda x: typed(x)
-    two: Any = lambda x, y: typed(x, y)
-    implements(function, inline=False)(one if count == 1 else two)
+    def of_one(x: Any) -> Any:
+        return typed(x)
+
+    def of_two(x: Any, y: Any) -> Any:
+        return typed(x, y)
+
+    implements(function, inline=False)(of_one if count == 1 else of_two)
 
 
 for _name, (_function, _count, _results, _which) in RESULTS.items():
