@@ -93,7 +93,7 @@ def banded(dtype: str) -> Callable[..., None]:
     subtract, product = own.subtract, own.product
     is_complex = np.dtype(dtype).kind == "c"
     real: Callable[..., Any] = compiled((lambda x: x.real) if is_complex else (lambda x: x))
-    conj: Callable[..., Any] = compiled((lambda x: x.conjugate()) if is_complex else (lambda x: x))
+    conj: Callable[..., Any] = compiled((lambda x: np.conj(x)) if is_complex else (lambda x: x))
     zero, two = (t(v).real.dtype.type(v) for v in (0, 2))
 
     @compiled
