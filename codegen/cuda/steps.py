@@ -99,7 +99,7 @@ class HostSplit:
             if len(loop.body) == 1 and isinstance(loop.body[0], kernel.Call):
                 # The parts of one routine: on the device it divides itself.
                 call = loop.body[0]
-                return [Routine(replace(call, arguments=(*call.arguments[:-2], 0, 1)))]
+                return [Routine(replace(call, arguments=(*call.arguments[:-3], 0, 1, 1)))]
             if not any(
                 isinstance(s, (kernel.Call, kernel.Allocate)) for s in statements(phase.body)
             ):
