@@ -197,6 +197,14 @@ class Call:
     comment: str = ""
     work: Int = 0
     """About how many additions it is worth; 0 for a routine that may use threads of its own."""
+    share: tuple[Int, Int, Int] | tuple[()] = ()
+    """`(begin, end, parts)`: only those from `begin` to `end` of so many equal parts of its work.
+    The routine takes the three behind its other arguments. Empty for all of it."""
+
+    @property
+    def given(self) -> tuple[str | Int | Expression, ...]:
+        """All that the routine is called with."""
+        return (*self.arguments, *self.share)
 
 
 @dataclass(frozen=True)

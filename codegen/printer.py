@@ -145,12 +145,12 @@ _INNER = (kernel.Loop, kernel.While, kernel.If, kernel.Call, kernel.Allocate, ke
 
 def _of_parts(loop: kernel.Loop) -> kernel.Call | None:
     """The one call of a loop over the parts of a routine, of all parts from `first` to `last`: a
-    routine that ends in `part, part + 1, parts` takes several as well, and gains by it."""
+    routine gains by several at once."""
     part = symbol(loop.index)
     match loop.body:
-        case (kernel.Call(_, (*given, begin, end, parts)) as call,):
+        case (kernel.Call(share=(begin, end, parts)) as call,):
             if begin == part and end == part + 1:
-                return replace(call, arguments=(*given, symbol("first"), symbol("last"), parts))
+                return replace(call, share=(symbol("first"), symbol("last"), parts))
     return None
 
 
@@ -317,10 +317,10 @@ class Printer:
                 self.line(depth, f"{name} = {made}np.{dtype_name(dtype)})")
             case kernel.Grow(name, length):
                 self.line(depth, f"{name} = grown({name}, {self.expression(length)})")
-            case kernel.Call(routine, arguments, comment):
+            case kernel.Call(routine, _, comment):
                 module, _, name = routine.rpartition(".")
                 self.used[module or "library"].add(name)
-                text = ", ".join(self.argument(a) for a in arguments)
+                text = ", ".join(self.argument(a) for a in s.given)
                 self.line(depth, f"{name}({text})" + (f"  # {comment}" if comment else ""))
             case kernel.Check(condition, code, value):
                 self.failed(

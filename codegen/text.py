@@ -100,9 +100,9 @@ def _statement(s: kernel.Statement) -> Iterator[str]:
             yield f"local {name}: {_array(dtype, shape)}" + (f" of {of}" if of else "")
         case kernel.Grow(name, length):
             yield f"grow {name} to {text_of(length)}"
-        case kernel.Call(routine, arguments, comment, work):
+        case kernel.Call(routine, _, comment, work):
             given = ", ".join(
-                text_of(a) if isinstance(a, _EXPRESSIONS) else str(a) for a in arguments
+                text_of(a) if isinstance(a, _EXPRESSIONS) else str(a) for a in s.given
             )
             yield _commented(
                 f"call {routine}({given})" + (f" of work {work}" if work != 0 else ""), comment

@@ -112,7 +112,7 @@ def expressions(s: Statement) -> list[Any]:
         return [*s.shape, s.of] if s.of else list(s.shape)
     if isinstance(s, Grow):
         return [s.length]
-    return list(s.arguments) if isinstance(s, Call) else [s.condition, s.value]
+    return list(s.given) if isinstance(s, Call) else [s.condition, s.value]
 
 
 def loads(s: Statement) -> Iterator[Load]:
@@ -197,7 +197,9 @@ def mapped(
             case Allocate():
                 s = with_parts(s, shape=each(s.shape, expression))
             case Call():
-                s = with_parts(s, arguments=each(s.arguments, expression))
+                s = with_parts(
+                    s, arguments=each(s.arguments, expression), share=each(s.share, expression)
+                )
         return settle(s)
 
     return tuple(map(statement, body))

@@ -186,8 +186,8 @@ class _Verifier:
                     raise self.wrong(
                         f"{name} grows, and moves away from what shows the same memory"
                     )
-            case kernel.Call(_, arguments):
-                for a in arguments:
+            case kernel.Call():
+                for a in s.given:
                     if isinstance(a, str):
                         if a not in buffers and a != "status":
                             raise self.wrong(f"a routine gets {a}, which is not there")

@@ -90,7 +90,7 @@ def _turned(x: Any, turned: bool) -> Any:
 
 
 def _matmul_scaled(
-    x: Arrays, a: Any, b: Any, scale: Any, out: Any, turned_a: bool, turned_b: bool, *parts: int
+    x: Arrays, a: Any, b: Any, scale: Any, out: Any, turned_a: bool, turned_b: bool
 ) -> None:
     first = _turned(a, turned_a)
     weights = scale.reshape(-1) if a.ndim == 2 else scale.reshape(-1, 1, first.shape[-1])

@@ -37,14 +37,12 @@ def _product(index: int, a: Layout, b: Layout, out: Layout, turned_a: bool, turn
         product(index, a, b, out, turned_a, turned_b)
 
 
-def _matmul(
-    index: int, a: Layout, b: Layout, out: Layout, turned_a: bool, turned_b: bool, *parts: int
-) -> None:
+def _matmul(index: int, a: Layout, b: Layout, out: Layout, turned_a: bool, turned_b: bool) -> None:
     _product(index, a[None], b[None], out[None], turned_a, turned_b)
 
 
 def _matmul_batched(
-    index: int, a: Layout, b: Layout, out: Layout, turned_a: bool, turned_b: bool, *parts: int
+    index: int, a: Layout, b: Layout, out: Layout, turned_a: bool, turned_b: bool
 ) -> None:
     _product(index, a, b, out, turned_a, turned_b)
 
@@ -57,7 +55,6 @@ def _matmul_scaled(
     out: Layout,
     turned_a: bool,
     turned_b: bool,
-    *parts: int,
 ) -> None:
     product(index, a[None], b[None], out[None], turned_a, turned_b, scale)
 
@@ -70,7 +67,6 @@ def _matmul_batched_scaled(
     out: Layout,
     turned_a: bool,
     turned_b: bool,
-    *parts: int,
 ) -> None:
     product(index, a, b, out, turned_a, turned_b, scale)
 

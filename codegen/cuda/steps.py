@@ -97,9 +97,9 @@ class HostSplit:
             (loop,) = phase.body
             assert isinstance(loop, kernel.Loop)
             if len(loop.body) == 1 and isinstance(loop.body[0], kernel.Call):
-                # The parts of one routine: on the device it divides itself.
+                # Parts of one routine: a device has all of it at once.
                 call = loop.body[0]
-                return [Routine(replace(call, arguments=(*call.arguments[:-3], 0, 1, 1)))]
+                return [Routine(replace(call, share=()))]
             if not any(
                 isinstance(s, (kernel.Call, kernel.Allocate)) for s in statements(phase.body)
             ):

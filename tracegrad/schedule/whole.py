@@ -296,14 +296,9 @@ class Whole:
         else:
             self.builder.flush()
             with e.scope() as body, e.loop(0, parts, barrier=True, hint="part") as part:
-                e.emit(
-                    kernel.Call(
-                        name,
-                        (*given, part, part + 1, parts),
-                        comment_of(node),
-                        integers.floordiv(work, parts),
-                    )
-                )
+                share = (part, part + 1, parts)
+                of_one = integers.floordiv(work, parts)
+                e.emit(kernel.Call(name, given, comment_of(node), of_one, share))
             self.builder.flush_parallel(body.statements)
         for dest, v in back:
             self.fill(dest, v)
