@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from ..devices import driver
-from . import SIZES, SUITES, Workload, dense, machine, operations, page, programs
+from . import SIZES, SUITES, Workload, beside_scipy, dense, machine, operations, page, programs
 from .contestant import CONTESTANTS, OURS, PEERS
 from .measure import usable_cores
 from .program_texts import texts
 from .report import plot, tables, targets
 from .report.files import Findings, Section, threads
 from .run import Outcome, Settings, failures, run, surroundings
+from .scipy_expressions import EXPRESSIONS
 from .small import ITEMS
 from .startup import StartUp, measure
 
@@ -44,6 +45,7 @@ examples:
   python -m tracegrad bench --operations --peers              single eager operations beside torch's
   python -m tracegrad bench --sparse                          sparse Jacobians beside loops by hand
   python -m tracegrad bench --linalg --peers                  factorisations beside torch's (MKL)
+  python -m tracegrad bench --scipy --peers                   SciPy's names beside SciPy's and JAX's
   python -m tracegrad bench --programs --peers                plain Python beside Numba's and JAX's
   python -m tracegrad bench --page results.md --peers         all of these, into one page
 
@@ -167,6 +169,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], ve
         ),
     )
     parser.add_argument(
+        "--scipy",
+        action="store_true",
+        help=(
+            "time functions of NumPy and SciPy instead, compiled, beside NumPy's and SciPy's own "
+            "(three minutes), with --peers their gradients beside JAX's"
+        ),
+    )
+    parser.add_argument(
         "--json", type=Path, metavar="PATH", help="write everything that was measured"
     )
     parser.add_argument(
@@ -175,7 +185,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], ve
         metavar="PATH",
         help="write the tables as Markdown; in a file with lines '<!-- begin 1 thread -->' and "
         "'<!-- end 1 thread -->' (or '2 threads', 'memory', 'operations', 'programs', 'sparse', "
-        "'linalg', 'wide'), "
+        "'linalg', 'scipy', 'wide'), "
         "what is between them is replaced",
     )
     parser.add_argument(
@@ -372,6 +382,19 @@ def time_linalg(head: dict[str, Any], python: str | None, options: argparse.Name
         )
 
 
+def time_names(head: dict[str, Any], python: str | None, options: argparse.Namespace) -> Section:
+    """`--scipy`."""
+    with progress_bar() as bar:
+        task = bar.add_task("preparing", total=len(EXPRESSIONS))
+        return beside_scipy.measure(
+            head,
+            options.size,
+            python,
+            options.repeat / 600,
+            lambda name: bar.update(task, advance=1, description=f"{name} done"),
+        )
+
+
 def special(options: argparse.Namespace) -> Callable[..., Section] | None:
     """What measures other things than workloads, where that is asked for."""
     if options.sparse:
@@ -380,12 +403,13 @@ def special(options: argparse.Namespace) -> Callable[..., Section] | None:
         return time_programs
     if options.linalg:
         return time_linalg
+    if options.scipy:
+        return time_names
     return time_operations if options.operations else None
 
 
 def tell(findings: Section, options: argparse.Namespace) -> int:
-    """Print and write what `--operations`, `--programs`, `--sparse` or `--linalg` found; the exit
-    code."""
+    """Print and write what a run found that measures other things than workloads; the exit code."""
     out = console()
     for title, rows in findings.tables():
         out.print(tables.rich_table(title, *rows))

@@ -22,6 +22,7 @@ RUNS: dict[str, tuple[str, ...]] = {
     "programs": ("--programs",),
     "sparse": ("--sparse",),
     "linear algebra": ("--linalg",),
+    "functions of NumPy and SciPy": ("--scipy",),
 }
 """What `bench` is asked for, by what it measures; memory of tracegrad alone, the others beside
 their peers."""
