@@ -24,11 +24,18 @@ from tests.cases.reductions import (
 from tracegrad import ops
 from tracegrad.errors import ShapeError
 from tracegrad.ir.dispatch import bind
+from tracegrad.ops.totals.standardized import standardized
 from tracegrad.ops.totals.statistics import no_grad_op, overwritten_op, stop_gradient
 
 
 def std(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return np.std(x, axis=axis, keepdims=keepdims, ddof=1)
+
+
+def standard(x: Any, axes: tuple[int, ...], weight: Any, bias: Any) -> Any:
+    centre = np.mean(x, axes, keepdims=True)
+    variance = np.mean((x - centre) ** 2, axes, keepdims=True)
+    return (x - centre) / np.sqrt(variance + 0.1) * weight + bias, centre, variance
 
 
 def density(library: Any, x: Any, at: Any, weights: Any, width: Any) -> tuple[Any, ...]:
@@ -124,7 +131,14 @@ CASES: tuple[Case, ...] = (
         ops.softmax,
         cube,
         lambda x: scipy.special.softmax(x, -1),
-        special=((np.array([1000.0, 0.0]),), (np.array([-np.inf, 0.0]),)),
+        ("softmax",),
+        special=(
+            (np.array([1000.0, 0.0]),),
+            (np.array([-np.inf, 0.0]),),
+            (INF[:2],),
+            (np.array([[np.inf, 1.0], [np.nan, 1.0]]),),
+            (np.ones((2, 1500), np.float32),),
+        ),
     ),
     Case(
         "softmax axes",
@@ -137,6 +151,35 @@ CASES: tuple[Case, ...] = (
         lambda x: ops.log_softmax(x, 1),
         cube,
         lambda x: scipy.special.log_softmax(x, 1),
+        ("log_softmax",),
+    ),
+    Case(
+        "standardize",
+        lambda x, w, b: standardized(x, (1, 2), 0.1, w, b),
+        lambda rng: (*cube(rng), rng.normal(size=(1, 4)), rng.normal(size=(3, 1))),
+        lambda x, w, b: standard(x, (1, 2), w, b),
+        ("standardize",),
+        special=(
+            (np.array([[[1.0, np.inf]], [[np.nan, 1.0]], [[2.0, 2.0]]]), np.ones(2), np.ones(2)),
+            (
+                np.sin(np.arange(1200.0)).reshape(2, 2, 300).astype(np.float32),
+                *np.ones((2, 300), np.float32),
+            ),
+            (np.arange(12).reshape(2, 3, 2), np.ones(2), np.ones(2)),
+        ),
+    ),
+    Case(
+        "standardize channels",
+        lambda x, w, b: standardized(x, (0, 2), 0.1, w, b),
+        lambda rng: (*cube(rng), *rng.normal(size=(2, 3, 1))),
+        lambda x, w, b: standard(x, (0, 2), w, b),
+    ),
+    Case(
+        "standardize alone",
+        lambda x: standardized(x, (2,), 0.1),
+        cube,
+        lambda x: standard(x, (2,), 1.0, 0.0),
+        special=((np.zeros((2, 2, 0)),), (1j * np.arange(8.0).reshape(2, 2, 2),)),
     ),
     Case(
         "overwritten",

@@ -52,7 +52,7 @@ def read_names(function: Rule | Rules) -> Rules:
 class Rest(NamedTuple):
     """The second half of a staged operation: `run(cotangents, inputs, outputs)` gives the
     cotangents of all inputs (None where none was wanted), from cotangents of all results (None
-    where there is none) and the inputs and results with these numbers."""
+    where there is none) and the inputs and results at these places among those that rules read."""
 
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
@@ -80,7 +80,8 @@ class Op(records.Record):
     compute     the dtypes to which a Pointwise lowering casts its operands
     staged      `staged(arrays, wanted, **params) -> (results, Rest)`: the results on NumPy arrays,
                 and how to get from their cotangents to those of the wanted inputs without doing the
-                forward work again. A shortcut: `vjp` says what the derivative is
+                forward work again. A shortcut: `vjp` says what the derivative is. Arrays on a
+                device are given only where the operation is not `composed`
     view        whether the result shares memory with the first input (when NumPy can do so): writes
                 through it reach the input
 

@@ -26,7 +26,7 @@ from .places import combining, gathering, indexing
 from .scipy_special import functions as special_functions
 from .sparse import nodes as nodes
 from .sparse import products as sparse_products
-from .totals import reductions, scans, selection, sorting, statistics
+from .totals import log_sum_exp, reductions, scans, selection, sorting, standardized, statistics
 from .places.along import (
     gather, index_add, index_copy, index_select, put_along_axis, scatter, scatter_add, take,
     take_along_axis,
@@ -111,7 +111,10 @@ from .elementwise.special import (
     xlog1py, xlogy,
 )
 from .totals.statistics import (
-    average, log_softmax, logsumexp, mean, norm, softmax, std, var, vector_norm,
+    average, mean, norm, std, var, vector_norm,
+)
+from .totals.log_sum_exp import (
+    log_softmax, logsumexp, softmax,
 )
 from .totals.ignoring_nan import (
     nanmax, nanmean, nanmin, nansum,
@@ -134,7 +137,7 @@ OPS: tuple[Op, ...] = (
     *powers.OPS, *remainders.OPS,
     *trigonometric.OPS, *comparison.OPS, *special.OPS, *creation.OPS, *random.OPS, *gathering.OPS,
     *combining.OPS, *reductions.OPS, *scans.OPS, *indexing.OPS, *products.OPS, *logic.OPS,
-    *statistics.OPS,
+    *statistics.OPS, *log_sum_exp.OPS, *standardized.OPS,
     *sorting.OPS, *selection.OPS, *triangular.OPS, *spectral.OPS, *eigenvalues.OPS,
     *systems.OPS, *bands.OPS, *band_factors.OPS, *windows.OPS, *filters.OPS,
     *functions_of_matrices.OPS, *toeplitz_systems.OPS, *tridiagonal.OPS, *pivoting.OPS,

@@ -365,7 +365,7 @@ def apply_rules(
         count = len(plan.inputs)
         read = [unpack(saved[k], False) for k in rest.inputs]
         made = [unpack_result(node, saved[count + k], False) for k in rest.outputs]
-        return rest.run([cts.get(k) for k in range(len(plan.outputs))], read, made)
+        return rest.run([cts.get(k) for k in range(count_of(node))], read, made)
     fixed = plan.rules
     if plan.pull is None and fixed and node._types is None:
         plan.pull = pull_of(op, plan)

@@ -91,7 +91,7 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
         outs = aside.emit(op, inputs, params)
     else:
         try:
-            if placed and op.staged is None:
+            if placed and (op.staged is None or op.composed is not None):
                 result = upward.COMPILER.apply(op, inputs, data, params)
             elif (
                 recorded
@@ -123,6 +123,8 @@ def interpret(self: Any, op: Op, inputs: Sequence[Any], params: dict[str, Any]) 
                 born(made)
         return boxes
     made = _boxed(face, outs[0], node, 0)
+    if node is not None:
+        node.rest = rest
     if STATE.special and face.boxes_everything:
         born(made)
     if node is not None and node.plan.outputs:

@@ -10,17 +10,11 @@ import numpy as np
 from ... import ops
 from ...autograd.grad_mode import no_grad
 from ...ops.arrays.windows import windows
+from ...ops.totals.standardized import standardized
 from ...ops.totals.statistics import stop_gradient
 from ...sizes import known_less, numel, same, same_shape
 from ...types import show
 from .common import titled
-
-
-def _normalized(x: Any, axes: tuple[int, ...], eps: float) -> Any:
-    mean = ops.mean(x, axis=axes, keepdims=True)
-    away = x - mean
-    variance = ops.mean(ops.square(away), axis=axes, keepdims=True)
-    return away / ops.sqrt(variance + eps), mean, variance
 
 
 def _last_axes(
@@ -68,9 +62,8 @@ def layer_norm(
                 f"layer_norm: expected {name} to be of the shape {sizes} that is normalised, "
                 f"but got {show(value.shape)}"
             )
-    result, _, _ = _normalized(input, axes, eps)
-    result = result if weight is None else result * weight
-    return titled(result if bias is None else result + bias, "NativeLayerNorm", input)
+    result, _, _ = standardized(input, axes, eps, weight, bias)
+    return titled(result, "NativeLayerNorm", input)
 
 
 def group_norm(
@@ -84,15 +77,19 @@ def group_norm(
             "Expected number of channels in input to be divisible by num_groups, "
             f"but got {channels} and {num_groups}"
         )
-    apart = ops.reshape(input, (batch, num_groups, -1))
-    result = ops.reshape(_normalized(apart, (2,), eps)[0], (batch, channels, *rest))
-    return _scaled(result, weight, bias)
+    each = channels // num_groups
+    apart = ops.reshape(input, (batch, num_groups, each, numel(rest)))
+    weight, bias = [
+        v if v is None else ops.reshape(v, (num_groups, each, 1)) for v in (weight, bias)
+    ]
+    result, _, _ = standardized(apart, (2, 3), eps, weight, bias)
+    return titled(ops.reshape(result, (batch, channels, *rest)), "NativeGroupNorm", input)
 
 
-def _scaled(x: Any, weight: Any, bias: Any) -> Any:
+def _by_channel(x: Any, *values: Any) -> list[Any]:
+    """Values for each channel (axis 1) of x, as they broadcast; None stays."""
     shape = (x.shape[1], *[1] * (len(x.shape) - 2))
-    x = x if weight is None else x * ops.reshape(weight, shape)
-    return x if bias is None else x + ops.reshape(bias, shape)
+    return [v if v is None else ops.reshape(v, shape) for v in values]
 
 
 def batch_norm(
@@ -133,23 +130,20 @@ def batch_norm(
             raise RuntimeError(
                 "Expected running_mean and running_var to be defined when training=False"
             )
-        shape = (channels, *[1] * (ndim - 2))
-        away = input - ops.reshape(running_mean, shape)
-        return titled(
-            _scaled(away / ops.sqrt(ops.reshape(running_var, shape) + eps), weight, bias),
-            "NativeBatchNorm",
-            input,
-        )
+        mean, variance, weight, bias = _by_channel(input, running_mean, running_var, weight, bias)
+        result = (input - mean) / ops.sqrt(variance + eps)
+        result = result if weight is None else result * weight
+        return titled(result if bias is None else result + bias, "NativeBatchNorm", input)
     axes = (0, *range(2, ndim))
     count = _averaged_over(input, axes, "value per channel")
-    result, mean, variance = _normalized(input, axes, eps)
+    result, mean, variance = standardized(input, axes, eps, *_by_channel(input, weight, bias))
     if running_mean is not None or running_var is not None:
         with no_grad():
             if running_mean is not None:
                 _move(running_mean, mean, momentum)
             if running_var is not None:
                 _move(running_var, variance * (count / (count - 1)), momentum)
-    return titled(_scaled(result, weight, bias), "NativeBatchNorm", input)
+    return titled(result, "NativeBatchNorm", input)
 
 
 def instance_norm(
@@ -178,12 +172,12 @@ def instance_norm(
         )
     axes = tuple(range(2, ndim))
     count = _averaged_over(input, axes, "spatial element")
-    result, mean, variance = _normalized(input, axes, eps)
+    result, mean, variance = standardized(input, axes, eps, *_by_channel(input, weight, bias))
     if running_mean is not None and running_var is not None:
         with no_grad():
             _move(running_mean, ops.mean(mean, axis=0), momentum)
             _move(running_var, ops.mean(variance, axis=0) * (count / (count - 1)), momentum)
-    return titled(_scaled(result, weight, bias), "NativeBatchNorm", input)
+    return titled(result, "NativeBatchNorm", input)
 
 
 def rms_norm(

@@ -10,7 +10,7 @@ import numpy as np
 from ...checks import flag
 from ..define import as_array
 from ..elementwise.elementary import sign
-from ..totals import statistics
+from ..totals import log_sum_exp
 from ..totals.axes import Axis
 
 
@@ -22,7 +22,7 @@ def softmax(x: Any, axis: Axis = None) -> Any:
     array([[0.25, 0.25],
            [0.25, 0.25]])
     """
-    return statistics.softmax(as_array(x), axis)
+    return log_sum_exp.softmax(as_array(x), axis)
 
 
 def log_softmax(x: Any, axis: Axis = None) -> Any:
@@ -32,7 +32,7 @@ def log_softmax(x: Any, axis: Axis = None) -> Any:
     >>> tg.special.log_softmax([0.0, 1000.0])
     array([-1000.,     0.])
     """
-    return statistics.log_softmax(as_array(x), axis)
+    return log_sum_exp.log_softmax(as_array(x), axis)
 
 
 def logsumexp(
@@ -51,7 +51,7 @@ def logsumexp(
     if isinstance(b, (int, float)):  # takes no part in the dtype
         b = np.asarray(b, np.result_type(a.dtype, b))
     over = (axis, flag("keepdims", keepdims), None if b is None else as_array(b))
-    found, total = statistics.log_and_sum(a, *over, flag("return_sign", return_sign))
+    found, total = log_sum_exp.log_and_sum(a, *over, flag("return_sign", return_sign))
     return (found, sign(total)) if return_sign else found
 
 

@@ -23,8 +23,8 @@ from ..elementwise.special import ndtr
 from ..matrices.factorizations import cholesky
 from ..matrices.linalg import inv, triangular_solve
 from ..matrices.products import matmul, matrix_transpose
+from ..totals.log_sum_exp import logsumexp
 from ..totals.reductions import sum as sum_
-from ..totals.statistics import logsumexp
 from .calls import of_reals
 
 NAME = "gaussian_kde"

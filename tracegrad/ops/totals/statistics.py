@@ -1,5 +1,4 @@
-"""Means, variances, norms and the log-sum-exp family: compositions that stay stable in their
-derivatives."""
+"""Means, variances and norms: compositions that stay stable in their derivatives."""
 
 from __future__ import annotations
 
@@ -13,9 +12,9 @@ from ...dtypes import check, promote
 from ...errors import ShapeError
 from ...ir.dispatch import Value, bind
 from ...ir.op import Op, odd, op
-from ...sizes import form, known_less, larger_of, number_of, numel, same
+from ...sizes import form, larger_of, number_of, numel, same
 from ...sizes.owners import is_late
-from ...types import ArrayType, broadcast_shapes, normalize_axis, show
+from ...types import ArrayType, normalize_axis, show
 from ..arrays.shape import broadcast_to, front, reshape
 from ..define import as_array, linear, ndim_of, of_shape, shape_of
 from ..elementwise.arithmetic import div, equal, imag, not_equal, sub
@@ -23,10 +22,9 @@ from ..elementwise.arithmetic import where as where_
 from ..elementwise.comparison import maximum
 from ..elementwise.derived import add, convert, elementwise, mul, real
 from ..elementwise.elementary import abs as abs_
-from ..elementwise.elementary import exp, log, sqrt, square
-from ..elementwise.logic import isfinite
+from ..elementwise.elementary import sqrt, square
 from ..elementwise.powers import power
-from .axes import Axis, count, keep, normalize_axes, reduced_axes, spread
+from .axes import Axis, count, keep, normalize_axes, spread
 from .reductions import flags_of
 from .reductions import max as max_
 from .reductions import min as min_
@@ -396,98 +394,6 @@ def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> 
         if keepdims
         else reshape(result, tuple(n for k, n in enumerate(shape_of(x)) if k not in axes))
     )
-
-
-# --- log-sum-exp ----------------------------------------------------------------------------------
-
-
-def _peak(x: Any, axes: tuple[int, ...]) -> Any:
-    """The largest element over axes (kept), as a constant: any shift gives the same result and
-    derivatives. 0 where it is infinite."""
-    peak = max_(stop_gradient(x), axes, keepdims=True)
-    return where_(isfinite(peak), peak, x.dtype.type(0))
-
-
-def logsumexp(x: Any, axis: Axis = None, keepdims: bool = False, b: Any = None) -> Any:
-    """`log(sum(b * exp(x)))` over axes without overflow; of nothing but -inf it is -inf, with
-    derivative 0.
-
-    >>> import tracegrad as tg
-    >>> round(float(tg.logsumexp([1000.0, 1000.0])) - 1000.0, 6)
-    0.693147
-    """
-    return log_and_sum(x, axis, keepdims, b)[0]
-
-
-def log_and_sum(x: Any, axis: Axis, keepdims: bool, b: Any, of_size: bool = False) -> Any:
-    """`logsumexp`, of the sum's size if asked for, and a number of the sum's sign."""
-    x = as_floats(x)
-    if b is not None:
-        x, b = _both(x, b)
-    axes = reduced_axes(axis, ndim_of(x))
-    if any(known_less(shape_of(x)[a], 1) for a in axes):
-        nothing = sum_(x, axes, keepdims)
-        return sub(nothing, np.inf), nothing
-    peak = _peak(x, axes)
-    terms = exp(sub(x, peak))
-    total = sum_(terms if b is None else mul(b, terms), axes, keepdims=True)
-    none = equal(total, 0)
-    result = add(
-        where_(
-            none,
-            x.dtype.type(-np.inf),
-            log(where_(none, x.dtype.type(1), abs_(total) if of_size else total)),
-        ),
-        peak,
-    )
-    if keepdims:
-        return result, total
-    left = tuple(n for k, n in enumerate(shape_of(x)) if k not in axes)
-    return reshape(result, left), reshape(total, left)
-
-
-def _both(x: Any, b: Any) -> tuple[Any, Any]:
-    b = as_array(b)
-    shape = broadcast_shapes(tuple(shape_of(x)), tuple(shape_of(b)))
-    # A weight of zero takes its element out, infinite or not.
-    x = where_(equal(b, 0), x.dtype.type(-np.inf), broadcast_to(x, shape))
-    return x, b
-
-
-def softmax(x: Any, axis: Axis = -1) -> Any:
-    """`exp(x) / sum(exp(x))` over axes, without overflow.
-
-    >>> import numpy as np
-    >>> import tracegrad as tg
-    >>> tg.softmax(np.array([0.0, 0.0]))
-    array([0.5, 0.5])
-    """
-    x = as_floats(x)
-    if ndim_of(x) == 0:
-        return reshape(softmax(reshape(x, (1,)), 0), ())
-    axes = normalize_axes(axis, ndim_of(x))
-    if any(known_less(shape_of(x)[a], 1) for a in axes):
-        return x
-    terms = exp(sub(x, _peak(x, axes)))
-    return div(terms, sum_(terms, axes, keepdims=True))
-
-
-def log_softmax(x: Any, axis: Axis = -1) -> Any:
-    """`log(softmax(x))`, exact where softmax underflows.
-
-    >>> import numpy as np
-    >>> import tracegrad as tg
-    >>> tg.log_softmax(np.array([0.0, 1000.0]))
-    array([-1000.,     0.])
-    """
-    x = as_floats(x)
-    if ndim_of(x) == 0:
-        return reshape(log_softmax(reshape(x, (1,)), 0), ())
-    axes = normalize_axes(axis, ndim_of(x))
-    if any(known_less(shape_of(x)[a], 1) for a in axes):
-        return x
-    shifted = sub(x, _peak(x, axes))
-    return sub(shifted, log(sum_(exp(shifted), axes, keepdims=True)))
 
 
 OPS = (mean_op, no_grad_op, overwritten_op, stop_gradient_op)
