@@ -12,6 +12,7 @@ import numpy as np
 from numba.core import types
 
 from .bridge import implements, is_complex, is_float
+from .flash import FEWEST, MOST, flash_order, flash_scratch, flashed
 from .radix import SHORTEST, order_by_digits, word_of
 from .selection import parted, partitioned, partitioned_by_one, ranked
 from .support import index
@@ -139,27 +140,19 @@ def _merge_order(keys: Any, order: Any, spare: Any) -> None:
 implements(_merge_order, inline=False)(lambda keys, order, spare: _merge_order)
 
 
-def _sort_order(keys: Any, order: Any, spare: Any) -> None:
-    """Sort the positions 0, 1, ... in `order` by their keys."""
-    _merge_order(keys, order, spare)
+def _digit_order(keys: Any, order: Any, spare: Any) -> None:
+    """Sort the positions 0, 1, ... in `order` by their keys: by digits where there are many."""
+    n = len(keys)
+    if n < SHORTEST:
+        _merge_order(keys, order, spare)
+        return
+    words, spare_words = np.empty(n, np.uint64), np.empty(n, np.uint64)
+    for i in range(index(0), index(n)):
+        words[i] = word_of(keys[i])
+    order_by_digits(words, order, spare_words, spare)
 
 
-@implements(_sort_order, inline=False)
-def _type_sort_order(keys: Any, order: Any, spare: Any) -> Any:
-    if is_complex(keys.dtype):
-        return lambda keys, order, spare: _merge_order(keys, order, spare)
-
-    def body(keys: Any, order: Any, spare: Any) -> None:
-        n = len(keys)
-        if n < SHORTEST:
-            _merge_order(keys, order, spare)
-            return
-        words, spare_words = np.empty(n, np.uint64), np.empty(n, np.uint64)
-        for i in range(index(0), index(n)):
-            words[i] = word_of(keys[i])
-        order_by_digits(words, order, spare_words, spare)
-
-    return body
+implements(_digit_order, inline=False)(lambda keys, order, spare: _digit_order)
 
 
 def _lanes(shape: Any, axis: int) -> Any:
@@ -175,9 +168,44 @@ def _lanes(shape: Any, axis: int) -> Any:
 
 
 implements(_lanes, inline=False)(lambda shape, axis: _lanes)
+implements(flash_scratch)(lambda n: flash_scratch)
 
 
 def _sorting(positions: bool) -> Any:
+    """By shares of the range, and where these do not help by digits, or by merges."""
+
+    def body(x: Any, out: Any, axis: int = -1) -> None:
+        outer, n, inner = _lanes(x.shape, axis)
+        source, target = x.reshape((outer, n, inner)), out.reshape((outer, n, inner))
+        keys, result = np.empty(n, x.dtype), np.empty(n, x.dtype)
+        order, spare = np.empty(n, np.int64), np.empty(n, np.int64)
+        scratch = np.empty(flash_scratch(n), np.int32)
+        for p in range(outer):
+            for q in range(inner):
+                for i in range(n):
+                    keys[i] = source[p, i, q]
+                done = FEWEST <= n < MOST
+                if done and positions:
+                    for i in range(n):
+                        order[i] = i
+                    done = flash_order(keys, result, order, spare, scratch)
+                elif done:
+                    done = flashed(keys, result, order, spare, scratch)
+                if done:
+                    for i in range(n):
+                        target[p, i, q] = spare[i] if positions else result[i]
+                    continue
+                for i in range(n):
+                    keys[i] = source[p, i, q]
+                    order[i] = i
+                _digit_order(keys, order, spare)
+                for i in range(n):
+                    target[p, i, q] = order[i] if positions else keys[order[i]]
+
+    return body
+
+
+def _sorting_complex(positions: bool) -> Any:
     def body(x: Any, out: Any, axis: int = -1) -> None:
         outer, n, inner = _lanes(x.shape, axis)
         source, target = x.reshape((outer, n, inner)), out.reshape((outer, n, inner))
@@ -187,7 +215,7 @@ def _sorting(positions: bool) -> Any:
                 for i in range(n):
                     keys[i] = source[p, i, q]
                     order[i] = i
-                _sort_order(keys, order, spare)
+                _merge_order(keys, order, spare)
                 for i in range(n):
                     target[p, i, q] = order[i] if positions else keys[order[i]]
 
@@ -196,7 +224,9 @@ def _sorting(positions: bool) -> Any:
 
 def _type_sort(positions: bool) -> Any:
     def typer(x: Any, out: Any, axis: Any = -1) -> Any:
-        return _sorting(positions) if isinstance(x, types.Array) and x.ndim else None
+        if not isinstance(x, types.Array) or not x.ndim:
+            return None
+        return (_sorting_complex if is_complex(x.dtype) else _sorting)(positions)
 
     return typer
 

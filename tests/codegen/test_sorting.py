@@ -1,4 +1,5 @@
-"""Sorting in compiled code: long lanes by digits, short ones by merging, in NumPy's order."""
+"""Sorting in compiled code, in NumPy's order: by shares of the range, and by digits or merges where
+these do not help."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tracegrad.codegen.native.flash import flash_body, flash_scratch
 from tracegrad.codegen.native.radix import SHORTEST, word_of
 
 import tracegrad as tg
@@ -35,6 +37,57 @@ def awkward(dtype: Any, n: int) -> Any:
 def test_order_is_numpys(dtype: Any, n: int) -> None:
     x = awkward(dtype, n)
     np.testing.assert_array_equal(stable(x), np.argsort(x, kind="stable"))
+
+
+def nested(n: int) -> Any:
+    """Most numbers in one part of the range, of that part's, and so on."""
+    x = 1.0 + RNG.integers(0, 60, n) * 2.0**-52
+    x[1:11:2] = 1.0 + 0.5 / (2.0 * n) ** np.arange(5)
+    return x
+
+
+DISTRIBUTIONS = {
+    "normal": lambda n: RNG.normal(size=n),
+    "Cauchy": lambda n: RNG.standard_cauchy(n),
+    "log-normal": lambda n: np.exp(100 * RNG.normal(size=n)),
+    "both signs": lambda n: np.exp(30 * RNG.normal(size=n)) * RNG.choice([-1.0, 1.0], n),
+    "ties": lambda n: RNG.integers(0, 5, n).astype(float),
+    "equal": lambda n: np.full(n, 3.5),
+    "rising": np.arange,
+    "falling": lambda n: np.arange(n)[::-1] * 1.5,
+    "denormal": lambda n: RNG.integers(0, 1000, n) * 5e-324,
+    "the whole range": lambda n: RNG.uniform(-1.0, 1.0, n) * 1.79e308,
+    "infinities": lambda n: RNG.choice([np.inf, -np.inf, np.nan, -np.nan], n),
+    "one number": lambda n: np.where(np.arange(n) == n // 2, 2.0, RNG.choice([np.inf, np.nan], n)),
+    "neighbours": lambda n: 1.0 + RNG.integers(0, 50, n) * 2.0**-52,
+    "nested": nested,
+    "long integers": lambda n: 2**62 + RNG.integers(0, 500, n),
+}
+
+
+@pytest.mark.parametrize("n", [11, 12, 60, SHORTEST - 1, 3000])
+@pytest.mark.parametrize("kind", DISTRIBUTIONS)
+def test_all_distributions(kind: str, n: int) -> None:
+    x = DISTRIBUTIONS[kind](n)
+    np.testing.assert_array_equal(stable(x), np.argsort(x, kind="stable"))
+    np.testing.assert_array_equal(tg.jit(np.sort)(x), np.sort(x))
+
+
+@pytest.mark.parametrize("positions", [False, True])
+@pytest.mark.parametrize("kind", DISTRIBUTIONS)
+def test_the_text_of_flashsort(kind: str, positions: bool) -> None:
+    """Uncompiled; it says where it did not come to an end."""
+    x, n = DISTRIBUTIONS[kind](300), 300
+    result, places = np.empty_like(x), np.empty(n, int)
+    with np.errstate(all="ignore"):
+        done = flash_body(positions)(
+            x.copy(), result, np.arange(n), places, np.empty(flash_scratch(n), np.int32)
+        )
+    assert done == (kind != "nested")
+    if done:
+        np.testing.assert_array_equal(result, np.sort(x))
+    if done and positions:
+        np.testing.assert_array_equal(places, np.argsort(x, kind="stable"))
 
 
 def test_lanes_along_both_axes() -> None:
