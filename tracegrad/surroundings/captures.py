@@ -23,10 +23,11 @@ from ..ops.sparse.pattern import FORMATS, layout_of
 from ..staging.functions import is_dispatcher
 from ..tensor import Boxed
 from .insides import children, elements, numbers, shape_facts
-from .members import foreign, named_in, owner_of, with_methods, wrapped_by
+from .members import bound, foreign, members, named_in, owner_of, with_methods, wrapped_by
 from .names import (
     IN_OWN_MODULE,
     asked_of,
+    given_to,
     iterates,
     loaded,
     modules_of,
@@ -48,6 +49,7 @@ from .places import (
     TYPE,
     Fact,
     Place,
+    entry,
     root,
 )
 from .reach import reads_itself
@@ -98,6 +100,10 @@ class Surroundings:
         """Dicts of modules, by their ids."""
         self._asked: set[str] = set()
         """The attributes that some function asks for, which may not be there."""
+        self._names: dict[str, None] = {}
+        """What the functions name that were met, in their order."""
+        self._users: list[tuple[Any, Place, set[str]]] = []
+        """Objects of the user's classes, and the names that were looked for in their classes."""
         self._function(function)
         for place, _, value in given:
             # A model among the arguments is read like one around the function.
@@ -107,6 +113,7 @@ class Surroundings:
                 0,
                 named_in(function),
             )
+        self._named_anywhere()
         self.facts += [
             (place.then(f".{name}", ABSENT[ATTRIBUTE], name), False)
             for x, place in (self._objects if self._asked else ())
@@ -125,6 +132,26 @@ class Surroundings:
                 for p, value in self.facts
                 if not (isinstance(value, (np.ndarray, Boxed)) or p.code == TABLE) or self._read(p)
             ]
+
+    def _named_anywhere(self) -> None:
+        """An object is walked once, for the function by which it is found; what any other one names
+        of its class counts as well."""
+        at = 0
+        while at < len(self._users):
+            value, place, known = self._users[at]
+            cls = type(value)
+            found = [n for n in members(cls) if n in self._names and n not in known]
+            if "super" in self._names and "super" not in known:
+                found.append("super")
+                for name in known & {*members(cls)}:
+                    self._hidden(cls, name, tuple(self._names))
+            known.update(found)
+            if found:
+                self._methods(cls, place, tuple(found), getattr(value, "__dict__", None))
+            # New functions may name what was not looked for in the objects before.
+            at = 0 if found else at + 1
+        for value, place, _ in self._users:
+            self._answers(value, place)
 
     def _mention(self, function: Any) -> None:
         """Note the names that a function reads, and those that the functions read which it
@@ -203,6 +230,7 @@ class Surroundings:
             # Tools that load edited modules again put new code into functions that are there.
             self.facts.append((root("", function).then(function.__name__, CODE), code))
             self._iterated |= iterates(code)
+            self._names.update(dict.fromkeys(names))
             for name, value in function.__dict__.items():
                 if name[:1] != "_":
                     place = root(function.__name__, function).then(f".{name}", ENTRY, name)
@@ -248,6 +276,7 @@ class Surroundings:
     def _value(self, value: Any, place: Place, depth: int, names: tuple[str, ...]) -> None:
         if isinstance(value, _SCALARS) or lasting(value):
             self.facts.append((place, value))
+            self._names.update(dict.fromkeys(given_to(value)))
             return
         self._count += 1
         if self._count > _LIMIT:
@@ -260,8 +289,10 @@ class Surroundings:
                 self.arrays[id(getattr(value, name))] = place.then(f".{name}", ATTRIBUTE, name)
         elif isinstance(value, (np.random.Generator, np.random.RandomState, random.Random)):
             return  # whose states are compared (outside.py)
-        elif isinstance(value, (types.FunctionType, types.MethodType)):
+        elif isinstance(value, types.FunctionType):
             self._plain_function(value, place, names)
+        elif bound(value):
+            self._bound(value, place, depth, names)
         elif isinstance(value, RuleHolder):
             self.facts.append((place, value))
             for name in ("function", "forward", "backward", "rule"):
@@ -302,9 +333,21 @@ class Surroundings:
         for hook in value._hooks.functions() if value._hooks is not None else ():
             self._function(hook)
 
+    def _bound(self, value: Any, place: Place, depth: int, names: tuple[str, ...]) -> None:
+        """A method of an object: that of another one may be there at a later call."""
+        self._mentioned.add("__self__")
+        if isinstance(value, types.MethodType):
+            method = value.__func__
+            names = named_in(method)
+            self._value(method, place.then(".__func__", ATTRIBUTE, "__func__"), depth + 1, names)
+        else:
+            name = value.__name__
+            self.facts.append((place.then(".__name__", ATTRIBUTE, "__name__"), name))
+        owner = value.__self__
+        self._value(owner, place.then(".__self__", ATTRIBUTE, "__self__"), depth + 1, names)
+
     def _plain_function(self, value: Any, place: Place, names: tuple[str, ...]) -> None:
-        if isinstance(value, types.FunctionType):
-            self.facts.append((place, value))
+        self.facts.append((place, value))
         if not foreign(getattr(value, "__module__", "")) and not isinstance(
             wrapped_by(value), ModuleHolder
         ):
@@ -325,6 +368,8 @@ class Surroundings:
             self.facts.append((place, value))
         if not foreign(owner) or depth >= 3 or owner == "builtins":
             return
+        if of_class:
+            names = with_methods(value, names, called=())
         for name in names:
             found = vars(value).get(name, ABSENT)
             if found is not ABSENT and not isinstance(found, types.ModuleType):
@@ -366,7 +411,7 @@ class Surroundings:
             self._objects.append((value, place))
         if users:
             names = with_methods(type(value), names)
-            self._answers(value, place)
+            self._users.append((value, place, set(names)))
         if all_at_once := [*numbers(value, place)]:
             self.facts += all_at_once
             return
@@ -402,16 +447,17 @@ class Surroundings:
             elif found is not ABSENT and name not in (own or ()):
                 if hasattr(type(found), "__get__") and not isinstance(found, type):
                     if foreign(type(found).__module__):
-                        owner = owner_of(cls, name)
-                        at = root(owner.__name__, owner).then(f".{name}", ENTRY, name)
-                        self._value(found, at, 4, names)
+                        self._value(found, entry(owner_of(cls, name), name), 4, names)
                 elif not isinstance(found, _OWN) or foreign(owner_of(cls, name).__module__):
                     self._value(found, place.then(f".{name}", ATTRIBUTE, name), 4, names)
-            if "super" in names:
-                for owner in [c for c in cls.__mro__ if name in vars(c)][1:]:
-                    at = root(owner.__name__, owner).then(f".{name}", ENTRY, name)
-                    if foreign(owner.__module__):
-                        self._value(vars(owner)[name], at, 4, names)
+            if "super" in names or "super" in self._names:
+                self._hidden(cls, name, names)
+
+    def _hidden(self, cls: type, name: str, names: tuple[str, ...]) -> None:
+        """What `super()` finds by a name: members of bases that other ones stand before."""
+        for owner in [c for c in cls.__mro__ if name in vars(c)][1:]:
+            if foreign(owner.__module__):
+                self._value(vars(owner)[name], entry(owner, name), 4, names)
 
     def _inherited(
         self, cls: type, name: str, place: Place, depth: int, names: tuple[str, ...]
@@ -448,7 +494,6 @@ class Surroundings:
             return
         if (id(owner), name) not in self._members:
             self._members.add((id(owner), name))
-            at = root(owner.__name__, owner)
-            self.facts.append((at.then(f".{name}", ENTRY, name), found))
+            self.facts.append((entry(owner, name), found))
         if own is not None and name not in own and not isinstance(found, property):
             self.facts.append((place.then(f".{name}", ABSENT[ENTRY], name), False))

@@ -9,14 +9,25 @@ from typing import Any
 from .names import names_of
 from .reach import library
 
-_CONSTRUCTORS = frozenset(
-    ("__init__", "__new__", "__post_init__", "__repr__", "__init_subclass__", "__class_getitem__")
-)
+_NOT_CALLED = frozenset(
+    (
+        "__init__", "__new__", "__post_init__", "__repr__", "__init_subclass__",
+        "__class_getitem__", "__module__",
+    )
+)  # fmt: skip
+"""What a class has under the names of Python's syntax and no expression asks for."""
 
 
 def owner_of(cls: type, name: str) -> type:
     """The class that has an attribute of a class."""
     return next((c for c in cls.__mro__ if name in vars(c)), cls)
+
+
+def bound(x: Any) -> bool:
+    """Whether something is a method of an object, of Python's code or of C's."""
+    if isinstance(x, (types.BuiltinFunctionType, types.MethodWrapperType)):
+        return not isinstance(x.__self__, (types.ModuleType, types.NoneType))
+    return isinstance(x, types.MethodType)
 
 
 def wrapped_by(x: Any) -> Any:
@@ -38,17 +49,19 @@ def named_in(function: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys([name for f in found for name in names_of(f)]))
 
 
-def with_methods(cls: type, names: tuple[str, ...]) -> tuple[str, ...]:
-    """These names, those of methods that Python's syntax calls (`__call__`), and those in the
-    methods that these name, and so on."""
-    implied = [
-        n
-        for c in cls.__mro__
-        if foreign(c.__module__)
-        for n in vars(c)
-        if n[:2] == n[-2:] == "__" and n not in _CONSTRUCTORS
-    ]
-    found = dict.fromkeys((*names, *implied))
+def members(cls: type) -> tuple[str, ...]:
+    """The names of all that the user's classes among a class and its bases have."""
+    return tuple(dict.fromkeys([n for c in cls.__mro__ if foreign(c.__module__) for n in vars(c)]))
+
+
+def with_methods(
+    cls: type, names: tuple[str, ...], called: tuple[str, ...] | None = None
+) -> tuple[str, ...]:
+    """These names, those of methods that Python's syntax calls (`__call__`; of an object's class
+    all there are), and those in the methods that these name, and so on."""
+    if called is None:
+        called = tuple(n for n in members(cls) if n[:2] == n[-2:] == "__" and n not in _NOT_CALLED)
+    found = dict.fromkeys((*names, *called))
     todo = list(found)
     while todo:
         member = inspect.getattr_static(cls, todo.pop(), None)
@@ -63,4 +76,4 @@ def with_methods(cls: type, names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(found)
 
 
-__all__ = ["foreign", "named_in", "owner_of", "with_methods", "wrapped_by"]
+__all__ = ["bound", "foreign", "members", "named_in", "owner_of", "with_methods", "wrapped_by"]

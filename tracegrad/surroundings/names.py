@@ -6,6 +6,7 @@ from __future__ import annotations
 import dis
 import functools
 import importlib.util
+import operator
 import re
 import sys
 import types
@@ -63,6 +64,12 @@ def texts(value: Any) -> Iterator[str]:
         for part in value:
             if isinstance(part, str):
                 yield from texts(part)
+
+
+def given_to(value: Any) -> Iterator[str]:
+    """The names that `operator.attrgetter` and `methodcaller` were given."""
+    if isinstance(value, (operator.attrgetter, operator.methodcaller)):
+        yield from texts(value.__reduce__()[1])
 
 
 @functools.lru_cache(maxsize=4096)

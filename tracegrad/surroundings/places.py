@@ -106,6 +106,11 @@ def root(path: str, value: Any) -> Place:
     return Place(path, "{key}", value)
 
 
+def entry(owner: type, name: str) -> Place:
+    """Where a class has a member."""
+    return root(owner.__name__, owner).then(f".{name}", ENTRY, name)
+
+
 def unchanged(place: Place, value: Any) -> bool:
     """Whether what is read around the function is what it was."""
     try:
