@@ -139,6 +139,7 @@ class BothBranches:
             value, found, contents = run(
                 self.session,
                 self.line,
+                (*self._looks.key, len(self._sides)),
                 self.functions,
                 self.choices,
                 [_start(p, p.key in self._numbers) for p in self.choices],

@@ -1,5 +1,9 @@
 """What was found out about a branch or a loop in an earlier look at it: a statement in others is
-looked at as often as these are, and should learn its places and types once."""
+looked at as often as these are, and should learn its places and types once.
+
+A statement of a helper function is another one for each call of the helper: its arrays may have
+other dtypes and shapes there.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +23,16 @@ from .session import Session
 
 
 class Looks:
-    """What is known of one statement, below the statements that are open now."""
+    """What is known of one statement: of the n-th that its line opens in one look at the body
+    around it."""
 
     def __init__(
         self, session: Session, line: str, functions: Sequence[Callable[..., Any]]
     ) -> None:
         codes = tuple([getattr(f, "__code__", None) for f in functions])
-        self.key = line, codes, tuple([body.line for body in session.regions])
+        path, opened = session.around()
+        number = opened[line, codes] = opened.get((line, codes), 0) + 1
+        self.key = *path, (line, codes, number)
         self.functions = functions
         self.wanted, self.plan = session.looks.get(self.key, ((), None))
         self.session = session

@@ -197,6 +197,7 @@ class StagedLoop:
             result, found, contents = run(
                 self.session,
                 self.line,
+                (*self.looks.key, leave),
                 self.functions,
                 [c.place for c in self.carried],
                 values,

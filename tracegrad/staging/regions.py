@@ -35,8 +35,10 @@ class Raised(BaseException):
 class OpenBody:
     """What is open: the line of its statement, and the places that it may change."""
 
-    def __init__(self, line: str, places: Sequence[StagedPlace]) -> None:
-        self.line = line
+    def __init__(self, line: str, places: Sequence[StagedPlace], path: tuple[Any, ...]) -> None:
+        self.line, self.path = line, path
+        self.opened: dict[Any, int] = {}
+        """How many statements each line has opened in it."""
         self.keys = {p.key for p in places}
         self.trace = STATE.traces[-1]
         self.born: dict[int, Any] = {}
@@ -71,6 +73,7 @@ ENDED: Any = type("Ended", (), {})()
 def run(
     session: Session,
     line: str,
+    path: tuple[Any, ...],
     functions: Sequence[Any],
     places: Sequence[StagedPlace],
     values: Sequence[Any],
@@ -79,13 +82,13 @@ def run(
 ) -> tuple[Any, list[Any], dict[int, Any]]:
     """`call()` with these values in the places: its result, what the places hold then, and what
     those of them (by their ids) hold that are boxes around the body, which are what they were
-    before."""
+    before. `path`: the statements that are open, and the one of its bodies that this is."""
     session.check_apart(line)
     trace = STATE.traces[-1]
     before = [p.state() if isinstance(p, BoxPlace) else p.get() for p in places]
     dead = [p.get() for p in others]
     around = Around(functions)
-    body = OpenBody(line, places)
+    body = OpenBody(line, places, path)
     session.regions.append(body)
     changed = ""
     try:

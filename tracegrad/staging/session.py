@@ -151,8 +151,15 @@ class Session:
         """Forget what belongs to one attempt."""
         self.made, self.regions, self.unbound, self.merged = {}, [], {}, []
         self.errors, self.tries, self.looks, self.numbers = [], (), {}, []
+        self.opened: dict[Any, int] = {}
         self.open_rests, self.every_pass, self.lists = [], [], {}
         self.held = loading.load(f"{__package__}.aliases").Held()
+
+    def around(self) -> tuple[tuple[Any, ...], dict[Any, int]]:
+        """The path of the innermost open body, and how many statements each line opened in it."""
+        if not self.regions:
+            return (), self.opened
+        return self.regions[-1].path, self.regions[-1].opened
 
     def keep_apart(self, line: str, what: str) -> NoReturn:
         """Begin anew, and do not make the branch or loop at a line a graph."""
