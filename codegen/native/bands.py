@@ -22,6 +22,7 @@ from .factorizations import record
 from .foreign import fill, routine
 from .support import acc, fabs_float, index, outlined
 from .symbols import OWN
+from .triangular_bands import BLOCK, solved_by_diagonals
 
 __all__ = ["band_entries", "band_product", "band_solve"]
 
@@ -205,6 +206,16 @@ def _type_solve(
         status: Any = None, code: int = 0,
     ) -> None:  # fmt: skip
         count, n, k = b.shape
+        if k == 1 and (lower == 0) != (upper == 0) and not definite:
+            sums = np.empty(BLOCK, number)
+            for s in range(count):
+                for i in range(n):
+                    x[s, index(i), 0] = b[s, index(i), 0]
+                failed = solved_by_diagonals(ab, x, lower, upper, trans, s, sums)
+                if failed != 0:
+                    fill(x[s], np.nan)
+                    record(status, code, failed)
+            return
         below, above = (upper, lower) if trans != 0 else (lower, upper)
         more = below if above > 0 and not definite else 0
         work = np.empty((n, below + above + more + 1), number)

@@ -67,6 +67,34 @@ def test_the_compiled_routine_is_the_other_one(dtype: str) -> None:
             np.testing.assert_allclose(ours, theirs, atol=2e3 * np.finfo(dtype).eps * size)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_triangles_with_one_right_hand_side(dtype: str) -> None:
+    """Smaller and larger than a block of the routine; NaN where nobody may read."""
+    called = njit(lambda *args: library.band_solve(*args))
+    for n, k, of_lower in itertools.product((1, 2, 31, 33, 70, 97), (1, 5, 32, 40), (False, True)):
+        lower, upper = (k, 0) if of_lower else (0, k)
+        ab, b = drawn(dtype, 2, k + 1, n) / (k + 1), drawn(dtype, 2, n, 1)
+        ab[:, upper] += 2
+        for place, j in itertools.product(range(k + 1), range(n)):
+            if not 0 <= j + place - upper < n:
+                ab[:, place, j] = np.nan
+        x = np.empty_like(b)
+        for trans in range(3):
+            called(ab, b, x, lower, upper, trans, False)
+            for s in range(2):
+                a = dense(ab[s], lower, upper)
+                a = (a, a.T, a.conj().T)[trans]
+                size = np.abs(a).max() * np.abs(x[s]).max()
+                assert np.abs(a @ x[s] - b[s]).max() < 80 * np.finfo(dtype).eps * size, (n, k)
+        ab[1, upper, n // 2] = 0
+        status = np.zeros(2, np.int64)
+        found = np.empty_like(b)
+        called(ab, b, found, lower, upper, 0, False, status, 3)
+        assert tuple(status) == (3, n // 2 + 1)
+        assert np.isnan(found[1]).all()
+        assert np.isfinite(found[0]).all()
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_only_what_is_read_has_a_derivative(way: str) -> None:
     n, f = 20_000, lambda ab, b: (tg.linalg.solve_banded((1, 1), ab, b) ** 2).sum()
