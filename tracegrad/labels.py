@@ -122,6 +122,11 @@ def _reader(x: Any, kinds: Kinds) -> Callable[[Any], Any] | None:
     return found
 
 
+def has_labels(x: Any) -> bool:
+    """Whether an object is one of pandas' or xarray's."""
+    return type(x).__module__.partition(".")[0] in ("pandas", "xarray")
+
+
 def table_of(x: Any) -> bytes | None:
     """The numbers and labels of a pandas object as they are now, equal for what no function can
     tell apart by them; None of any other."""
@@ -197,4 +202,4 @@ def _dressed(gradient: Any, x: Any) -> Any:
     return pandas.DataFrame(gradient, index=x.index, columns=x.columns)
 
 
-__all__ = ["labelled", "table_of", "values_of", "with_values"]
+__all__ = ["has_labels", "labelled", "table_of", "values_of", "with_values"]

@@ -4,6 +4,9 @@ different (files, byte orders, strides, read-only memory) works."""
 
 from __future__ import annotations
 
+import array
+import collections
+import enum
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
@@ -315,3 +318,112 @@ def test_what_is_written_has_the_bytes_of_this_machine() -> None:
         np.testing.assert_array_equal(tg.jit(lambda x: 2 * x, donate_argnums=0)(x), 2 * x)
         x = A.astype(dtype)
         np.testing.assert_array_equal(f(A.copy(), x), writes(A.copy(), x))
+
+
+class Metres(float):
+    """A number with a unit."""
+
+    def __mul__(self, other: Any) -> Any:
+        return 10 * float(self) * other
+
+    __rmul__ = __mul__
+
+
+class Label(float):
+    """A number of another class, which computes as Python's."""
+
+    def __repr__(self) -> str:
+        return "a label"
+
+
+class Samples:
+    """An array by NumPy's protocol, which its functions leave everything to."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = np.asarray(values)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return self.values
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        plain = [x.values if isinstance(x, Samples) else x for x in inputs]
+        return 10 * getattr(ufunc, method)(*plain, **kwargs)
+
+
+class Held:
+    """An array by NumPy's protocol alone."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = np.asarray(values)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return self.values
+
+
+def test_numbers_with_operators_are_refused_as_arguments() -> None:
+    def f(v: Any, m: Any) -> Any:
+        return m * v
+
+    for run in (tg.jit(f), lambda v, m: tg.jit(lambda t: f(*t))((v, m)), tg.vmap(f, (0, None))):
+        with pytest.raises(TypeError, match="Metres, a number with operators of its own"):
+            run(A, Metres(2.0))
+    with pytest.raises(TypeError, match="Metres, a number with operators of its own"):
+        tg.grad(lambda m: np.sum(f(A, m)))(Metres(2.0))
+    captured = Metres(2.0)
+    np.testing.assert_array_equal(tg.jit(lambda v: captured * v)(A), 20 * A)
+    for plain in (Label(2.0), Colour.RED, Bits.ONE):
+        np.testing.assert_array_equal(tg.jit(f)(A, plain), f(A, plain))
+
+
+class Colour(enum.IntEnum):
+    RED = 2
+
+
+class Bits(enum.IntFlag):
+    ONE = 1
+
+
+EVERYWHERE: dict[str, Callable[[Any], Any]] = {
+    "jit": lambda f: tg.jit(f)(A),
+    "jvp": lambda f: tg.jvp(f, (A,), (A,))[0],
+    "vjp": lambda f: tg.vjp(f, A)[0],
+    "vmap": lambda f: tg.vmap(f)(A[None])[0],
+}
+
+
+@pytest.mark.parametrize("way", EVERYWHERE)
+def test_functions_are_left_to_objects_that_answer(way: str) -> None:
+    m = Samples(A)
+    for f in (
+        lambda v: np.multiply(v, m),
+        lambda v: np.multiply(m, v),
+        lambda v: np.hypot(v, m),
+        lambda v: np.where(np.less(v, m) > 5, v, 2 * v),
+        lambda v: np.add(v, m, dtype=float),
+    ):
+        np.testing.assert_allclose(EVERYWHERE[way](f), f(A))
+
+
+STANDING: dict[str, Any] = {
+    "of a protocol": Held(A),
+    "memoryview": memoryview(A),
+    "array": array.array("d", A),
+    "range": range(1, 4),
+    "deque": collections.deque(A),
+}
+
+
+@pytest.mark.parametrize("way", EVERYWHERE)
+@pytest.mark.parametrize("other", STANDING)
+def test_comparisons_with_what_stands_for_an_array(other: str, way: str) -> None:
+    m = STANDING[other]
+    for f in (lambda v: (v == m) * v, lambda v: (m == v) * v, lambda v: (v != m) * v):
+        assert f(A).shape == A.shape
+        with pytest.raises(TypeError, match=r"test_array_kinds.*(equal|not_equal): an operand"):
+            EVERYWHERE[way](f)
+
+
+@pytest.mark.parametrize("other", [None, "text", {}, object()])
+def test_comparisons_with_what_is_no_array(other: Any) -> None:
+    for run in EVERYWHERE.values():
+        assert run(lambda v: 2 * v if v == other else v).tolist() == A.tolist()

@@ -20,8 +20,9 @@ from ..checks import REFUSED, explained
 from ..errors import ConcretizationError
 from ..ir.dispatch import STATE, Value
 from ..ir.graph import Var
-from ..ir.operands import PLAIN
+from ..ir.operands import PLAIN, computes_itself
 from ..ir.trace import is_left_over, left_over, user_line
+from ..labels import has_labels
 from ..tape.mode import MODE
 from .handed_out import handed_out
 from .lists import with_arrays
@@ -224,6 +225,17 @@ _CONVERTED = (
 )
 
 
+def _asked_first(x: Any) -> bool:
+    """Whether an operand has an answer of its own to NumPy's functions; of arrays with labels the
+    values count."""
+    return (
+        type(x) not in PLAIN
+        and not isinstance(x, Value)
+        and computes_itself(x)
+        and not has_labels(x)
+    )
+
+
 class NumpyDispatch(Value):
     """NumPy's protocols."""
 
@@ -243,8 +255,12 @@ class NumpyDispatch(Value):
                         x, y = inputs
                         if type(y if x is self else x) in PLAIN:
                             return as_scalar(op.eager(x, y)) if weak else op.eager(x, y)
+                    if any(map(_asked_first, inputs)):
+                        return NotImplemented
                     made = target(*[operand(x) for x in inputs])
                     return as_scalar(made) if weak else made
+            if any(map(_asked_first, inputs)):
+                return NotImplemented
             return (
                 call(ufunc, inputs, dict(kwargs))
                 if method == "__call__"

@@ -16,7 +16,7 @@ from ..ir.graph import Var
 from ..ir.lines import unpacked_to, user_line
 from ..ir.op import WEAK as WEAK_KINDS
 from ..ir.op import Op
-from ..ir.operands import PLAIN, plain_operand
+from ..ir.operands import PLAIN, plain_operand, stands_for_array
 from ..ops.define import of_list
 from ..ops.elementwise.arithmetic import number
 from ..ops.elementwise.derived import convert_op, fitted
@@ -78,6 +78,11 @@ def _unknown(
     foreign = of_another_library(other)
     if foreign:
         raise TypeError(f"an operand is {foreign}")
+    if function in (ops.equal, ops.not_equal) and not self.boxes_everything:
+        if stands_for_array(other):
+            # Python would compare the two objects.
+            said = _NO_OPERAND.format(function.__name__, describe(other))
+            raise TypeError(f"{user_line()}: {said} (np.asarray(x))")
     return NotImplemented
 
 

@@ -7,6 +7,8 @@ in, but for arrays in a file.
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -46,6 +48,43 @@ def plain_array(x: Any, what: str = "an operand is") -> Any:
         f"{user_line()}: {what} a {module}.{type(x).__name__}, a subclass of ndarray that is not "
         f"supported. {advice}."
     )
+
+
+_ARITHMETIC = frozenset(
+    f"__{side}{name}__"
+    for side in ("", "r")
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "neg", "abs", "matmul")
+)
+_EXEMPT = ("enum", "tracegrad")
+"""Whose numbers mean what Python's do."""
+
+
+def plain_number(x: Any, what: str) -> None:
+    """A TypeError for a number of a class that has operators of its own, as one with a unit: a
+    traced number in its place would not have them."""
+    if type(x) in NUMBERS or NUMBERS.isdisjoint(type(x).__mro__):
+        return
+    for c in itertools.takewhile(lambda c: c not in NUMBERS, type(x).__mro__):
+        if c.__module__.partition(".")[0] not in _EXEMPT and not _ARITHMETIC.isdisjoint(vars(c)):
+            raise TypeError(
+                f"{user_line()}: {what} a {c.__module__.partition('.')[0]}.{type(x).__name__}, a "
+                "number with operators of its own, which a traced number would not have. Pass its "
+                "plain number (float(x)), or name the argument in static_argnames."
+            )
+
+
+def computes_itself(x: Any) -> bool:
+    """Whether NumPy leaves its functions to an object, which is neither an ndarray nor without such
+    a way (a quantity with a unit)."""
+    return not isinstance(x, np.ndarray) and getattr(type(x), "__array_ufunc__", None) is not None
+
+
+def stands_for_array(x: Any) -> bool:
+    """Whether NumPy compares an object by its elements, though its class says nothing of arrays."""
+    if isinstance(x, Sequence):
+        return not isinstance(x, (str, bytes, bytearray))
+    own = any(hasattr(type(x), name) for name in ("__array__", "__array_interface__"))
+    return own and all("__eq__" not in vars(c) for c in type(x).__mro__[:-1])
 
 
 STRANGE = "OMmSUVgG"

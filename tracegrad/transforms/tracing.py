@@ -16,7 +16,7 @@ from ..faces.certainty import rests_of
 from ..faces.writing import CHANGING
 from ..ir.dispatch import STATE, bind, current
 from ..ir.graph import Graph, Var
-from ..ir.operands import plain_array
+from ..ir.operands import plain_array, plain_number
 from ..ir.trace import Stager, Trace, user_line
 from ..ops.elementwise.elementary import identity_op
 from ..ops.random import draws
@@ -364,6 +364,7 @@ def check_leaf(x: Any, who: str) -> None:
     current(x)
     if isinstance(x, (Boxed, bool, int, float, complex, np.generic)):
         dtype = getattr(x, "dtype", None)
+        plain_number(x, who)
         if isinstance(x, int) and not -(2**63) <= x < 2**63:
             way = f". Pass np.uint64({x})." if 0 < x < 2**64 else ""
             raise OverflowError(f"{who} the integer {x}, which int64 does not hold{way}")
