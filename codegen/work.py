@@ -122,7 +122,9 @@ def _statement(s: kernel.Statement, bound: Mapping[str, Int], sizes: set[str]) -
         case kernel.Allocate() | kernel.Grow():
             return 0
         case kernel.Call(_, _, _, work):
-            return work
+            # Of a routine over part of an array, where the part depends on the pass.
+            work = substitute(work, bound)
+            return work if symbols(work) <= sizes else UNKNOWN
 
 
 def _middle(lo: Int, hi: Int) -> Int:

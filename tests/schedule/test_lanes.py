@@ -11,7 +11,7 @@ import pytest
 
 import tracegrad as tg
 from tests.unjitted import run_unjitted
-from tracegrad._codegen import kernel
+from tracegrad._codegen import integers, kernel, work
 from tracegrad.schedule import build, schedule
 from tracegrad.schedule import two_step_reductions as fission
 from tracegrad.transforms.rewrite import optimize
@@ -414,3 +414,33 @@ def test_errors_in_a_block_are_reported() -> None:
     with pytest.raises(RuntimeError, match="still going after max_steps=8"):
         f(np.linspace(0.01, 50.0, LANES))
     np.testing.assert_allclose(f(np.full(LANES, 60.0)), np.full(LANES, 50.0))
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(2, 7), (3, 7), (2, 40)])
+def test_loops_that_end_where_another_one_is(rows: int, columns: int) -> None:
+    """What a loop keeps of its state grows from pass to pass; how many lanes there are must be
+    known before the first one."""
+    x = RNG.normal(size=(rows, columns, 5)) * 0.3
+
+    def scaled(x: Any) -> Any:
+        def step(i: Any, c: Any) -> Any:
+            y = np.copy(c)
+            y[i] *= c[0] * 0.5 + np.sum(x) * 0.05
+            return y
+
+        return np.sum(tg.fori_loop(0, 2, step, np.sin(x)) * np.cos(x))
+
+    for f in (tg.grad(scaled), lambda x: tg.hvp(scaled, (x,), (np.cos(x),))[0]):
+        np.testing.assert_allclose(tg.jit(f)(x), f(x), rtol=1e-12, atol=1e-14)
+
+
+def test_the_work_of_a_routine_in_a_loop() -> None:
+    """It may depend on the pass, which nobody knows who divides the work."""
+    i, size = integers.symbol("i"), integers.symbol("n")
+    call = kernel.Call("library.matmul", ("a", "b", "c"), work=i * size)
+    inside = kernel.Loop("i", 0, size, (call,), True)
+    phase = kernel.Phase("parallel", (kernel.Loop("lane", 0, size, (inside,)),))
+    made = kernel.Program("f", "", (("n", ("a", 0)),), (), (phase,))
+    (share,) = work.shares(made)
+    assert integers.symbols(share.work) == {"n"}
+    assert integers.substitute(share.work, {"n": 10}) == 10 * 10 * (5 * 10)

@@ -78,7 +78,11 @@ class _Cut:
         self.owners = owners.Owners(buffers)
         self.mentions = [self.owners.all(mentioned([s])) for s in self.body]
         self.written = self.owners.all(_written(self.body))
-        self.made = {s.name for s in traversal.within(self.body) if isinstance(s, kernel.Let)}
+        self.made = {
+            s.index if isinstance(s, kernel.Loop) else s.name
+            for s in traversal.within(self.body)
+            if isinstance(s, (kernel.Let, kernel.Loop))
+        }
         """What is known only while the kernel runs: the number of lanes must be known before."""
 
     def phases(self) -> list[kernel.Phase]:
