@@ -154,9 +154,9 @@ def evaluate_graph(*values: Any, graph: Graph | None, rule: Any) -> tuple[Any, .
 
 
 def infer_graph(*values: Any, graph: Graph | None, rule: Any) -> Types:
-    """The types of its results."""
-    assert graph is not None
-    return graph.output_types
+    """The types of its results; none where only a run of the user's function tells them, which is
+    asked when that function has raised an error of its own."""
+    return () if graph is None else graph.output_types
 
 
 @restoring
