@@ -369,7 +369,7 @@ GOLDEN: dict[str, Golden] = {
     "cross_entropy_grad": Golden(
         tg.grad(cross_entropy), (zeros(40, 10), zeros(40, dtype=np.int64))
     ),
-    "rosenbrock_hessian": Golden(tg.hessian(rosenbrock), (zeros(7),)),
+    "rosenbrock_hessian": Golden(tg.hessian(rosenbrock), (zeros(40),)),
     "rosenbrock_in_blocks": Golden(tg.value_and_grad(rosenbrock), (zeros(20_000),)),
     "rows_in_turn": Golden(tg.value_and_grad(variation), (zeros(70, 130),)),
     "loops_in_turn": Golden(

@@ -12,6 +12,7 @@ from .choose_stores import choose_stores
 from .collect_steps import collect_steps
 from .cut_fills import cut_fills
 from .distribute import distribute
+from .few_places import few_places
 from .fixed_places import keep_fixed_places
 from .fuse_copies import fuse_copies
 from .hoist import hoist
@@ -131,6 +132,10 @@ PIPELINE: tuple[tuple[str, Callable[[Draft], list[kernel.Phase]]], ...] = (
             d.phases, d.buffers, [name for name, _ in d.program.sizes], d.fresh
         ),
     ),  # when indices are sound; those of the steps are
+    (
+        "few places",
+        lambda d: few_places(d.phases, d.buffers, [name for name, _ in d.program.sizes], d.fresh),
+    ),  # when no pass reads bodies of loops any more, and before rows become tiles
     ("hoist", lambda d: hoist(d.phases, d.buffers)),  # when loops read no more than they will
     ("tile", lambda d: tile(d.phases, d.fresh)),  # last: it cuts loops that other passes read
 )
@@ -145,6 +150,7 @@ HOST_ONLY = frozenset(
         "distribute",
         "choose stores",
         "collect steps",
+        "few places",
         "loops in turn",
         "split loops",
         "rows abreast",
