@@ -289,21 +289,24 @@ def outside_set(x: Any) -> Any:
     return len(s) * x[0]
 
 
-@refused("'list.pop' in a branch or loop")
-def pop_in_loop(x: Any) -> Any:
-    s = [x[0], x[1], x[2]]
+@refused("a str is appended to s in a loop")
+def pop_unlike(x: Any) -> Any:
+    s = ["a", x[0], x[1]]
     t = 0.0
-    while t < 1:
-        t = t + s.pop()  # here
+    while t < 1:  # here
+        s.pop()
+        t = t + x[0]
     return t
 
 
-@refused("'list.insert' in a branch or loop")
-def insert_in_loop(x: Any) -> Any:
+@refused("a list is put into s")
+def put_list(x: Any) -> Any:
     s = []
+    row = [x[0], x[1]]
     for i in range(int(x[2])):
-        s.insert(0, x[i])  # here
-    return sum(s)
+        s.append([x[0], x[i]])
+        s[i] = row  # here
+    return s[0][0]
 
 
 @refused("'del' in a branch or loop")

@@ -16,9 +16,11 @@ from .both_branches import choose, flag_of
 from .letters import Letter, is_in
 from .lists import Grown
 from .places import is_leaf, traced, unknown, variables
+from .queues import Queue
 from .regions import Refused
 from .session import current
 from .tables import Tabled, Unlike
+from .taking import holds, is_open
 
 
 class Branches:
@@ -95,8 +97,9 @@ class Branches:
         if len(values) == 1:
             return first
         session = current()
+        whole, first = first, truth_of(first)
         if session is None or not STATE.traces or not unknown(first):
-            return self._joined(line, values[1:], all_, free) if bool(first) is all_ else first
+            return self._joined(line, values[1:], all_, free) if bool(first) is all_ else whole
 
         def rest() -> Any:
             return self._joined(line, values[1:], all_, free)
@@ -147,7 +150,12 @@ def compare(name: str, a: Any, b: Any) -> Any:
     if name in ("in_", "not_in"):
         if type(b) is Tabled and b.nested:
             raise Unlike(b.site)
-        b = b.box if type(b) is Tabled else b
+        b = b.box if type(b) is Tabled else b.listed() if type(b) is Queue else b
+        if type(b) is Grown and is_open(b):
+            held = holds(b, a)
+            return (
+                held if name == "in_" else not held if type(held) is bool else ops.logical_not(held)
+            )
         if type(a) is Letter and isinstance(b, (str, tuple, list, set, frozenset, dict)):
             there = is_in(a, b)
             return (
@@ -170,6 +178,8 @@ def truth_of(x: Any) -> Any:
     has items."""
     if type(x) is Grown and x.stacked is not None and x.stacked.counted:
         return ops.greater(x.length(), 0)
+    if type(x) is Queue:
+        return x.length() > 0
     return number_of(x) if type(x) is Size else x
 
 
@@ -177,4 +187,4 @@ def _nothing() -> None:
     return None
 
 
-__all__ = ["Branches", "compare"]
+__all__ = ["Branches", "compare", "truth_of"]

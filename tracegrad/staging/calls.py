@@ -4,6 +4,7 @@ operations where traced values are given."""
 from __future__ import annotations
 
 import builtins
+import collections
 import functools
 import math
 import operator
@@ -26,6 +27,7 @@ from ..sizes import Size
 from ..tensor import Boxed
 from .aliases import arrays_of, root_of
 from .constructors import boxed, made, with_lists, with_rows
+from .containers import of_container, with_lists_of_queues
 from .extremes import BUILTINS, extreme_of
 from .functions import is_dispatcher
 from .holding import held_together
@@ -270,6 +272,11 @@ class CallHelpers:
         if isinstance(owner, np.ndarray) and name == "fill":
             self.set_item(line, args[0], owner, ...)  # type: ignore[attr-defined]
             return None
+        site = self.code, number
+        found = of_container(self, line, site, function, args, kwargs, session)
+        if found is not NotImplemented:
+            return found
+        args = with_lists_of_queues(function, args)
         if session.regions and name in CHANGING:
             # Of what stands for a list of the user's while it is traced, too.
             if type(owner) is Grown and name in ("append", "extend"):
@@ -284,7 +291,7 @@ class CallHelpers:
             if function is builtins.ord:
                 return args[0].code
             if name in ("index", "find") and isinstance(owner, str):
-                return place_in(function, args[0], functools.partial(self.check, line))  # type: ignore[attr-defined]
+                return place_in(function, args[0], check)
             if function in (builtins.isinstance, builtins.type):
                 args = ("?", *args[1:])
         if any(type(a) is Tabled for a in args):
@@ -334,6 +341,8 @@ class CallHelpers:
             found = self._users(session, function, args, kwargs)
         if session.regions and isinstance(function, type) and _is_maker(function):
             born(session, found)
+        if function is collections.deque:
+            session.lists[id(found)] = found, site
         if type(found) is np.ndarray and _is_new(function, found, args):
             return self._own(session, number, found)
         return found
@@ -369,8 +378,6 @@ class CallHelpers:
         if function is builtins.len and isinstance(args[0], Boxed) and args[0].ndim:
             # Python's own gives an integer, and so a graph for that size alone.
             return length_of(args[0])
-        if function is builtins.len and type(args[0]) is Grown:
-            return as_length(_weak(args[0].length()))
         if function is builtins.range:
             return counted(args)
         if function is _PRANGE.get("prange"):

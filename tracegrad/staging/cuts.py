@@ -31,12 +31,18 @@ def _at(body: list[ast.stmt], line: int) -> Iterator[tuple[ast.stmt, list[ast.st
     """The statements at a line with their blocks, from the outermost on; of those with a body only
     if they begin there."""
     for s in body:
-        if s.lineno <= line <= (s.end_lineno or s.lineno) and not _is_flag(s):
+        if s.lineno <= line <= _end(s) and not _is_flag(s):
             blocks = [b for name in BLOCKS if (b := getattr(s, name, None))]
             if s.lineno == line or not blocks:
                 yield s, body
             for block in blocks:
                 yield from _at(block, line)
+
+
+def _end(s: ast.stmt) -> int:
+    """The last line of a statement; one that stands for a jump has what follows that inside."""
+    inner = [b[-1] for name in BLOCKS if (b := getattr(s, name, None))]
+    return max([s.end_lineno or s.lineno, *map(_end, inner)])
 
 
 BLOCKS = ("body", "orelse", "finalbody")

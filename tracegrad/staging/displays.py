@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from .pieces import arguments, binds, loaded, place
 
-LISTS = ("append", "extend")
+LISTS = ("append", "extend", "pop", "insert", "remove")
+HEAPS = ("heappush", "heappop", "heapify", "heapreplace")
 OF_ALL = ("sum", "list", "tuple", "min", "max")
 """Functions that read all items of what they are given."""
 
@@ -19,6 +20,11 @@ def growing_in(node: ast.AST) -> set[str]:
         if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute):
             if n.func.attr in LISTS and isinstance(n.func.value, ast.Name):
                 found.add(n.func.value.id)
+            elif n.func.attr in HEAPS and n.args and isinstance(n.args[0], ast.Name):
+                found.add(n.args[0].id)
+        elif isinstance(n, ast.Call) and isinstance(n.func, ast.Name):
+            if n.func.id in HEAPS and n.args and isinstance(n.args[0], ast.Name):
+                found.add(n.args[0].id)
         elif isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name):
             if isinstance(n.value, (ast.List, ast.ListComp)):
                 found.add(n.target.id)
@@ -115,8 +121,8 @@ class Displays(ast.NodeTransformer):
                 and not (value.args or value.keywords)
             ) or (isinstance(value, ast.List) and not value.elts)
             # A list that is empty may be for another function to fill.
-            if empty or (isinstance(value, ast.List) and target.id in self.growing):
-                items = self._list(value) if isinstance(value, ast.List) else value
+            if empty or (_is_new_list(value) and target.id in self.growing):
+                items = self._list(value) if isinstance(value, ast.List) else self.visit(value)
                 return self._helper("grows", value, ast.Constant(target.id), items)
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
             if len(target.elts) == len(value.elts):

@@ -36,10 +36,12 @@ from .places import (
     unknown,
     variables,
 )
+from .queues import Queue
 from .regions import Refused, born, change, is_born
 from .session import current
 from .stand_ins import entry_of, one_of, part_of, trace_from_start
 from .tables import Tabled
+from .taking import is_open, place_in, replace
 
 NUMBERED = frozenset((np.ndarray, np.flatiter, list, Grown, tuple, range))
 """Kinds whose items Python finds by known numbers only."""
@@ -138,6 +140,11 @@ class Elements:
             if isinstance(key, slice) and not any_in(key, traced):
                 return list(owner)[key]
             return owner.item(operator.index(key) if not any_in(key, traced) else key)
+        if kind is Queue and not isinstance(key, slice):
+            key = place_in(key, owner.length(), self, line, "deque index out of range")
+            session = current()
+            assert session is not None
+            return session.version(owner.item)(key)
         if kind is Grown and (found := item_of_grown(owner, key, self, line)) is not NotImplemented:
             return found
         if STATE.traces and is_mask(key) and isinstance(owner, (np.ndarray, Boxed)):
@@ -196,6 +203,10 @@ class Elements:
             key = sizes_as_numbers(owner, key)
         if STATE.traces and any_in(key, traced):
             self._check_seen(line, owner, key)
+        if type(owner) is Queue:
+            key = place_in(key, owner.length(), self, line, "deque index out of range")
+            session.version(owner.replace)(key, value)
+            return
         if type(owner) is Tabled:
             write(self, line, owner, key, value)
             return
@@ -219,7 +230,11 @@ class Elements:
             key = operator.index(key) if isinstance(owner, list) and not unknown(key) else key
             if any_in(key, traced):
                 if isinstance(owner, list) and not isinstance(key, slice):
-                    to_table(getattr(owner, "around", None) or owner, value)
+                    if type(owner) is not Grown or owner.stacked is None:
+                        to_table(getattr(owner, "around", None) or owner, value)
+                    if type(owner) is Grown and is_open(owner):
+                        replace(owner, key, value, self, line)
+                        return
                 what = "list" if isinstance(owner, list) else type(owner).__name__
                 raise Refused(
                     f"{self.line_of(line)}: a {what} is written at a place that is "
@@ -228,6 +243,9 @@ class Elements:
         if type(owner) is Grown and owner.frozen and owner.around is not None:
             to_table(owner.around)
         if type(owner) is Grown and owner.stacked is not None:
+            if not isinstance(key, slice) and is_open(owner):
+                replace(owner, key, value, self, line)
+                return
             if not is_born(session, owner):
                 self.effect(line, f"{owner.name}[...] =")
             owner.plain()

@@ -19,6 +19,8 @@ from .source import definition_of
 ORIGINAL: dict[CodeType, CodeType] = {}
 """The user's code, by what stands in its place."""
 MADE = ORIGINAL.keys()
+PROGRAMS: set[CodeType] = set()
+"""The code of the library's own functions that are rewritten as the user's are."""
 
 
 class Version:
@@ -276,6 +278,6 @@ def made_of(function: types.FunctionType, version: Version, helpers: Any) -> typ
 
 
 __all__ = [
-    "MADE", "ORIGINAL", "Version", "function_of", "home_of", "in_place_of", "is_dispatcher",
-    "is_users", "lines_of", "made_of", "printing", "version_of",
+    "MADE", "ORIGINAL", "PROGRAMS", "Version", "function_of", "home_of", "in_place_of",
+    "is_dispatcher", "is_users", "lines_of", "made_of", "printing", "version_of",
 ]  # fmt: skip

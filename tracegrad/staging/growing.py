@@ -13,7 +13,7 @@ import numpy as np
 from .. import ops
 from ..control.facts import known_integer
 from ..ir.dispatch import STATE, bind
-from ..ir.forms import bounded, form_of, largest
+from ..ir.forms import ENDLESS, bounded, form_of, largest
 from ..ir.trace import user_line
 from ..ops.elementwise.arithmetic import number
 from ..ops.elementwise.elementary import identity_op
@@ -21,14 +21,13 @@ from ..ops.places.spans import ComputedLength
 from ..sizes import form, same, seen
 from ..sizes.owners import is_count
 from ..tensor import Boxed, inside
-from ..transforms.tracing import leaf_type
-from ..tree import flatten, unflatten
 from .agreement import nothing, with_numbers
 from .aliases import arrays_of, root_of
-from .carried import ChangedShape, Retry, ends_after, late_sizes
+from .carried import ChangedShape, Retry
 from .items import part_of, parts_of, prior_of, put, wider, wider_rows
 from .lengths import size_of
 from .lists import Form, Grown, Seen, Stacked, lists_in
+from .pending import is_full, outgrow
 from .regions import Refused, change, is_born
 from .session import Session, current
 
@@ -67,14 +66,6 @@ class Growing:
         self.counted = ends
         """Whether the number of items is one of the graph: the loop may end before `count` passes,
         or not all of them append as many."""
-        if isinstance(count, Boxed):
-            self.count = count = size_of(count)
-        if count is None and room is None:
-            raise Roomless(
-                f"{line}: this loop appends to {place.name}, and how many passes it takes is not "
-                "known before it runs. Write into an array that is long enough, and count.",
-                frozenset(),
-            )
         self.exact: int | None = None
         """How many items all passes append, where that is a fact of their numbers."""
         self.twin: Growing | None = None
@@ -96,6 +87,13 @@ class Growing:
         with the room that those made."""
         self.form = self.prior.form
         self.seen = self.prior.seen or Seen()
+        if own and count is None:
+            self.seen.roomy = True
+        self.taken: bool
+        self.written: bool
+        self.guarded: bool
+        self.taken, self.written, self.guarded = self.seen.known
+        """What is known of it (`Seen`)."""
         self.began: Any = own, _shown(self.form)
 
     @property
@@ -104,30 +102,62 @@ class Growing:
         exact = self.exact if self.twin is None else self.twin.exact
         if exact is not None:
             return exact
-        return self.count * self.per if self.room is None else self.room
+        if not _nonzero(self.per) or (self.guarded and self.prior.open):
+            return 0
+        if self.room is not None:
+            return self.room
+        if self.count is None:
+            raise Roomless(
+                f"{self.line}: this loop appends to {self.place.name}, and how many passes it "
+                "takes is not known before it runs. Write into an array that is long enough, and "
+                "count.",
+                frozenset(),
+            )
+        if isinstance(self.count, Boxed):
+            self.count = size_of(self.count)
+        return self.count * self.per
 
     def settled(self, found: Sequence[Any], end: int) -> bool:
         """Whether the loop is to be made again, with as many rows as it needs: the number of items
         stands before `end` in what it gave, and depends on no argument."""
-        if not self.counted or self.twin is not None or self.exact is not None:
+        if not self.counted or self.taken or self.twin is not None or self.exact is not None:
             return False
         self.exact = known_integer(found[end - 1])
         return self.exact is not None and not self.looking and not self.prior.open
 
     def fits(self) -> Any:
         """In a pass: whether there is room for the items of one more."""
+        if self.guarded:
+            return ops.logical_not(is_full())
+        if not _nonzero(self.per):
+            return np.bool_(True)
+        if self.taken:
+            rows = self.prior.rows + self.room
+            return ops.less_equal(with_numbers(self.place.get().count) + self.per, rows)
         return ops.less_equal(with_numbers(self.place.get().added) + self.per, self.room)
 
     @property
     def looking(self) -> bool:
         """Whether what the loops append is not known yet."""
-        return not _nonzero(self.per) or (self.prior.open and self.prior.arrays is None)
+        return not _nonzero(self.per) or self._is_inside_of_a_look
+
+    @property
+    def _is_inside_of_a_look(self) -> bool:
+        return bool(self.prior.open and self.prior.arrays is None)
+
+    @property
+    def _carries(self) -> bool:
+        """Whether the loop hands on the items, since it changes some."""
+        changes = _nonzero(self.per) or self.written
+        return changes and self.form is not None and not self._is_inside_of_a_look
 
     def settle(self) -> None:
         """Begin anew with what was found."""
         if self.found is not None:
             self.learnt.append(self.found)
-            (self.form, self.per, self.counted), self.found = self.found, None
+            (self.form, self.per, self.counted, known), self.found = self.found, None
+            self.taken, self.written, self.guarded = known
+            self.seen.note(known)
 
     def recall(self, began: Any, learnt: Any) -> None:
         """Settle what an earlier look found, where that began with the same."""
@@ -137,10 +167,13 @@ class Growing:
 
     def initial(self) -> list[Any]:
         """The arrays, with room for all passes, and how many items there are."""
-        return [*self._rows(), *([np.int64(0)] if self.counted and self.twin is None else [])]
+        first: Any = np.int64(0)
+        if self.taken:
+            first = ops.convert(with_numbers(self.prior.count), np.int64)
+        return [*self._rows(), *([first] if self.counted and self.twin is None else [])]
 
     def _rows(self) -> list[Any]:
-        if self.looking:
+        if not self._carries:
             return []
         assert self.form is not None
         if self.prior.open and self.prior.arrays is not None:
@@ -160,36 +193,28 @@ class Growing:
     def enter(self, given: list[Any]) -> Stacked:
         """The list at the start of a pass; it takes its arrays off what is given."""
         base, before, most = self.prior.count, 0, None
-        arrays = None
-        if not self.looking:
+        arrays = self.prior.arrays if self.taken else None
+        if self._carries:
             assert self.form is not None
             arrays = [given.pop(0) for _ in self.form.kinds]
             # So that what is there already is seen to be at least so much.
-            base = base if self.counted else base + self.step * self.per
+            base = base if self.counted or not _nonzero(self.per) else base + self.step * self.per
         if self.counted:
             before, most = number(given.pop(0)) if self.twin is None else self.twin.entered, 0
             self.entered = before
-        return Stacked(self.form, arrays, base, before, self.seen, most)
+        return Stacked(self.form, arrays, 0 if self.taken else base, before, self.seen, most)
 
     def leave(self, value: Stacked, contents: dict[int, Any]) -> list[Any]:
         """The arrays after a pass; Retry where more is known of them now."""
         form = self.form if self.seen.form is None else self.seen.form
-        most, counted = value.most, self.counted or value.counted
-        if is_count(form_of(most)):
-            # Other passes append more, or less.
-            top = largest(form_of(most))
-            if top is None or is_count(top):
-                raise Refused(
-                    f"{self.line}: how many items a pass of this loop appends to "
-                    f"{self.place.name} is not known before it runs. Write into an array."
-                )
-            most, counted = seen(top), True
+        most, counted = self._most(value.most, self.counted or value.counted)
         if (
             not same(most, self.per)
             or counted != self.counted
+            or self.seen.known != (self.taken, self.written, self.guarded)
             or not (form is self.form or (form is not None and form.same_as(self.form)))
         ):
-            self.found = form, most, counted
+            self.found = form, most, counted, self.seen.known
             raise Retry
         self.left = value.added
         if self.twin is not None and form_of(self.left) != form_of(self.twin.left):
@@ -197,34 +222,78 @@ class Growing:
             raise Retry
         own = counted and self.twin is None
         total = [ops.convert(with_numbers(value.added), np.int64)] if own else []
-        return [*([] if self.looking else list(value.arrays or ())), *total]
+        return [*(list(value.arrays or ()) if self._carries else []), *total]
+
+    def _most(self, most: Any, counted: bool) -> tuple[Any, bool]:
+        """How many items a pass appends at most; whether their number is one of the graph."""
+        if is_count(form_of(most)) and not self.seen.unbounded:
+            # Other passes append more, or less.
+            top, counted = largest(form_of(most)), True
+            if top is not None and not is_count(top):
+                return seen(top), counted
+            if not self.seen.roomy:
+                raise Refused(
+                    f"{self.line}: how many items a pass of this loop appends to "
+                    f"{self.place.name} is not known before it runs. Write into an array."
+                )
+            self.seen.unbounded = True
+        if self.seen.unbounded:
+            return int(_nonzero(most)), True
+        return most, counted or self.seen.taken
+
+    def _more(self) -> Any:
+        """By how many items the list may be longer after the loop."""
+        if self.guarded and self.prior.open:
+            return int(_nonzero(self.per))
+        try:
+            return self.rows
+        except ComputedLength:
+            if not (self.prior.open and self.seen.roomy):
+                raise
+            self.seen.unbounded = True
+            return 1
 
     def finish(self, given: list[Any], session: Session, sure: bool) -> None:
         """Put what the loop ended with in the list."""
-        room, before, arrays = self.rows, self.prior, None
-        if not self.looking:
+        room, before = self._more(), self.prior
+        arrays = before.arrays if self.taken else None
+        if self._carries:
             assert self.form is not None
             arrays = [given.pop(0) for _ in self.form.kinds]
+        if self.taken:
+            self.place.put(self._shorter(given.pop(0), arrays, room))
+            return
         more = room
         if self.twin is not None:
             more = self.twin.entered
         elif self.counted:
             more = given.pop(0)
-            bounded(more, 0, form_of(form(room)) + 1)
+            bounded(more, 0, ENDLESS if self.guarded else form_of(form(room)) + 1)
             self.entered = more = number(more) if self.exact is None else self.exact
-        if self.looking and not before.open:
+        if not self._carries and not before.open:
             return
         counted = (self.counted and not isinstance(more, int)) or before.counted
-        if not before.open and not counted and isinstance(more, int) and more == 0:
+        if not (before.open or counted or self.written) and isinstance(more, int) and more == 0:
             return
+        off = before.off or self.written
         if before.open or counted:
             base, added, seen = before.base, before.added + more, before.seen and self.seen
-            made = Stacked(
-                self.form, arrays, base, added, seen, before.most + room if counted else None
-            )
+            most = before.most + room if counted else None
+            made = Stacked(self.form, arrays, base, added, seen, most, off)
         else:
-            made = Stacked(self.form, arrays, before.count + more)
+            made = Stacked(self.form, arrays, before.count + more, off=off)
         self.place.put(made)
+
+    def _shorter(self, count: Any, arrays: Sequence[Any] | None, room: Any) -> Stacked:
+        """What a list holds of which the loop took items off: so many."""
+        before = self.prior
+        top = form_of(form(arrays[0].shape[0])) + 1 if arrays else ENDLESS
+        bounded(count, 0, top)
+        n = number(count)
+        if before.open:
+            most = before.most + room
+            return Stacked(self.form, arrays, before.base, n - before.base, self.seen, most)
+        return Stacked(self.form, arrays, 0, n, None, before.rows + room, True)
 
     def hold(self, items: list[Any], session: Session) -> None:
         """After the loop: these arrays may be items of the list."""
@@ -233,73 +302,9 @@ class Growing:
             return
         if now.open:
             for x in [root_of(x) for value in items for x in arrays_of(value)]:
-                _own(session, x, self.place.name, self.line)
+                own(session, x, self.place.name, self.line)
         else:
             session.merge(now.arrays, items, self.line)
-
-
-class Gone(Stacked):
-    """What a list holds behind a block with lengths that only a run knows, in which it changed."""
-
-    def __init__(self) -> None:
-        """There is nothing to know."""
-
-    def __getattr__(self, name: str) -> Any:
-        raise Refused(
-            f"{user_line()}: this list changed in a branch or loop in which it has a length that "
-            "only a run knows, and is read behind that. Write into an array, and count."
-        )
-
-
-class InBlock:
-    """What a block that is run for itself hands on of a list."""
-
-    undefined, began = False, None
-
-    def __init__(self, place: GrownPlace) -> None:
-        self.place, self.start = place, place.get()
-        self.end, self.learnt = self.start, ()
-        self.around = late_sizes()
-
-    def settle(self) -> None:
-        """Nothing is learnt of it."""
-
-    def recall(self, began: Any, learnt: Any) -> None:
-        """Nothing was."""
-
-    def initial(self) -> list[Any]:
-        """Its arrays are those around the block."""
-        return []
-
-    def enter(self, given: list[Any]) -> Any:
-        """The list at the start."""
-        return self.start
-
-    @property
-    def gone(self) -> bool:
-        """Whether it has no meaning behind the block."""
-        return isinstance(self.end, Gone)
-
-    def leave(self, value: Any, contents: dict[int, Any]) -> list[Any]:
-        """The arrays at the end of the block, and how many items there are."""
-        self.end = value
-        if value is self.start or value is None:
-            return []
-        leaves, _ = flatten(value)
-        before = None if self.start is None else self.start.base
-        sizes = [value.most, *[n for x in leaves for n in leaf_type(x).shape]]
-        sizes += [] if value.base is before else [value.base]
-        if any(isinstance(n, Boxed) or not ends_after(n, self.around) for n in sizes):
-            self.end = Gone()
-            return []
-        return leaves
-
-    def finish(self, given: list[Any], session: Session, sure: bool) -> None:
-        """Behind the block."""
-        if self.end is not self.start and not self.gone and self.end is not None:
-            leaves, spec = flatten(self.end)
-            self.end = unflatten(spec, [given.pop(0) for _ in leaves])
-        self.place.put(self.end)
 
 
 def _nonzero(x: Any) -> bool:
@@ -335,7 +340,7 @@ def appended(owner: Grown, item: Any) -> bool:
         return True
     form, leaves = parts_of(item, line, owner.name)
     for x in leaves:
-        _own(session, x, owner.name, line)
+        own(session, x, owner.name, line)
     for inner in lists_in(item):
         if not is_born(session, inner):
             raise Refused(
@@ -349,12 +354,23 @@ def appended(owner: Grown, item: Any) -> bool:
     arrays = now.arrays
     # Where the form is a wider one now the loop is looked at again.
     if arrays is not None and now.seen.form.same_as(now.form):
-        arrays = [
-            put(a, now.count, ops.convert(x, a.dtype)) for a, x in zip(arrays, leaves, strict=True)
-        ]
-    most = now.most + 1 if now.counted else None
-    owner.stacked = Stacked(now.form, arrays, now.base, now.added + 1, now.seen, most)
+        arrays = with_row(session, now, leaves)
+    owner.stacked = now.but(arrays, now.added + 1, now.most + 1 if now.counted else None)
     return True
+
+
+def with_row(session: Session, now: Stacked, leaves: Sequence[Any]) -> list[Any] | None:
+    """The arrays with these leaves in the row behind the last item. None in a look at a loop that
+    does not know yet that they have none."""
+    arrays, at = now.arrays or [], now.count
+    rows = arrays[0].shape[0] if arrays else 0
+    if isinstance(at, int) and isinstance(rows, int) and at >= rows:
+        return None
+    if now.seen is not None and now.seen.unbounded:
+        rows = with_numbers(rows)
+        outgrow(session, ops.greater_equal(at, rows))
+        at = ops.minimum(at, rows - 1)
+    return [put(a, at, ops.convert(x, a.dtype)) for a, x in zip(arrays, leaves, strict=True)]
 
 
 def longer(owner: Grown, item: Any, line: str) -> Stacked:
@@ -364,7 +380,7 @@ def longer(owner: Grown, item: Any, line: str) -> Stacked:
     session = current()
     if session is not None and session.regions:
         for x in leaves:
-            _own(session, x, owner.name, line)
+            own(session, x, owner.name, line)
         if lists_in(item):
             raise Refused(
                 f"{line}: a list is appended to {owner.name} in a branch on traced values. Append "
@@ -376,9 +392,8 @@ def longer(owner: Grown, item: Any, line: str) -> Stacked:
         put(a, now.count, ops.convert(x, a.dtype))
         for a, x in zip(rows.arrays or (), leaves, strict=True)
     ]
-    return Stacked(
-        rows.form, arrays, now.base, now.added + 1, None, now.most + 1 if now.counted else None
-    )
+    most = now.most + 1 if now.counted else None
+    return Stacked(rows.form, arrays, now.base, now.added + 1, None, most, now.off)
 
 
 class AppendedList:
@@ -410,7 +425,7 @@ class AppendedList:
         )
 
 
-def _own(session: Session, x: Any, name: str, line: str) -> None:
+def own(session: Session, x: Any, name: str, line: str) -> None:
     """A list shows what is written later into an array that was appended."""
     root = root_of(x) if getattr(x, "shape", ()) else None
     if root is not None:
@@ -431,7 +446,8 @@ def item_of(owner: Grown, key: Any, helpers: Any, line: int) -> Any:
         return owner[key]
     if isinstance(key, slice):
         return owner[key] if now.open or key.step not in (None, 1) else part_of(now, key)
-    if isinstance(key, int) and 0 <= key < list.__len__(owner):
+    own = now.with_own(list.__len__(owner))
+    if isinstance(key, int) and 0 <= key < own:
         return list.__getitem__(owner, key)
     form = now.form or (now.seen.form if now.seen else None)
     if form is None:
@@ -440,7 +456,7 @@ def item_of(owner: Grown, key: Any, helpers: Any, line: int) -> Any:
         )
     negative = isinstance(key, int) and key < 0
     at = now.count + key if negative else key
-    least = list.__len__(owner) + (now.added if isinstance(now.added, int) else 0)
+    least = own + (now.added if isinstance(now.added, int) else 0)
     sure = negative and -key <= least
     if not sure:
         low = ops.less(at, 0)
@@ -448,11 +464,18 @@ def item_of(owner: Grown, key: Any, helpers: Any, line: int) -> Any:
         fine = ops.logical_and(ops.greater_equal(at, 0), ops.less(at, now.count))
         helpers.check(line, fine, lambda: IndexError("list index out of range"))
         at = ops.clip(at, 0, ops.maximum(now.count - 1, 0))
+    return read(session, owner, form, at, helpers.line_of(line))
+
+
+def read(session: Session, owner: Grown, form: Form, at: Any, line: str) -> Any:
+    """The item at a place that is inside."""
+    now = owner.stacked
+    assert now is not None
     if now.arrays is None:
         return Stacked(form, None, 0).made([inside(nothing(k)) for k in form.kinds])
     leaves = [bind(identity_op, [inside(a)[at]]) for a in now.arrays]
     if now.seen is not None:
-        session.merge(leaves, [now.seen.anchor], helpers.line_of(line))
+        session.merge(leaves, [now.seen.anchor], line)
     return owner.of_mine(now.made(leaves))
 
 
@@ -471,4 +494,4 @@ class Growth:
         return self.made(line, found)
 
 
-__all__ = ["Growing", "Grown", "GrownPlace", "Growth", "InBlock", "Roomless", "item_of"]
+__all__ = ["Growing", "Grown", "GrownPlace", "Growth", "Roomless", "item_of"]

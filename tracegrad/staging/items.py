@@ -103,7 +103,7 @@ def wider_rows(x: Stacked, form: Form | None, more: Any) -> Stacked:
             ops.concatenate([ops.convert(a, e.dtype), e], axis=0)
             for a, e in zip(x.arrays, empty, strict=True)
         ]
-    return Stacked(form, arrays, x.base, x.added, x.seen, x.most if x.counted else None)
+    return Stacked(form, arrays, x.base, x.added, x.seen, x.most if x.counted else None, x.off)
 
 
 class Evened:
@@ -112,7 +112,8 @@ class Evened:
     def __init__(self, owner: Grown, sides: Sequence[Stacked | None], line: str) -> None:
         self.owner, self.line = owner, line
         lists = [prior_of(owner, line) if s is None else s for s in sides]
-        self.most = max(x.most for x in lists)
+        self.rebased = len({(_base(x), x.off) for x in lists}) > 1
+        self.most = max((x.rows if self.rebased else x.most) for x in lists)
         forms = [x.form for x in lists if x.form is not None]
         self.form = forms[0] if forms else None
         for form in forms[1:]:
@@ -121,9 +122,21 @@ class Evened:
     def of(self, value: Stacked | None) -> Stacked:
         """What one of them leaves, in that form."""
         x = prior_of(self.owner, self.line) if value is None else value
+        x = x.rebased() if self.rebased else x
         if not x.open:
             x = wider_rows(x, self.form, self.most - x.most)
-        return Stacked(x.form, x.arrays, x.base, x.added, x.seen, self.most)
+        elif self.form is not None and not self.form.same_as(x.form):
+            # The loop around is looked at again.
+            kinds = self.form.kinds
+            arrays = x.arrays and [
+                ops.convert(a, k.dtype) for a, k in zip(x.arrays, kinds, strict=True)
+            ]
+            x = Stacked(self.form, arrays, x.base, x.added, x.seen, x.most, x.off)
+        return x.but(x.arrays, x.added, self.most)
+
+
+def _base(x: Stacked) -> Any:
+    return x.base if isinstance(x.base, int) else id(x.base)
 
 
 def uneven(a: Any, b: Any) -> bool:
@@ -132,6 +145,7 @@ def uneven(a: Any, b: Any) -> bool:
         return isinstance(a, Stacked) is not isinstance(b, Stacked)
     return (
         a.counted != b.counted
+        or (_base(a), a.off) != (_base(b), b.off)
         or not same(a.most, b.most)
         or not (a.counted or same(a.added, b.added))
     )

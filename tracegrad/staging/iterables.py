@@ -21,6 +21,7 @@ from .letters import Spelled
 from .listed import Least, Listed, Ragged, listed, renewed
 from .lists import Grown
 from .places import traced
+from .queues import Queue
 from .stand_ins import part_of
 from .tables import Tabled
 
@@ -217,6 +218,8 @@ def by_number(x: Any) -> Any:
         return renewed(x)
     if type(x) is range:
         return Numbers(x)
+    if type(x) is Queue:
+        x = x.listed()
     if type(x) is Grown and x.ready() is not None:
         return Items(x)
     if type(x) is Tabled:

@@ -51,6 +51,22 @@ class Seen:
         self.form: Form | None = None
         self.anchor = np.zeros(1)
         """Stands for all items, where it matters whether an array may be one of them."""
+        self.taken = self.written = self.unbounded = self.roomy = False
+        """Whether items were taken off the end, or replaced; whether nobody knows how many a pass
+        appends, so that each is checked to have a row; and whether the outermost loop can be run
+        with more rows."""
+
+    @property
+    def known(self) -> tuple[bool, bool, bool]:
+        """What loops that are looked at again begin with."""
+        return self.taken, self.written, self.unbounded
+
+    def note(self, known: tuple[bool, bool, bool]) -> None:
+        """Know what an earlier look found."""
+        had = self.known
+        self.taken, self.written, self.unbounded = (
+            had[0] or known[0], had[1] or known[1], had[2] or known[2]
+        )  # fmt: skip
 
 
 class Stacked:
@@ -59,7 +75,8 @@ class Stacked:
     `arrays` have an item a row; None where a first look at a loop finds out how many there are.
     There are `base + added` items, of which the innermost open body appended `added`. Where that is
     `counted` it is a number of the graph, since not every branch or pass appends as many: then at
-    most `most`, for which the arrays have rows.
+    most `most`, for which the arrays have rows. `off`: of the items that the list itself has some
+    were taken off or replaced.
     """
 
     def __init__(
@@ -70,8 +87,9 @@ class Stacked:
         added: Any = 0,
         seen: Seen | None = None,
         most: Any = None,
+        off: bool = False,
     ) -> None:
-        self.form, self.base, self.added, self.seen = form, base, added, seen
+        self.form, self.base, self.added, self.seen, self.off = form, base, added, seen, off
         self.arrays = None if arrays is None else list(arrays)
         self.counted, self.most = most is not None, added if most is None else most
 
@@ -84,6 +102,25 @@ class Stacked:
     def count(self) -> Any:
         """The number of items."""
         return self.base + self.added
+
+    @property
+    def rows(self) -> Any:
+        """For how many items the arrays have room."""
+        return self.base + self.most
+
+    def with_own(self, n: int) -> int:
+        """How many of the first items are those that the list itself has, of n."""
+        gone = self.off or (self.seen is not None and (self.seen.taken or self.seen.written))
+        return 0 if gone else n
+
+    def but(self, arrays: Sequence[Any] | None, added: Any, most: Any = None) -> Stacked:
+        """The same with other arrays and another number of items."""
+        most = most if most is not None else self.most if self.counted else None
+        return Stacked(self.form, arrays, self.base, added, self.seen, most, self.off)
+
+    def rebased(self) -> Stacked:
+        """The same, of which all items count as added: how many there are is one number."""
+        return Stacked(self.form, self.arrays, 0, self.count, self.seen, self.rows, True)
 
     def as_items(self, x: Any) -> Any:
         """A scalar made of the items: one of Python's numbers, where they are."""
@@ -111,7 +148,7 @@ class Stacked:
         form = None if self.form is None else (self.form.spec, self.form.kinds)
         base = self.base if isinstance(self.base, int) else id(self.base)
         added = None if self.counted else self.added
-        return form, base, added, self.most, id(self.seen), self.arrays is None
+        return form, base, added, self.most, id(self.seen), self.arrays is None, self.off
 
 
 def _take_apart(x: Stacked) -> tuple[Any, Any, None]:
@@ -123,7 +160,7 @@ class _Rest:
 
     def __init__(self, of: Stacked) -> None:
         arrays, most = None if of.arrays is None else (), of.most if of.counted else None
-        self.of = Stacked(of.form, arrays, of.base, of.added, of.seen, most)
+        self.of = Stacked(of.form, arrays, of.base, of.added, of.seen, most, of.off)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Rest) and self.of.known() == other.of.known()
@@ -137,7 +174,8 @@ def _together(rest: _Rest, leaves: Any) -> Stacked:
     if x.counted:
         *arrays, added = leaves
     most = x.most if x.counted else None
-    return Stacked(x.form, None if x.arrays is None else arrays, x.base, added, x.seen, most)
+    arrays = None if x.arrays is None else arrays
+    return Stacked(x.form, arrays, x.base, added, x.seen, most, x.off)
 
 
 node(Stacked, _take_apart, _together)
@@ -285,7 +323,7 @@ class Grown(list[Any]):
     def item(self, k: Any) -> Any:
         """An item by a number that is known, or traced."""
         found = self.ready()
-        if found is None or (isinstance(k, int) and 0 <= k < list.__len__(self)):
+        if found is None or (isinstance(k, int) and 0 <= k < found.with_own(list.__len__(self))):
             return list.__getitem__(self, k)
         return self.of_mine(found.item(k))
 
@@ -318,7 +356,7 @@ class Grown(list[Any]):
             growing = loading.load(f"{__package__}.growing")
             if growing.appended(self, item):
                 return
-            if self.stacked is not None and self.stacked.counted:
+            if self.stacked is not None and (self.stacked.counted or self.stacked.off):
                 self.stacked = growing.longer(self, item, "")
                 return
         self.plain()

@@ -18,7 +18,8 @@ from .agreement import readable
 from .aliases import arrays_of, root_of
 from .carried import Carried, Retry
 from .failing import reached
-from .growing import Appended, AppendedList, Growing, GrownPlace, InBlock
+from .growing import Appended, AppendedList, Growing, GrownPlace
+from .in_blocks import InBlock
 from .lists import Grown
 from .looks import Looks
 from .places import MISSING, BoxPlace, StagedPlace, VariablePlace

@@ -3,6 +3,7 @@ graph, and are afterwards what they were."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from ..tree import flatten
 from .aliases import arrays_of, root_of
 from .lists import Grown
 from .places import MISSING, Around, BoxPlace, StagedPlace, VariablePlace, is_leaf
-from .session import Session
+from .session import Restart, Session
 from .tables import Tabled
 
 
@@ -146,6 +147,12 @@ def run(
 
 def _check_for_good(session: Session, line: str, around: Around) -> None:
     """Begin anew where the body changed what cannot be put back."""
+    for x in around.opaque:
+        held = session.lists.get(id(x.value))
+        if held is not None and held[0] is x.value and type(held[0]) is deque and x.changed():
+            if held[1] not in session.queues:
+                session.queues.add(held[1])
+                raise Restart
     if what := around.for_good():
         session.keep_apart(
             line,

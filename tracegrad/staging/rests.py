@@ -14,7 +14,8 @@ from ..ops.places.spans import ComputedLength
 from ..tensor import Boxed
 from .agreement import readable
 from .carried import Retry
-from .growing import InBlock, Roomless
+from .growing import Roomless
+from .in_blocks import InBlock
 from .one_loop import StagedLoop
 from .places import variables
 from .rooms import OpenRest, value_of

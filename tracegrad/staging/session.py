@@ -22,6 +22,7 @@ from ..ops.places.spans import ComputedLength
 from ..tape.attempts import ATTEMPTS
 from .functions import (
     MADE,
+    PROGRAMS,
     Version,
     home_of,
     in_place_of,
@@ -67,6 +68,8 @@ class Session:
     kept; None where it has to be a list after all."""
     lists: Any = MappingProxyType({})
     """New lists, by ids, and what made each."""
+    queues: Any = frozenset()
+    """Places that make deques which branches or loops on traced values change."""
     apart: Any = MappingProxyType({})
     """Lines of branches and loops that no graph can hold, and what they do: such loops are written
     out where their count is known."""
@@ -107,7 +110,7 @@ class Session:
         """Get ready to learn. A first attempt, which all calls make, needs no more than there is
         for all."""
         self.staged, self.sites, self.loops, self.rests = set(), set(), set(), {}
-        self.passed, self.apart, self.tables = set(), {}, {}
+        self.passed, self.apart, self.tables, self.queues = set(), {}, {}, set()
         self.begin()
 
     def again(self, *given: Any) -> Session:
@@ -117,6 +120,7 @@ class Session:
         made.staged, made.sites, made.loops = set(self.staged), set(self.sites), set(self.loops)
         made.rests, made.passed = dict(self.rests), set(self.passed)
         made.apart, made.tables = dict(self.apart), dict(self.tables)
+        made.queues = set(self.queues)
         made.begin()
         return made
 
@@ -185,7 +189,9 @@ class Session:
     def _made(self, f: FunctionType) -> Any:
         code = f.__code__
         if code in MADE or not (
-            code in self.staged or ((self.whole or self.regions) and self.is_users(code))
+            code in self.staged
+            or code in PROGRAMS
+            or ((self.whole or self.regions) and self.is_users(code))
         ):
             return f
         version = version_of(code, self.rests.get(code, frozenset()))

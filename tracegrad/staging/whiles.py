@@ -15,6 +15,7 @@ from ..control.repeat import while_loop
 from ..errors import TracegradError
 from ..ir.dispatch import STATE
 from .both_branches import flag_of
+from .branches import truth_of
 from .carried import Carried
 from .failing import is_failing
 from .growing import Roomless
@@ -100,6 +101,7 @@ def conditional_loop(
 def _goes(truth: Any, line: str) -> Any:
     """Whether a loop goes on: a program that is failing would not be here any more."""
     failing = is_failing()
+    truth = truth_of(truth)
     goes_on = flag_of(truth, line) if traced(truth) else np.bool_(bool(truth))
     return goes_on if failing is False else ops.logical_and(goes_on, ops.logical_not(failing))
 
@@ -165,7 +167,7 @@ class Whiles:
 
         started, passes = nodes_now(), 0
         while True:
-            truth = test()
+            truth = truth_of(test())
             tracing = session is not None and bool(STATE.traces)
             if tracing and unknown(truth):
                 assert session is not None

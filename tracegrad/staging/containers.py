@@ -1,0 +1,63 @@
+"""Calls on lists that loops fill, on heaps, and on deques: where they are to be such, and what does
+there what Python would do."""
+
+from __future__ import annotations
+
+import builtins
+from collections import deque
+from functools import partial
+from types import FunctionType, MethodType
+from typing import Any
+
+from ..ir.dispatch import STATE
+from ..ir.forms import as_length
+from ..ops.elementwise.arithmetic import number
+from ..tensor import Boxed
+from .heaps import FUNCTIONS, heaped
+from .lists import Grown
+from .queues import EMPTY, Queue
+from .regions import born
+from .session import Session
+from .taking import changed, detach, filled
+
+
+def of_container(
+    helpers: Any, line: int, site: Any, function: Any, args: Any, kwargs: Any, session: Session
+) -> Any:
+    """What a call gives; NotImplemented of others."""
+    owner = getattr(function, "__self__", None)
+    if type(owner) is Grown and STATE.traces:
+        return changed(helpers, line, function.__name__, owner, args, kwargs)
+    if type(owner) is Queue and function.__name__ in ("pop", "popleft"):
+        detach(owner.items, helpers.line_of(line))
+        filled(owner.length(), helpers, line, EMPTY)
+    elif args and type(args[0]) is Grown and not kwargs and _is_of_heaps(function):
+        return heaped(helpers, line, function, args)
+    elif function is deque and site in session.queues:
+        made = Queue(*args, **kwargs)
+        if session.regions:
+            born(session, made)
+            born(session, made.items)
+        return made
+    elif function is builtins.len and args and type(args[0]) in (Queue, Grown):
+        n = args[0].length()
+        return as_length(number(n) if isinstance(n, Boxed) else n)
+    return NotImplemented
+
+
+def _is_of_heaps(function: Any) -> bool:
+    return getattr(type(function), "__hash__", None) is not None and function in FUNCTIONS
+
+
+def with_lists_of_queues(function: Any, args: Any) -> Any:
+    """The arguments of a call, with lists in the place of deques."""
+    if isinstance(function, (FunctionType, MethodType, partial)) or not any(
+        type(a) is Queue for a in args
+    ):
+        return args
+    if function in (builtins.isinstance, builtins.type):
+        return tuple([deque() if type(a) is Queue else a for a in args])
+    return tuple([a.listed() if type(a) is Queue else a for a in args])
+
+
+__all__ = ["of_container", "with_lists_of_queues"]

@@ -1,0 +1,140 @@
+"""`collections.deque` in branches and loops on traced values: a list that loops fill, and where the
+first of its items is."""
+
+from __future__ import annotations
+
+import collections
+import operator
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+from ..ir.trace import user_line
+from ..tree import node
+from .algorithms import insert, program
+from .items import part_of, prior_of
+from .lists import Grown
+from .regions import Refused
+
+EMPTY = "pop from an empty deque"
+
+
+class Queue:
+    """Stands for a deque from where the function makes it. Items taken off the left stay in the
+    list, before the first."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, items: Any = (), maxlen: Any = None) -> None:
+        given = list(items)
+        self.items = Grown(given if maxlen is None or len(given) <= maxlen else given[-maxlen:])
+        if maxlen == 0:
+            list.clear(self.items)
+        self.items.name = "a deque"
+        self.first: Any = 0
+        self.maxlen = maxlen
+
+    @program
+    def append(self, x: Any) -> None:
+        """Add an item on the right; where there are too many, the first goes."""
+        if self.maxlen != 0:
+            self.items.append(x)
+            if self.maxlen is not None and len(self.items) - self.first > self.maxlen:
+                self.first = self.first + 1
+
+    @program
+    def appendleft(self, x: Any) -> None:
+        """Add an item on the left; where there are too many, the last goes."""
+        if self.maxlen != 0:
+            if self.maxlen is not None and len(self.items) - self.first >= self.maxlen:
+                self.items.pop()
+            if self.first > 0:
+                self.first = self.first - 1
+                self.items[self.first] = x
+            else:
+                insert(self.items, 0, x)
+
+    @program
+    def extend(self, items: Any) -> None:
+        """Add all of these on the right."""
+        for x in items:
+            self.append(x)
+
+    @program
+    def extendleft(self, items: Any) -> None:
+        """Add all of these on the left, one after the other."""
+        for x in items:
+            self.appendleft(x)
+
+    @program
+    def popleft(self) -> Any:
+        """Take off the first item."""
+        x = self.items[self.first]
+        self.first = self.first + 1
+        return x
+
+    @program
+    def pop(self) -> Any:
+        """Take off the last item."""
+        return self.items.pop()
+
+    @program
+    def clear(self) -> None:
+        """Take off all items."""
+        self.first = len(self.items)
+
+    @program
+    def rotate(self, n: Any = 1) -> None:
+        """Move items from one end to the other."""
+        if len(self.items) - self.first > 1:
+            for _ in range(n):
+                x = self.items.pop()
+                self.appendleft(x)
+            for _ in range(-n):
+                x = self.items[self.first]
+                self.first = self.first + 1
+                self.items.append(x)
+
+    @program
+    def item(self, k: Any) -> Any:
+        """The item of a number."""
+        return self.items[k] if k < 0 else self.items[self.first + k]
+
+    @program
+    def replace(self, k: Any, x: Any) -> None:
+        """Put another item in its place."""
+        if k < 0:
+            self.items[k] = x
+        else:
+            self.items[self.first + k] = x
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name not in dir(collections.deque):
+            raise AttributeError(name)
+        raise Refused(
+            f"{user_line()}: {name!r} of a deque that a branch or loop on traced values changes. "
+            "Use a list, which has it, or append, appendleft, pop, popleft, extend, clear and rotate."
+        )
+
+    def __len__(self) -> int:
+        return operator.index(self.length())
+
+    def length(self) -> Any:
+        """The number of items."""
+        return self.items.length() - self.first
+
+    def listed(self) -> Grown:
+        """A list of the items."""
+        items = self.items
+        if items.stacked is None and isinstance(self.first, int):
+            return Grown(list(list.__iter__(items))[self.first :])
+        found: Grown = part_of(prior_of(items, ""), slice(self.first, None))
+        return found
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.listed())
+
+
+node(Queue, lambda x: (list(x), None, None), lambda _, items: collections.deque(items))
+
+
+__all__ = ["EMPTY", "Queue"]
