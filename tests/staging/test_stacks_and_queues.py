@@ -99,11 +99,11 @@ def neighbours_in_rows(x: Any) -> Any:
     stack = [0]
     total = 0.0
     steps = 0
-    while x[0] > 0 and stack and steps < 40:
+    while stack:
         v = stack.pop()
         total += x[v] * (steps + 1)
         steps += 1
-        if x[v] > 0:
+        if x[v] > 0 and steps < 12:
             for k in range(start[v], start[v + 1]):
                 stack.append(ends[k])
     return total

@@ -112,7 +112,7 @@ class Queue:
             raise AttributeError(name)
         raise Refused(
             f"{user_line()}: {name!r} of a deque that a branch or loop on traced values changes. "
-            "Use a list, which has it, or append, appendleft, pop, popleft, extend, clear and rotate."
+            "Use a list, which has it, or append, appendleft, pop, popleft, extend or rotate."
         )
 
     def __len__(self) -> int:
