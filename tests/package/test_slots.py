@@ -37,6 +37,7 @@ STATE = {
 }
 """What changes while programs run."""
 SETS = {
+    "tracegrad.staging.functions.PROGRAMS": "functions of the library's that are rewritten as well",
     "tracegrad.tape.modes.MODES": "what is put back after a function of the user's failed",
     "tracegrad.tape.rule_reads.ASK_THE_USER": "operations with rules of the user's",
 }

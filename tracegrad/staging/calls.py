@@ -272,8 +272,7 @@ class CallHelpers:
         if isinstance(owner, np.ndarray) and name == "fill":
             self.set_item(line, args[0], owner, ...)  # type: ignore[attr-defined]
             return None
-        site = self.code, number
-        found = of_container(self, line, site, function, args, kwargs, session)
+        found = of_container(self, line, number, function, args, kwargs, session)
         if found is not NotImplemented:
             return found
         args = with_lists_of_queues(function, args)
@@ -341,8 +340,8 @@ class CallHelpers:
             found = self._users(session, function, args, kwargs)
         if session.regions and isinstance(function, type) and _is_maker(function):
             born(session, found)
-        if function is collections.deque:
-            session.lists[id(found)] = found, site
+        if type(found) is collections.deque:
+            session.lists[id(found)] = found, (self.code, number)
         if type(found) is np.ndarray and _is_new(function, found, args):
             return self._own(session, number, found)
         return found

@@ -22,7 +22,13 @@ from .taking import changed, detach, filled
 
 
 def of_container(
-    helpers: Any, line: int, site: Any, function: Any, args: Any, kwargs: Any, session: Session
+    helpers: Any,
+    line: int,
+    place: int,
+    function: Any,
+    args: Any,
+    kwargs: Any,
+    session: Session,
 ) -> Any:
     """What a call gives; NotImplemented of others."""
     owner = getattr(function, "__self__", None)
@@ -33,7 +39,7 @@ def of_container(
         filled(owner.length(), helpers, line, EMPTY)
     elif args and type(args[0]) is Grown and not kwargs and _is_of_heaps(function):
         return heaped(helpers, line, function, args)
-    elif function is deque and site in session.queues:
+    elif function is deque and (helpers.code, place) in session.queues:
         made = Queue(*args, **kwargs)
         if session.regions:
             born(session, made)
