@@ -126,3 +126,13 @@ def test_wanted_derivatives_beside_a_constant_array() -> None:
     order, x = np.array([0.5, 1.5]), np.array([1.0, 2.0])
     found = tg.jit(tg.grad(lambda x: np.sum(sp.jv(order, x) * x)))(x)
     np.testing.assert_allclose(found, sp.jv(order, x) + x * sp.jvp(order, x), rtol=1e-13)
+
+
+@pytest.mark.parametrize("way", [lambda f: f, tg.jit])
+def test_multigammaln_of_nan(way: Any) -> None:
+    """NaN is no number outside of the domain, of which SciPy tells."""
+    a = np.array([np.nan, 4.0])
+    found = way(lambda a: tg.special.multigammaln(a, 3))(a)
+    np.testing.assert_allclose(found, [np.nan, sp.multigammaln(4.0, 3)])
+    with pytest.raises(ValueError, match="must be greater than"):
+        tg.special.multigammaln(np.array([1.0, 4.0]), 3)

@@ -13,7 +13,6 @@ from ...ir.op import Op
 from ..define import as_array
 from ..elementwise.arithmetic import (
     equal,
-    greater,
     greater_equal,
     less,
     less_equal,
@@ -172,10 +171,10 @@ def multigammaln(a: Any, d: int) -> Any:
     total: Any = d * (d - 1) / 4 * math.log(math.pi)
     for j in range(int(d)):
         total = add(lgamma(sub(a, 0.5 * j)), total)
-    known = greater(a, 0.5 * (int(d) - 1))
-    if not isinstance(known, Value) and not np.all(known):
+    outside = less_equal(a, 0.5 * (int(d) - 1))
+    if not isinstance(outside, Value) and np.any(outside):
         raise ValueError(f"multigammaln: a must be greater than (d - 1) / 2 = {(int(d) - 1) / 2}")
-    return where(known, total, math.nan)
+    return where(outside, math.nan, total)
 
 
 OPS = (rgamma_op, binom_op, poch_op)
