@@ -250,3 +250,25 @@ def test_items_are_pythons_numbers(make: Any, read: str) -> None:
     expected, found = f(NARROW), tg.jit(f)(NARROW)
     assert found.dtype == expected.dtype == np.float32
     np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def sorted_by_insertion(x: Any) -> Any:
+    a = [v * 1.0 for v in x]
+    for i in range(1, len(a)):
+        j, t = i - 1, a[i]
+        while j >= 0 and a[j] > t:
+            a[j + 1] = a[j]
+            j -= 1
+        a[j + 1] = t
+    return np.stack(a) * np.linspace(0.5, 1.0, len(a)).astype(x.dtype)
+
+
+@pytest.mark.usefixtures("kernels_in_python")
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n", [3, 20])
+def test_a_list_that_keeps_its_length_becomes_an_array(n: int, dtype: Any) -> None:
+    """However many items there are: longer ones are read by a loop from their start on."""
+    x = np.random.default_rng(n).normal(size=n).astype(dtype)
+    found = tg.jit(sorted_by_insertion)(x)
+    np.testing.assert_array_equal(found, sorted_by_insertion(x))
+    assert found.dtype == dtype

@@ -230,8 +230,7 @@ class Elements:
             key = operator.index(key) if isinstance(owner, list) and not unknown(key) else key
             if any_in(key, traced):
                 if isinstance(owner, list) and not isinstance(key, slice):
-                    if type(owner) is not Grown or owner.stacked is None:
-                        to_table(getattr(owner, "around", None) or owner, value)
+                    to_table(getattr(owner, "around", None) or owner, value)
                     if type(owner) is Grown and is_open(owner):
                         replace(owner, key, value, self, line)
                         return

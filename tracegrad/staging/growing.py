@@ -269,7 +269,8 @@ class Growing:
         elif self.counted:
             more = given.pop(0)
             bounded(more, 0, ENDLESS if self.guarded else form_of(form(room)) + 1)
-            self.entered = more = number(more) if self.exact is None else self.exact
+            known = self.exact if _nonzero(room) else 0
+            self.entered = more = number(more) if known is None else known
         if not self._carries and not before.open:
             return
         counted = (self.counted and not isinstance(more, int)) or before.counted

@@ -19,6 +19,7 @@ from ..tensor import Boxed
 from ..weak import WEAK
 from .lists import Grown
 from .opaque import HELD, Opaque, opaque
+from .read_only import Arrays, lock, unlock
 from .tables import Tabled
 
 
@@ -295,9 +296,9 @@ class Around:
     def __init__(self, functions: Sequence[Any]) -> None:
         self.kept: list[tuple[Any, Any]] = []
         self.cells: list[tuple[CellType, Any, str]] = []
-        self.locked: list[np.ndarray[Any, Any]] = []
         self.opaque: list[Opaque] = []
         """Whose state cannot be put back."""
+        arrays: Arrays = []
         for x in reachable(functions):
             if type(x) in (list, set):
                 self.kept.append((x, list(x)))
@@ -307,17 +308,20 @@ class Around:
                 for name, cell in zip(x.__code__.co_freevars, x.__closure__ or (), strict=True):
                     if _is_full(cell):
                         self.cells.append((cell, cell.cell_contents, name))
-            elif isinstance(x, np.ndarray) and x.flags.writeable:
-                x.flags.writeable = False
-                self.locked.append(x)
+            elif isinstance(x, np.ndarray):
+                arrays.append(x)
             elif (found := opaque(x)) is not None:
                 self.opaque.append(found)
+        self.locked, writable = lock(arrays)
+        self.copies = [(x, x.copy()) for x in writable]
 
     def close(self, carried: set[Any]) -> str:
         """Put everything back; what was changed, in words, but for the places that are carried."""
-        for x in self.locked:
-            x.flags.writeable = True
+        unlock(self.locked)
         changed = ""
+        for array, was in self.copies:
+            if array.tobytes() != was.tobytes():
+                array[...], changed = was, "an array"
         for cell, was, name in self.cells:
             if id(cell) not in carried and (not _is_full(cell) or cell.cell_contents is not was):
                 cell.cell_contents, changed = was, f"the variable {name!r} of another function"

@@ -24,6 +24,7 @@ from ..ir.graph import Var
 from ..ir.trace import Trace, is_left_over
 from ..sizes import SYMBOLIC
 from ..staging.places import MISSING
+from ..staging.read_only import unlock
 from ..tensor import Array, Boxed, Tensor, inside
 from ..transforms.tracing import leaf_type
 from ..tree import flatten
@@ -259,18 +260,8 @@ class Watch(Refusals):
         for v in self.reach.variables:
             for key, old, _ in list(v.changes()):
                 v.put(key, old)
-        waiting, self._locked = self._locked, []
-        while waiting:
-            # A view can be unlocked only after what it is a view of.
-            left = []
-            for x in waiting:
-                try:
-                    x.flags.writeable = True
-                except ValueError:
-                    left.append(x)
-            if len(left) == len(waiting):
-                break
-            waiting = left
+        unlock(self._locked)
+        self._locked = []
 
     def _changes(self) -> Iterator[tuple[Variables, Any, Any, Any]]:
         for v in self.reach.variables:
