@@ -85,11 +85,36 @@ def nested(x: Any) -> Any:
     return s
 
 
+def placed(x: Any) -> Any:
+    a = [x[0] * 0, x[1] * 0, x[2] * 0]
+    for v in x:
+        a[int(abs(v) * 3) % 3] = v * v
+    return a[0] + a[2]
+
+
+def placed_beside_numbers(x: Any) -> Any:
+    a = [0] * 3
+    for v in x:
+        a[int(abs(v) * 3) % 3] += v * v
+    return x[0] * a[1]
+
+
 PAIRS = [
     ("float64", "shorter"), ("float64", "float32"), ("int64", "int32"), ("int64", "float64"),
     ("float32", "int32"),
 ]  # fmt: skip
-HELPERS = [late, late_sum, returned, last, chosen, counted, listed, nested]
+HELPERS = [
+    late,
+    late_sum,
+    returned,
+    last,
+    chosen,
+    counted,
+    listed,
+    nested,
+    placed,
+    placed_beside_numbers,
+]
 
 
 def one_after_the_other(f: Callable[[Any], Any]) -> Callable[..., Any]:

@@ -1,10 +1,12 @@
 """Lists that a function makes, which may have to be tables (tables.py): known by the place in the
-text that makes them."""
+text that makes them, and by the dtypes around it, which are others in another call."""
 
 from __future__ import annotations
 
 import builtins
 import functools
+import sys
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -12,10 +14,19 @@ import numpy as np
 from .. import ops
 from ..dtypes import promote
 from ..ir.dispatch import STATE
+from ..transforms.tracing import leaf_type
 from .lists import Form, Grown
 from .places import is_leaf
 from .session import Restart, current
-from .tables import Tabled, Unlike, is_known, kind_of_items, table_of
+from .tables import (
+    Tabled,
+    Unlike,
+    is_known,
+    is_narrow,
+    kind_of_items,
+    of_one_width,
+    table_of,
+)  # fmt: skip
 
 ITERATING = (builtins.list, builtins.tuple, builtins.iter, builtins.map, builtins.filter)
 """What takes items one by one, and leaves them as they are."""
@@ -31,7 +42,7 @@ class KeptLists:
         session = current()
         if session is None or not STATE.traces or type(found) not in (list, Grown):
             return found
-        site = self.code, number
+        site = self.code, number, _kind(found), _kinds_around(sys._getframe(1))
         known = session.tables.get(site)
         if known is not None:
             if (made := _as_table(found, site, known)) is not None:
@@ -40,6 +51,16 @@ class KeptLists:
             raise Restart
         session.lists[id(found)] = found, site
         return found
+
+
+def _kinds_around(frame: FrameType) -> frozenset[Any]:
+    """The dtypes of a function's variables, and which of them are Python's numbers."""
+    found = []
+    for name, value in frame.f_locals.items():
+        if is_leaf(value):
+            kind = leaf_type(value)
+            found.append((name, kind.dtype, kind.weak))
+    return frozenset(found)
 
 
 def _as_table(found: Any, site: Any, known: tuple[np.dtype[Any], bool]) -> Tabled | None:
@@ -63,7 +84,7 @@ def _kind(found: Any) -> tuple[np.dtype[Any], bool] | None:
     if form is None or not _is_flat(form):
         return None
     dtype = functools.reduce(promote, [k.dtype for k in form.kinds])
-    if any(k.dtype.itemsize < 8 and k.dtype != bool for k in form.kinds):
+    if not of_one_width(form.kinds):
         return None
     return dtype, all(k.weak for k in form.kinds)
 
@@ -78,15 +99,19 @@ def _is_flat(form: Form) -> bool:
     )
 
 
-def _written(value: Any, weak: bool) -> tuple[np.dtype[Any], bool] | None:
-    """The same of a value that is written. Beside Python's numbers (`weak`) a narrow one is wide,
-    and read as one of them: it is what it was beside all narrow ones."""
-    found = kind_of_items([value])
-    if found is None and weak and np.shape(value) == () and is_leaf(value):
-        narrow = value.dtype
-        if narrow.kind in "iuf" and narrow.itemsize < 8:
-            return np.dtype(np.float64 if narrow.kind == "f" else np.int64), True
-    return found
+def _joined(own: tuple[np.dtype[Any], bool], value: Any) -> tuple[np.dtype[Any], bool] | None:
+    """The same of the items and a value that is written. Beside Python's numbers a narrow one is
+    wide, and read as one of them: it is what it was beside all narrow ones."""
+    (dtype, weak), found = own, kind_of_items([value])
+    if found is None:
+        return None
+    more = found[0]
+    if weak and is_narrow(more):
+        wide = {"f": np.float64, "c": np.complex128}.get(more.kind, np.int64)
+        return promote(dtype, np.dtype(wide)), True
+    if found != own and (is_narrow(more) or is_narrow(dtype)):
+        return None
+    return promote(dtype, more), weak and found[1]
 
 
 def to_table(owner: Any, *values: Any) -> bool:
@@ -103,12 +128,10 @@ def to_table(owner: Any, *values: Any) -> bool:
     if held is None or session.tables.get(held[1], 0) is None:
         return False
     own = _kind(held[0])
-    more = own
-    if own is not None and values:
-        more = _written(values[0], own[1])
-    if own is None or more is None:
+    wanted = _joined(own, values[0]) if own is not None and values else own
+    if wanted is None:
         return False
-    session.tables[held[1]] = promote(own[0], more[0]), own[1] and more[1]
+    session.tables[held[1]] = wanted
     raise Restart
 
 
@@ -117,13 +140,12 @@ def write(helpers: Any, line: int, owner: Tabled, key: Any, value: Any) -> bool:
     session = current()
     assert session is not None
     whole = owner.nested or isinstance(key, slice)
-    dtype, weak = owner.box.dtype, owner.weak
-    more = None if whole else _written(value, weak)
-    if more is None:
+    own = owner.box.dtype, owner.weak
+    wanted = None if whole else _joined(own, value)
+    if wanted is None:
         session.tables[owner.site] = None
         raise Restart
-    wanted = promote(dtype, more[0]), weak and more[1]
-    if wanted != (dtype, weak):
+    if wanted != own:
         session.tables[owner.site] = wanted
         raise Restart
     helpers.set_item(line, value, owner.box, key)

@@ -4,7 +4,7 @@ knows: from their start on they are an array, which is read and written as the l
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -18,6 +18,7 @@ from ..sizes import number_of
 from ..tensor import inside
 from ..transforms.tracing import leaf_type
 from ..tree import node
+from ..types import ArrayType
 
 
 class Tabled:
@@ -117,7 +118,8 @@ class Unlike(Exception):
 
 def kind_of_items(items: Any) -> tuple[np.dtype[Any], bool] | None:
     """The dtype that all items have as one array, those of all lists in a list of them, and whether
-    they are Python's numbers; None where they are something else."""
+    they are Python's numbers; None where they are something else, or narrow ones among others,
+    which would be wider in an array."""
     kinds = []
     rows = rows_of(items)
     for x in items if rows is None else [x for r in rows for x in list.__iter__(r)]:
@@ -130,12 +132,24 @@ def kind_of_items(items: Any) -> tuple[np.dtype[Any], bool] | None:
         if kind.shape or kind.dtype.kind not in "biufc":
             return None
         kinds.append(kind)
-    if not kinds or any(k.dtype.itemsize < 8 and k.dtype.kind != "b" for k in kinds):
+    if not kinds or not of_one_width(kinds):
         return None
     dtype = kinds[0].dtype
     for k in kinds[1:]:
         dtype = promote(dtype, k.dtype)
     return dtype, all(k.weak for k in kinds)
+
+
+def is_narrow(dtype: np.dtype[Any]) -> bool:
+    """Whether a dtype is none of those that Python's numbers have."""
+    return dtype not in (np.bool_, np.int64, np.float64, np.complex128)
+
+
+def of_one_width(kinds: Sequence[ArrayType]) -> bool:
+    """Whether one array has the items as they are: all of one dtype, or none of a narrow one."""
+    return len({(k.dtype, k.weak) for k in kinds}) == 1 or not any(
+        is_narrow(k.dtype) for k in kinds
+    )
 
 
 def rows_of(items: Any) -> list[list[Any]] | None:
@@ -184,4 +198,6 @@ def length_of_table(x: Tabled) -> Any:
 node(Tabled, lambda x: (list(x), None, None), lambda _, items: list(items))
 
 
-__all__ = ["Tabled", "Unlike", "kind_of_items", "length_of_table", "table_of"]
+__all__ = [
+    "Tabled", "Unlike", "is_narrow", "kind_of_items", "length_of_table", "of_one_width", "table_of",
+]  # fmt: skip
