@@ -115,7 +115,7 @@ def flash_body(positions: bool) -> Any:
                 elif share > last - 2:
                     bucket = last
                 elif share == share:
-                    bucket = int(share) + 1
+                    bucket = np.int64(share) + 1
                 scratch[bucket_of + i] = bucket
                 scratch[counts + index(bucket)] += 1
             place = start

@@ -158,7 +158,9 @@ MODES = {
 
 @pytest.mark.parametrize("mode", MODES)
 def test_modes_change_no_number(mode: str) -> None:
-    """First and second derivatives of random programs are those without the mode, to the bit."""
+    """First and second derivatives of random programs are those without the mode: to the bit, but
+    where what is saved goes through hooks. Then softmax takes the rule of operations in place of
+    its own reverse half, which sums in another order."""
 
     def run(seed: int, order: int, context: Any) -> list[Any]:
         rng = np.random.default_rng(seed)
@@ -175,10 +177,12 @@ def test_modes_change_no_number(mode: str) -> None:
 
     for seed in range(20):
         for order in (1, 2):
-            assert run(seed, order, MODES[mode]) == run(seed, order, contextlib.nullcontext), (
-                seed,
-                order,
-            )
+            found, plain = run(seed, order, MODES[mode]), run(seed, order, contextlib.nullcontext)
+            if mode in ("anomaly", "reading"):
+                assert found == plain, (seed, order)
+            else:
+                scale = np.max(np.abs(plain))
+                np.testing.assert_allclose(found, plain, rtol=0, atol=1e-14 * scale)
 
 
 # --- errors in the middle -------------------------------------------------------------------------
