@@ -52,7 +52,7 @@ H   linalg.cholesky_banded(H) | -
 H   linalg.cho_solve_banded((linalg.cholesky_banded(H), False), x) | -
 d   linalg.solve_toeplitz(d, e) | -
 A   linalg.polar(A) | -
-x   np.interp(x, g, h)
+m   np.interp(m, g, h)
 x   np.convolve(x, k)
 x   np.correlate(x, k)
 x   np.gradient(x)
@@ -194,7 +194,7 @@ def data(size: str) -> dict[str, np.ndarray[Any, Any]]:
     T, H              three diagonals of a general and of a positive definite matrix
     d, e              the first column of a Toeplitz matrix, and a right-hand side
     G, c              an image, and places inside
-    g, h              knots and samples
+    g, h, m           knots, samples, and places between knots: away from kinks
     k, v, S, w        coefficients of polynomials and filters; percentages
     X, W              points, and a point of the simplex
     """
@@ -227,6 +227,7 @@ def data(size: str) -> dict[str, np.ndarray[Any, Any]]:
         "c": rng.uniform(1, s.image - 2, size=(2, s.n)),
         "g": np.linspace(-3, 3, s.samples),
         "h": np.sin(2 * np.linspace(-3, 3, s.samples)),
+        "m": _between(np.linspace(-3, 3, s.samples), s.n),
         "k": rng.uniform(0.5, 2, 30),
         "v": np.array([0.1, 0.2]),
         "S": np.array([[0.2, 0.3, 0.1, 1, -0.5, 0.2], [0.3, 0.1, 0.2, 1, -0.3, 0.1]]),
@@ -234,3 +235,10 @@ def data(size: str) -> dict[str, np.ndarray[Any, Any]]:
         "X": rng.normal(size=(10 * s.rows, s.rows)),
         "W": np.full(30, 1 / 30),
     }
+
+
+def _between(knots: Any, n: int) -> Any:
+    """So many places in random intervals, in the middle parts of these."""
+    rng = np.random.default_rng(2)
+    k = rng.integers(0, len(knots) - 1, n)
+    return knots[k] + rng.uniform(0.1, 0.9, n) * (knots[k + 1] - knots[k])
