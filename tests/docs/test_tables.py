@@ -93,7 +93,7 @@ def test_the_conclusions_follow_from_the_measurements() -> None:
             digits = len(told.partition(".")[2])
             assert abs(float(told) - value) <= 0.51 * 10**-digits + 0.003 * value, (words, value)
     assert 1.5 < median(gradients) < 2.5
-    assert sum(peer < 1 for peer in peers) == 1
+    assert min(peers) >= 1
 
 
 def test_a_crooked_table_is_seen() -> None:
