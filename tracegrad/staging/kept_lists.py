@@ -26,7 +26,7 @@ from .tables import (
     kind_of_items,
     of_one_width,
     table_of,
-)  # fmt: skip
+)
 
 ITERATING = (builtins.list, builtins.tuple, builtins.iter, builtins.map, builtins.filter)
 """What takes items one by one, and leaves them as they are."""
