@@ -31,6 +31,7 @@ from .ir import upward
 from .ir.contents import writable
 from .ir.dispatch import STATE, bind
 from .ir.graph import Var
+from .ir.lines import text_is_known
 from .ir.of_sizes import of_sizes
 from .ir.op import Op
 from .ir.operands import ADVICE, STRANGE, plain_operand
@@ -51,6 +52,11 @@ from .weak import KINDS, PYTHON, as_python, as_weak
 
 _fill_box = filler(BOX)
 
+
+_NO_TEXT = (
+    " Python's own if and while are taken as they are where the text of the function can be read: "
+    "in a file or a notebook, not on standard input or after python -c."
+)
 
 _LEAVES = locks.lock()
 """Held while a leaf gets its number or its node: threads that use the leaf for the first time must
@@ -308,7 +314,8 @@ class Boxed(Operators, Writes, NumpyDispatch):
             "a Python condition (if, while, and, or, not, assert)",
             "Use tg.where(condition, a, b) for a choice by element, tg.cond for a branch, "
             "tg.while_loop for a loop to a condition (in which &, | and ~ stand for and, or, not), "
-            "or mark the argument static with static_argnames.",
+            "or mark the argument static with static_argnames."
+            + ("" if text_is_known() else _NO_TEXT),
         )
 
 

@@ -122,7 +122,7 @@ def make_njit(
     lines.append(f"    return {whole}")
     source = printed.source + "\n\n" + "\n".join(lines) + "\n"
     number = next(_NUMBERS)
-    file = f"<{program.name}_njit_{number}>"
+    file = f"<njit_{number}_{program.name}>"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     space: dict[str, Any] = {
         "as_array": as_array,

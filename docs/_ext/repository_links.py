@@ -1,7 +1,8 @@
 """Pages that stand at the top of the repository, and links to them.
 
-README.md and ARCHITECTURE.md are read as `from_root/tour` and `from_root/architecture`. A link to a
-folder, which the site does not have, becomes one to the page that lists what is in it.
+README.md and ARCHITECTURE.md are read as `from_root/tour` and `from_root/architecture`, an example
+as its page of the gallery. A link to a folder, which the site does not have, becomes one to the
+page that lists what is in it. So pages link to the files, and can be read as they are.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ FOLDERS = {
     "docs/internals": "inside.md",
     "docs/decisions": "inside.md",
 }
+EXAMPLE = re.compile(r"examples/(\w+)\.py")
 LINK = re.compile(r"\]\((?P<target>[^)#\s]+)(?P<anchor>#[^)\s]*)?\)")
 
 
@@ -33,6 +35,8 @@ def linked(text: str, folder: Path) -> str:
         path = os.path.relpath(folder / target, ROOT)
         if path in PAGES:
             return f"](/from_root/{PAGES[path]}.md{anchor})"
+        if example := EXAMPLE.fullmatch(path):
+            return f"](/gallery/{example[1]})"
         if path in FOLDERS:
             return f"](/{FOLDERS[path]})"
         if path.startswith("docs/") and folder == ROOT:

@@ -5,6 +5,7 @@ what a block marked `text` shows has been printed. A block that names libraries
 from __future__ import annotations
 
 import importlib.util
+import os
 import pathlib
 import pickle
 import re
@@ -80,6 +81,22 @@ def test_each_page_is_in_a_list_of_the_site() -> None:
                 if entry and not entry.startswith(":"):
                     listed |= set(path.parent.glob(f"{entry}.md"))
     assert [name_of(p) for p in WRITTEN[1:] if p not in listed] == ["index"]
+
+
+def test_links_lead_to_files() -> None:
+    """So that pages can be read as they are, without the site."""
+    made = {"docs/api/index.md", "docs/api/cuda.md", "docs/gallery/index"}
+    found, missing = 0, []
+    for path in WRITTEN:
+        for target in re.findall(r"\]\(([^)#\s]+)", path.read_text(encoding="utf-8")):
+            if "://" in target:
+                continue
+            found += 1
+            place = pathlib.Path(os.path.normpath(path.parent / target))
+            if not place.exists() and place.relative_to(ROOT).as_posix() not in made:
+                missing.append((name_of(path), target))
+    assert found > 150
+    assert missing == []
 
 
 def test_each_error_class_has_a_section() -> None:

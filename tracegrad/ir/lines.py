@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import linecache
 import os
 import sys
 from collections.abc import Iterator
@@ -14,8 +15,9 @@ from .assigned import RETURNED, assigned, unpacked
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 OURS = (_HERE + os.sep, os.path.join(os.path.dirname(_HERE), "codegen") + os.sep)
-FOREIGN = (*OURS, os.path.dirname(np.__file__), "<frozen", "<string>")
-"""Where code lies that is neither the user's nor a library's built on NumPy."""
+FOREIGN = (*OURS, os.path.dirname(np.__file__), "<frozen", "<string>", "<njit_")
+"""Where code lies that is neither the user's nor a library's built on NumPy; the last one is what
+`njit` made."""
 
 
 def _installed() -> Iterator[str]:
@@ -130,6 +132,12 @@ def user_line() -> str:
     """`model.py:12`, the innermost line outside the library, NumPy and other installed packages."""
     frame = _user_frame(sys._getframe(1))
     return "" if frame is None else f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+
+
+def text_is_known() -> bool:
+    """Whether there is text of the user's innermost function, so that it can be rewritten."""
+    frame = _user_frame(sys._getframe(1))
+    return frame is not None and bool(linecache.getlines(frame.f_code.co_filename))
 
 
 def user_place(opened: FrameType | None) -> tuple[str, object, tuple[str, ...]]:

@@ -52,6 +52,13 @@ INSIDE = (
 SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0
 
 
+def _told(spec: Any, shapes: Sequence[Any]) -> str:
+    """A tree of arrays in words."""
+    if spec.is_leaf():
+        return f"an array of shape {shapes[0]}"
+    return f"a {getattr(spec.type, '__name__', 'tree')} with shapes {list(shapes)}"
+
+
 def odeint(
     f: Callable[..., Any],
     y0: Any,
@@ -132,8 +139,14 @@ def odeint(
         shapes = [leaf_type(d).shape for d in found]
         if structure != spec or shapes != [k.shape for k in kinds]:
             raise ShapeError(
-                "odeint: f must return a tree like y0, with leaves of shapes "
-                f"{[k.shape for k in kinds]}; it returned {structure} with {shapes}"
+                f"{user_line()}: odeint: f must return a tree like y0, "
+                f"{_told(spec, [k.shape for k in kinds])}; it returned {_told(structure, shapes)}"
+                + (
+                    ". Numbers in a list are a tree: np.array(y0) is one array, and np.stack "
+                    "makes one of what f computes"
+                    if structure != spec
+                    else ""
+                )
             )
         for d, k in zip(found, kinds, strict=True):
             given = leaf_type(d).dtype

@@ -47,7 +47,8 @@ def size_of(count: Any, instead: str = "Name the number in a statement before (n
     names = frozenset(s for s in integers.symbols(form) if s.startswith(UNKNOWN))
     raise ComputedLength(
         f"{user_line()}: how long this array is is known only when the function runs. {instead}, "
-        "and do not keep the array behind the block.",
+        "and use the array in this block alone. To return it, write into an array of the largest "
+        "size (out = np.zeros(k), out[n] = x, n += 1), and return that and n.",
         names,
     )
 

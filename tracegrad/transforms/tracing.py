@@ -378,6 +378,12 @@ def check_leaf(x: Any, who: str) -> None:
             raise TypeError(f"{who} {foreign}. tracegrad cannot follow that library's operations.")
         if x is None and who.endswith("returned"):
             raise TypeError(f"{who} None. Is a `return` missing at its end?")
+        if isinstance(x, (tuple, list, dict)) and who.endswith("returned"):
+            raise TypeError(
+                f"{who} a {type(x).__name__} of {len(x)}, not one number. Return that alone, or "
+                "the pair of it and of what is not differentiated, with has_aux=True; tg.jacobian "
+                "is of all."
+            )
         raise TypeError(
             f"{who} a {type(x).__name__} ({x!r:.60}), which is neither an array nor a number. "
             "Pass arrays, numbers, and tuples, lists, dicts or dataclasses of them; "

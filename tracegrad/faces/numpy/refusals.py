@@ -142,6 +142,9 @@ def inside_library() -> str:
             "Take the numbers out of the frame or series outside of the function, "
             "values = frame.to_numpy(), and use these"
         )
+    if name.startswith("tracegrad_njit_"):
+        name = "What f.njit(...) made"
+        hint = "In a function that is traced or differentiated call f itself"
     return (
         f"{name} works on plain numbers and ndarrays, and cannot take it. {hint}, "
         "or (for running code) give the call a derivative with tg.custom_vjp."
@@ -166,18 +169,26 @@ def _through() -> str:
     return f" (inside of {calls[0]})" if calls else ""
 
 
+def _is_deeper(parts: list[str], qualified: str) -> bool:
+    """Whether a function stands in a module of three names and not in that of the first two."""
+    name = qualified.partition(".")[0]
+    outer, inner = (sys.modules.get(".".join(parts[:k])) for k in (2, 3))
+    return len(parts) > 2 and not hasattr(outer, name) and hasattr(inner, name)
+
+
 def _library() -> tuple[str, str | None] | None:
     """The function of another library that the user's line has called, and what to write instead
     where that is known."""
     names = []
     for module, qualified in library_calls():
-        parts = [p for p in module.split(".") if not p.startswith("_")][:2]
+        parts = [p for p in module.split(".") if not p.startswith("_")]
         owner, _, function = qualified.rpartition(".")
         if function == "__init__":
             function = owner
         if parts and not function.startswith("<"):
-            place = ".".join(parts).replace("numpy.lib", "np").replace("numpy", "np")
-            shown = f"{place}.{qualified}" if "<locals>" not in qualified else ""
+            place = ".".join(parts[:2]).replace("numpy.lib", "np").replace("numpy", "np")
+            public = f"{place}.{parts[2]}" if _is_deeper(parts, qualified) else place
+            shown = f"{public}.{qualified}" if "<locals>" not in qualified else ""
             names.append((shown if place == "scipy.stats" else f"{place}.{function}", shown))
     for name, shown in names:
         known = instead_of(name)

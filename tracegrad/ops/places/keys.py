@@ -27,6 +27,11 @@ from .gathering import MOST
 from .positions import Window, Windows
 from .spans import has_traced_ends, slice_part, span
 
+_LABEL = (
+    ". Of a Series or DataFrame the function gets the values alone: pass its columns as arguments, "
+    "or a dict of arrays"
+)
+
 
 class ReadingPlan(NamedTuple):
     """A key in three steps: a slice of x, its `shape` without the axes of integers and with new
@@ -96,7 +101,7 @@ def _entry(item: Any) -> Any:
             return operator.index(item)
         raise IndexError(
             "an index must be an integer, a slice, None, ..., or an array of integers or "
-            f"booleans, not {type(item).__name__}"
+            f"booleans, not {type(item).__name__}{_LABEL if isinstance(item, str) else ''}"
         )
     if item.dtype.kind not in "biu":
         raise IndexError(
