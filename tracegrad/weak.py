@@ -117,6 +117,13 @@ def _power(x: Any, y: Any) -> Any:
     return np.float64(x) ** y if whole and y < 0 else x**y
 
 
+def _quotient(x: Any, y: Any) -> Any:
+    """`x / y`; by an integer that is zero a ZeroDivisionError, where NumPy gives an infinity."""
+    if isinstance(y, (int, np.integer)) and not y:
+        raise ZeroDivisionError("division by zero")
+    return x / y
+
+
 def floordiv(x: Any, y: Any) -> Any:
     """`x // y`; of integers by zero a ZeroDivisionError, where NumPy gives 0."""
     return x // _divisor(x, y)
@@ -138,7 +145,12 @@ def by_zero() -> ZeroDivisionError:
     return ZeroDivisionError("integer division or modulo by zero")
 
 
-_ALONE: dict[str, Callable[[Any, Any], Any]] = {"pow": _power, "floordiv": floordiv, "mod": mod}
+_ALONE: dict[str, Callable[[Any, Any], Any]] = {
+    "pow": _power,
+    "truediv": _quotient,
+    "floordiv": floordiv,
+    "mod": mod,
+}
 
 
 def _binary(cls: type, name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:

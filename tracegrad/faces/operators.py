@@ -20,7 +20,7 @@ from ..ir.operands import PLAIN, plain_operand, stands_for_array
 from ..ops.define import of_list
 from ..ops.elementwise.arithmetic import number
 from ..ops.elementwise.derived import convert_op, fitted
-from ..ops.elementwise.remainders import check_length
+from ..ops.elementwise.remainders import check_divisor
 from ..ops.exponents import power_of_numbers
 from ..ops.matrices.products import IN_ONE_STEP, matmul_op
 from ..ops.places.keys import reading
@@ -126,11 +126,11 @@ def _check_order(function: Function, *operands: Any) -> None:
 
 def _operands(function: Function | None, *operands: Any) -> Any:
     """The operands of an operator: where all are truth values of Python's, which are integers of
-    its, as such. A quotient of Python's numbers by a length asks whether that is 0."""
+    its, as such. A quotient of Python's numbers asks whether the divisor is 0."""
     if not STATE.traces:
         return operands
     if function is ops.div and all(map(_is_number, operands)):
-        check_length(operands[1])
+        check_divisor(operands[1])
     if function not in _OF_INTEGERS or not all(map(_is_truth, operands)):
         return operands
     return [int(x) if type(x) is bool else number(convert_op(x, dtype=INT64)) for x in operands]
@@ -289,7 +289,7 @@ def _power(x: Any, y: Any) -> Any:
     if not (_is_number(x) and _is_number(y)):
         return ops.power(x, y)
     if STATE.traces and type(y) in (int, float) and y < 0:
-        check_length(x)
+        check_divisor(x)
     return as_number(power_of_numbers(x, y), x, y)
 
 

@@ -90,8 +90,11 @@ def same_shape(a: Iterable[Any], b: Iterable[Any]) -> bool:
 
 
 def shown(value: Any) -> str:
-    """A size as text, which pins it where the text is for the program that is traced."""
+    """A size as text, which pins it where the text is for the program that is traced. While its
+    trace is open, a length that only a run knows has no name: none would be the user's."""
     value = form(value)
+    if isinstance(value, integers.Integer) and is_late(value):
+        return "unknown"
     if isinstance(value, integers.Integer) and SIZES.open and SIZES.open[-1].shown():
         return str(pinned(value))
     return str(value)

@@ -162,7 +162,7 @@ def _truths(name: str, args: tuple[Any, ...]) -> Any:
 
 def _sum(values: Any, start: Any = 0) -> Any:
     if type(values) is Grown and (found := values.total()) is not None:
-        return found + start
+        return as_length(found + start)  # as far as it is a number: of none it is 0
     if isinstance(values, Boxed) and values.ndim == 1 and len(values) > 8:
         return ops.sum(values) + start
     return builtins.sum(values, start)

@@ -79,9 +79,17 @@ def _of_list(owner: Grown, largest: bool, found: Found, check: Check, default: A
         return None
     some = ops.greater(x.count, 0)
     if default is MISSING:
-        check(some, partial(ValueError, EMPTY[largest]))
+        check(some, partial(ValueError, _of_none(found, largest)))
     there = ops.less(ops.arange(x.base + x.most), x.count)
-    value = found(ops.where(there, array, _start(array.dtype, largest)), largest)
+
+    def filled(largest: bool) -> Any:
+        """The rows, of which those that are not there are never chosen."""
+        return ops.where(there, array, _start(array.dtype, largest))
+
+    if found is _range:
+        value = ops.sub(_found(filled(True), True), _found(filled(False), False))
+    else:
+        value = found(filled(largest), largest)
     if default is not MISSING:
         value = ops.where(some, value, default)
     return x.as_items(value) if found is _by_python else value
@@ -93,18 +101,21 @@ def _of_array(x: Boxed, largest: bool, found: Found, check: Check, default: Any)
     if x.dtype.kind not in "iuf" or not any(is_late(size_form(n)) for n in x.shape):
         return None
     flat = ops.reshape(x, -1)
-    errors: dict[Found, str] = {
-        _by_python: EMPTY[largest],
-        _place: f"attempt to get arg{'max' if largest else 'min'} of an empty sequence",
-    }
-    what = "maximum" if largest else "minimum"
-    no_identity = f"zero-size array to reduction operation {what} which has no identity"
-    error = errors.get(found, no_identity)
     some = ops.greater(length_of(flat), 0)
     if default is not MISSING:
         return ops.where(some, found(flat, largest), default)
-    check(some, partial(ValueError, error))
+    check(some, partial(ValueError, _of_none(found, largest)))
     return found(flat, largest)
+
+
+def _of_none(found: Found, largest: bool) -> str:
+    """What Python or NumPy says of no elements."""
+    if found is _by_python:
+        return EMPTY[largest]
+    if found is _place:
+        return f"attempt to get arg{'max' if largest else 'min'} of an empty sequence"
+    what = "maximum" if largest else "minimum"
+    return f"zero-size array to reduction operation {what} which has no identity"
 
 
 def _by_python(x: Any, largest: bool) -> Any:

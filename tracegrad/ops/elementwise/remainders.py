@@ -12,7 +12,7 @@ from ...ir.dispatch import Value, bind
 from ...ir.forms import form_of, is_of_length, told, unknown
 from ...ir.graph import Var
 from ...ir.lines import program_place
-from ...sizes import same
+from ...sizes import SYMBOLIC, same
 from ...sizes.owners import is_late
 from ...types import Int
 from ...weak import by_zero
@@ -23,16 +23,28 @@ from .comparison import REAL, trunc
 from .derived import convert, is_number
 from .pointwise import pointwise
 
+BY_ZERO = ZeroDivisionError("division by zero")
 
-def check_length(x: Any) -> None:
-    """Python's quotients of its numbers fail where a length that only a run knows, or what is made
-    of such, is 0; NumPy's are infinite or NaN."""
-    if type(x) in (int, float) or not is_of_length(x):
+
+def check_divisor(y: Any, error: ZeroDivisionError = BY_ZERO) -> None:
+    """Python's quotients of its numbers fail where the divisor is 0; NumPy's are infinite, NaN or,
+    of integers, 0. Asked of Python's integers that only a run knows, and of all that is made of
+    lengths of that kind; other numbers divide as NumPy's."""
+    if type(y) is int or is_number(y):
+        form = form_of(y)
+        if told("<", form) or told("<", -form):
+            return
+        if unknown(form) or is_late(form):
+            code = convert(equal(y, 0), INT64)
+        elif same(form, 0):
+            code = np.int64(1)  # where this is reached
+        else:
+            return  # sizes, and a fact of the arguments
+    elif type(y) is not float and is_of_length(y):
+        code = convert(equal(y, 0), INT64)
+    else:
         return
-    if x.dtype.kind in "iu" and (told("<", form := form_of(x)) or told("<", -form)):
-        return
-    code = convert(equal(x, 0), INT64)
-    check_code(code, (error_text(ZeroDivisionError("division by zero"), *program_place()),))
+    check_code(code, (error_text(error, *program_place()),))
 
 
 def _quotients(low: Int | None, high: Int | None, divisor: int) -> tuple[Int, Int] | None:
@@ -41,24 +53,18 @@ def _quotients(low: Int | None, high: Int | None, divisor: int) -> tuple[Int, In
     return integers.floordiv(low, divisor), integers.floordiv(high, divisor)
 
 
+def _is_python(x: Any) -> bool:
+    """Whether it is one of Python's numbers, as far as a graph knows of them."""
+    if isinstance(x, Value):
+        return type(x._data) is Var and x._data.type.weak
+    return type(x) in (bool, int, float) or isinstance(x, SYMBOLIC)
+
+
 def _checked(x: Any, y: Any) -> Any:
-    """Of Python's integers, of which a run knows the divisor, a quotient or remainder fails where
-    that is 0; NumPy's give 0 with a warning, which compiled code has not."""
-    weak = isinstance(x, Value) and type(x._data) is Var and x._data.type.weak
-    if type(x) is float or (weak and x.dtype.kind == "f"):
-        check_length(y)
-    if not all(type(z) is int or is_number(z) for z in (x, y)) or (type(y) is int and y):
-        return NotImplemented
-    form = form_of(y)
-    if told("<", form) or told("<", -form):
-        return NotImplemented
-    if unknown(form) or is_late(form):
-        code = convert(equal(y, 0), INT64)
-    elif same(form, 0):
-        code = np.int64(1)  # where this is reached
-    else:
-        return NotImplemented  # sizes, and a fact of the arguments
-    check_code(code, (error_text(by_zero(), *program_place()),))
+    """Of Python's numbers a quotient or remainder fails where the divisor is 0."""
+    if _is_python(x) and _is_python(y):
+        whole = all(type(z) is int or is_number(z) for z in (x, y))
+        check_divisor(y, by_zero() if whole else BY_ZERO)
     return NotImplemented
 
 

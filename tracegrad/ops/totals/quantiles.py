@@ -14,16 +14,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...checks import describe, explained_here
-from ...dtypes import inexact
+from ...dtypes import INT64, inexact
 from ...errors import ShapeError
 from ...ir.dispatch import Value
-from ...sizes import known_less, traced_number
+from ...ir.lines import program_place
+from ...sizes import form, known_less, traced_number
+from ...sizes.owners import is_late
 from ...types import show
 from ..arrays.concatenation import stack
 from ..arrays.shape import broadcast_to, reshape, transpose
 from ..arrays.slices import slice_array
+from ..check import check as check_code
+from ..check import error_text
 from ..define import as_array, shape_of
-from ..elementwise.arithmetic import div, sub, where
+from ..elementwise.arithmetic import div, less, sub, where
 from ..elementwise.comparison import maximum
 from ..elementwise.derived import add, convert, mul
 from ..elementwise.logic import isnan, logical_not
@@ -292,6 +296,9 @@ def _as(x: Any, dtype: Any) -> Any:
     return convert(x, dtype) if isinstance(x, Value) else np.asarray(x).astype(dtype)[()]
 
 
+_OF_NONE = "a quantile of no elements: the array, whose length only a run knows, is empty"
+
+
 class _Ordered:
     """The elements over some axes by their places in the order, and what a result over these axes
     looks like."""
@@ -310,7 +317,11 @@ class _Ordered:
                 f"a quantile of no elements: axes {axes} of an array of shape {show(shape)} "
                 "are empty"
             )
+        late = is_late(form(n))
         n = traced_number(n)
+        if late:
+            code = convert(less(n, 1), INT64)
+            check_code(code, (error_text(ShapeError(_OF_NONE), *program_place()),))
         self.flat = flat
         skip = skip and self.x.dtype.kind == "f"
         self.count: Any = maximum(total(logical_not(isnan(flat)), -1), 1) if skip else n

@@ -1,0 +1,115 @@
+"""Lengths that only a run knows may turn out to be zero: what Python and NumPy raise then is raised
+at the user's line, and rows that are not there take no part in a result."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracegrad as tg
+
+in_python = pytest.mark.usefixtures("kernels_in_python")
+SOME, NONE = np.array([1.0, -2.0, 3.0]), np.array([-1.0, -2.0, -3.0])
+
+
+def _count(a: Any) -> Any:
+    n = 0
+    for v in a:
+        if v > 0:
+            n += 1
+    return n
+
+
+QUOTIENTS: dict[str, Callable[[Any], Any]] = {
+    "sum of a generator": lambda a: 1 / sum(1 for v in a if v > 0),
+    "sum of a list": lambda a: 1 / sum([1 for v in a if v > 0]),
+    "sum of floats": lambda a: 2.5 / sum([1.5 for v in a if v > 0]),
+    "counted": lambda a: 1 / _count(a),
+    "float of a length": lambda a: 1 // float(len(a[a > 0])),
+    "remainder by a float": lambda a: 7 % float(len(a[a > 0])),
+    "length of a list": lambda a: 1 // float(len([v for v in a if v > 0])),
+    "whole": lambda a: 7 // sum(1 for v in a if v > 0),
+}
+
+
+@in_python
+@pytest.mark.parametrize("name", QUOTIENTS)
+def test_divided_by_what_may_be_nothing(name: str) -> None:
+    f = QUOTIENTS[name]
+    compiled = tg.jit(f)
+    for _ in range(2):
+        np.testing.assert_allclose(compiled(SOME), f(SOME))
+        with pytest.raises(ZeroDivisionError):
+            f(NONE)
+        with pytest.raises(ZeroDivisionError, match="by zero"):
+            compiled(NONE)
+
+
+@in_python
+def test_arrays_divide_as_numpys() -> None:
+    """A total of an array is NumPy's number, which is infinite or NaN."""
+
+    def f(a: Any) -> Any:
+        b = a[a > 0]
+        return b.sum() / b.size, np.ones(2) / b.size
+
+    with np.errstate(all="ignore"):
+        for a in (SOME, NONE):
+            for got, expected in zip(tg.jit(f)(a), f(a), strict=True):
+                np.testing.assert_array_equal(got, expected)
+
+
+@in_python
+def test_python_integers_among_the_arguments() -> None:
+    def f(x: Any, n: Any) -> Any:
+        return x * (1 / n)
+
+    compiled = tg.jit(f)
+    assert compiled(3.0, 2) == 1.5
+    with pytest.raises(ZeroDivisionError, match="by zero"):
+        compiled(3.0, 0)
+
+
+@in_python
+def test_rows_that_are_not_there() -> None:
+    def f(a: Any) -> Any:
+        return np.ptp([v for v in a if v > 0])
+
+    compiled = tg.jit(f)
+    for a in (SOME, np.array([-1.0, 2.5, -3.0]), np.array([1.0, 4.0, 9.0])):
+        assert compiled(a) == f(a)
+    with pytest.raises(ValueError, match="zero-size array"):
+        compiled(NONE)
+
+
+@pytest.mark.parametrize("function", [np.median, lambda b: np.quantile(b, 0.3), np.nanmedian])
+def test_quantiles_of_nothing(function: Callable[[Any], Any]) -> None:
+    """In native code, which records the first failure; CPython raises where it stands."""
+
+    def f(a: Any) -> Any:
+        return function(a[a > 0])
+
+    compiled = tg.jit(f)
+    np.testing.assert_allclose(compiled(SOME), f(SOME))
+    with pytest.raises(tg.ShapeError, match="a quantile of no elements") as caught:
+        compiled(NONE)
+    assert any(entry.name == "f" for entry in caught.traceback)
+
+
+@in_python
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a: np.unique(a[a > 0]).sum(),
+        lambda a: np.cross(a[a > 0], a[a > 0]).sum(),
+        lambda a: a[a > 0].nonzero()[0].sum(),
+    ],
+)
+def test_messages_have_no_names_of_ours(f: Callable[[Any], Any]) -> None:
+    with pytest.raises(Exception, match="unknown") as caught:
+        tg.jit(f)(SOME)
+    assert not re.search(r"steps\d", str(caught.value))
