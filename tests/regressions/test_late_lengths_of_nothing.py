@@ -97,7 +97,7 @@ def test_quantiles_of_nothing(function: Callable[[Any], Any]) -> None:
     np.testing.assert_allclose(compiled(SOME), f(SOME))
     with pytest.raises(tg.ShapeError, match="a quantile of no elements") as caught:
         compiled(NONE)
-    assert any(entry.name == "f" for entry in caught.traceback)
+    assert caught.traceback[-1].name in ("f", "<lambda>")
 
 
 @in_python
