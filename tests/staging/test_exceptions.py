@@ -13,6 +13,7 @@ import pytest
 import tracegrad as tg
 from tests.staging.programs.failing import (
     Unphysical,
+    a_range_without_step,
     after_a_write,
     asserted,
     asserted_at_each_step,
@@ -47,6 +48,7 @@ PROGRAMS: list[Callable[..., Any]] = [
     in_a_loop_of_ours,
     in_a_function_of_ours,
     in_two_loops,
+    a_range_without_step,
 ]
 GIVEN = [FINE, np.array([-1.0, 0.5, np.nan]), np.array([1.0, -0.5, np.inf]), -6 * FINE]
 OF_VALUES: dict[str, Callable[[Any], Any]] = {"jit": tg.jit, "vmap": VALUES["vmap"]}

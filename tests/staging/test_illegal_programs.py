@@ -409,12 +409,14 @@ def float_slice(x: Any) -> Any:
     return np.sum(x[: x[2]])  # here
 
 
-@refused("the step of a range.* Count in a while loop")
+@refused("the step of a range.* before the try")
 def traced_step(x: Any) -> Any:
-    s = 0.0
-    k = int(x[2])
-    for i in range(0, 4, k):  # here
-        s += x[i]
+    s, k = 0.0, int(x[2])
+    try:
+        for i in range(0, 4, k):  # here
+            s += x[i]
+    except ValueError:
+        return -1.0
     return s
 
 

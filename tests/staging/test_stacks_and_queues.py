@@ -275,6 +275,22 @@ def best_of_a_stream(x: Any) -> Any:
     return sum([v * (k + 1) for v, k in heap]) + heap[1][1] * x[0]
 
 
+@PROGRAMS
+def a_condition_that_takes(x: Any) -> Any:
+    """Passes are not counted by what the condition changes."""
+    stack, s, v = [x[3], x[0]], 0.0, 0.0
+    while len(stack) > 0 and (v := stack.pop()) < 4.0:
+        s += v * v
+        if v < 1.0:
+            stack.append(v + 0.73)
+            stack.append(2 * v + x[3])
+        elif v < 2.0:
+            continue
+        elif s > 8.0:
+            break
+    return s * (len(stack) + 1) + v
+
+
 LONG = ("depth_first", "methods_of_lists", "both_ends", "shortest_ways")
 
 

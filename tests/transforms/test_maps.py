@@ -191,3 +191,35 @@ def test_second_derivatives() -> None:
     x = np.linspace(-0.7, 0.9, N)
     found = tg.hessian(lambda x: np.sum(neighbours(x) ** 2) + sums(x) ** 2)
     np.testing.assert_allclose(tg.jit(found)(x), found(x), rtol=1e-9, atol=1e-10)
+
+
+def copied(x: Any) -> Any:
+    y = np.zeros(x.shape)
+    for _ in range(20):
+        for i in range(x.shape[0]):
+            for j in range(x.shape[1]):
+                y[i, j] = x[i, j]
+        for i in range(1, x.shape[0]):
+            x[i, 0] = 0.5 * y[i - 1, 1]
+    return y
+
+
+def test_a_copy_element_by_element_reads_nothing_apart() -> None:
+    """What all steps together read is the array itself, and no part of it."""
+    x = np.arange(12.0).reshape(4, 3)
+    graph = tg.jit(copied).graphs(x)[-1]
+    assert "windows=((" not in str(graph)
+    np.testing.assert_allclose(evaluate(graph, [x])[0], copied(x.copy()))
+
+
+def shifted(x: Any) -> Any:
+    y = np.zeros((4, 3))
+    for i in range(4):
+        for j in range(3):
+            y[i, j] = x[i, j + 1]
+    return y
+
+
+def test_a_row_too_many_is_an_error() -> None:
+    with pytest.raises(IndexError, match="out of bounds"):
+        tg.jit(shifted)(np.ones((4, 3)))

@@ -29,6 +29,7 @@ from .lengths import size_of
 from .lists import Form, Grown, Seen, Stacked, lists_in
 from .pending import is_full, outgrow
 from .regions import Refused, change, is_born
+from .rooms import Roomless
 from .session import Session, current
 
 
@@ -48,10 +49,6 @@ class GrownPlace:
     def put(self, value: Any) -> None:
         """Change it."""
         self.owner.stacked = value
-
-
-class Roomless(ComputedLength):
-    """A loop appends to a list, for which nobody knows how many rows it takes."""
 
 
 class Growing:
@@ -110,8 +107,7 @@ class Growing:
             raise Roomless(
                 f"{self.line}: this loop appends to {self.place.name}, and how many passes it "
                 "takes is not known before it runs. Write into an array that is long enough, and "
-                "count.",
-                frozenset(),
+                "count."
             )
         if isinstance(self.count, Boxed):
             self.count = size_of(self.count)
@@ -495,4 +491,4 @@ class Growth:
         return self.made(line, found)
 
 
-__all__ = ["Growing", "Grown", "GrownPlace", "Growth", "Roomless", "item_of"]
+__all__ = ["Growing", "Grown", "GrownPlace", "Growth", "item_of"]

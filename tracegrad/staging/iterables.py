@@ -13,6 +13,7 @@ from ..errors import ConcretizationError
 from ..faces.numpy.flat import Flat
 from ..ir.dispatch import STATE
 from ..ir.forms import form_of, smallest
+from ..ir.lines import program_place
 from ..ir.trace import user_line
 from ..ops.elementwise.arithmetic import number
 from ..sizes import SYMBOLIC, form, larger_of, numel, same
@@ -20,8 +21,10 @@ from ..tensor import Boxed
 from .letters import Spelled
 from .listed import Least, Listed, Ragged, listed, renewed
 from .lists import Grown
+from .pending import fail
 from .places import traced
 from .queues import Queue
+from .session import current
 from .stand_ins import part_of
 from .tables import Tabled
 
@@ -33,24 +36,24 @@ class Counted:
         start, stop, step = (
             (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1) if len(bounds) == 2 else bounds
         )
-        if traced(step):
-            raise ConcretizationError(
-                f"{user_line()}: the step of a range() is a traced value, and has to be known "
-                "while the function is traced. Count in a while loop: i += step."
-            )
-        step = operator.index(step)
-        if step == 0:
-            raise ValueError("range() arg 3 must not be zero")
-        for b in (start, stop):
+        for b in (start, stop, step):
             if isinstance(b, Boxed) and (b.shape or b.dtype.kind not in "iu"):
                 raise TypeError(f"range() takes integers, not {b.array_type}")
             if not isinstance(b, (Boxed, *SYMBOLIC)):
                 operator.index(b)
+        if traced(step):
+            _not_zero(step)
+        else:
+            step = operator.index(step)
+            if step == 0:
+                raise NO_STEP
         self.start, self.stop, self.step = start, stop, step
 
     @property
     def count(self) -> Any:
         """The number of items."""
+        if traced(self.step):
+            return self._count_of_any_step()
         span = self.stop - self.start if self.step > 0 else self.start - self.stop
         size = abs(self.step)
         found = span if size == 1 else (span + (size - 1)) // size
@@ -59,6 +62,17 @@ class Counted:
         # Of the difference more is known than of a maximum.
         least = smallest(form_of(form(found)))
         return found if isinstance(least, int) and least >= 0 else ops.maximum(found, 0)
+
+    def _count_of_any_step(self) -> Any:
+        """Where only a run knows the step; of a step of 0, which fails, none."""
+        span = self.stop - self.start
+        size = self.step
+        if not _positive(size):
+            span = ops.where(size > 0, span, -span)
+            size = ops.maximum(abs(size), 1)
+        # No numbers of Python's: their quotients would be checked once more.
+        count = ops.floor_divide(*(ops.convert(v, np.int64) for v in (span + size - 1, size)))
+        return ops.maximum(number(count), 0)
 
     def item(self, k: Any) -> Any:
         """The item of a number."""
@@ -69,6 +83,27 @@ class Counted:
 
     def __len__(self) -> int:
         return len(range(*map(operator.index, (self.start, self.stop, self.step))))
+
+
+NO_STEP = ValueError("range() arg 3 must not be zero")
+
+
+def _positive(step: Any) -> bool:
+    least = smallest(form_of(form(step)))
+    return isinstance(least, int) and least > 0
+
+
+def _not_zero(step: Any) -> None:
+    """Fail as Python does where a step that only a run knows is 0."""
+    session = current()
+    if _positive(step):
+        return
+    if session is None or session.tries:
+        raise ConcretizationError(
+            f"{user_line()}: the step of a range() is a traced value. Where it is 0, that is an "
+            "error which a 'try' or 'with' around it could not see. Make the range before the try."
+        )
+    fail(session, NO_STEP, program_place(), ops.equal(step, 0))
 
 
 class Rows:

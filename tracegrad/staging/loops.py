@@ -52,8 +52,10 @@ def _size(graph: Graph) -> int:
     return sum(1 + sum(map(_size, n.subgraphs())) for n in graph.nodes)
 
 
-def _nodes() -> int:
-    return sum(1 + sum(map(_size, n.subgraphs())) for n in STATE.traces[-1].nodes)
+def all_nodes() -> int:
+    """The operations of the trace, with those of its loops and branches."""
+    nodes = STATE.traces[-1].nodes if STATE.traces else ()
+    return sum(1 + sum(map(_size, n.subgraphs())) for n in nodes)
 
 
 def counted_loop(loop: StagedLoop, items: Any, body: Callable[[Any], Any], count: Any) -> None:
@@ -64,7 +66,7 @@ def counted_loop(loop: StagedLoop, items: Any, body: Callable[[Any], Any], count
     def step(k: Any, leaves: Sequence[Any]) -> list[Any]:
         found = loop.step(k, leaves, lambda: body(weak_number(k)))
         loop.leaves_alone(owners)
-        if known and not loop.counts and _nodes() * count <= Budget.nodes:
+        if known and not loop.counts and all_nodes() * count <= Budget.nodes:
             raise Unroll
         return found
 
@@ -292,11 +294,13 @@ def _involved(body: Any, items: Any) -> bool:
     return False
 
 
-def nodes_now() -> int:
-    return len(STATE.traces[-1].nodes) if STATE.traces else 0
-
-
 __all__ = [
-    "Budget", "ConcretizationError", "Loops", "ShapeError", "Unroll", "counted_loop", "nodes_now",
+    "Budget",
+    "ConcretizationError",
+    "Loops",
+    "ShapeError",
+    "Unroll",
+    "all_nodes",
+    "counted_loop",
     "of_outer",
 ]  # fmt: skip

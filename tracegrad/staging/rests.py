@@ -14,11 +14,10 @@ from ..ops.places.spans import ComputedLength
 from ..tensor import Boxed
 from .agreement import readable
 from .carried import Retry
-from .growing import Roomless
 from .in_blocks import InBlock
 from .one_loop import StagedLoop
 from .places import variables
-from .rooms import OpenRest, value_of
+from .rooms import FoundRoom, OpenRest, Roomless, value_of
 from .session import current
 
 
@@ -78,7 +77,7 @@ class Rests:
             variables((body,), others), "", block=True,
         )  # fmt: skip
         lengths: list[str] = []
-        rooms: list[str] = []
+        rooms: list[FoundRoom] = []
 
         def over(names: Sequence[str], leaves: Sequence[Any]) -> Sequence[Any]:
             if not names:
@@ -105,7 +104,8 @@ class Rests:
                 if not new:
                     raise
                 lengths.extend(new)
-                rooms.extend(new if isinstance(error, Roomless) else [])
+                if isinstance(error, Roomless):
+                    rooms.extend(FoundRoom(name, error.passes) for name in new)
                 raise Retry from error
 
         found = loop.until_known(attempt)

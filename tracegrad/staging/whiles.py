@@ -11,19 +11,18 @@ import numpy as np
 
 from .. import ops
 from ..control.facts import known_integer, known_number
-from ..control.repeat import while_loop
+from ..control.repeat import fori_loop, while_loop
 from ..errors import TracegradError
 from ..ir.dispatch import STATE
 from .both_branches import flag_of
 from .branches import truth_of
 from .carried import Carried
 from .failing import is_failing
-from .growing import Roomless
 from .iterables import Numbers
-from .loops import Budget, Unroll, counted_loop, nodes_now, of_outer
+from .loops import Budget, Unroll, all_nodes, counted_loop, of_outer
 from .one_loop import Changing, StagedLoop
 from .places import VariablePlace, traced, unknown, variables
-from .rooms import room_for
+from .rooms import Roomless, room_for
 from .session import Restart, current
 
 LOG = logging.getLogger("tracegrad")
@@ -56,19 +55,39 @@ def passes_of(loop: StagedLoop, test: Callable[[], Any], body: Callable[[], Any]
         del trace.nodes[before:]
 
 
-def conditional_loop(
-    loop: StagedLoop,
-    test: Callable[[], Any],
-    body: Callable[[], Any],
-    truth: Any,
-    tried: bool = False,
-) -> Any:
-    """What a `while` ends with, as one loop; `truth` is that of its condition before the first
-    pass. `tried`: it ends where there is no room for what a further pass appends."""
+def tried_loop(
+    loop: StagedLoop, test: Callable[[], Any], body: Callable[[], Any], truth: Any
+) -> tuple[Any, Any]:
+    """Whether a `while` has room for all that it appends, and how many passes it makes; the latter
+    is not counted where the condition changes something, since these are more than its passes. It
+    ends where there is no room for what a further pass appends."""
 
     def goes() -> Any:
-        goes_on = _goes(test(), loop.line)
-        return ops.logical_and(goes_on, loop.fits()) if tried else goes_on
+        return ops.logical_and(_goes(test(), loop.line), loop.fits())
+
+    def going(carry: Sequence[Any]) -> Any:
+        return loop.inside(carry[1:], goes, False)
+
+    def step(carry: Sequence[Any]) -> list[Any]:
+        return [carry[0] + 1, *loop.inside(carry[1:], body, True)]
+
+    try:
+        passes, *found = loop.until_known(
+            lambda: while_loop(going, step, [np.int64(0), *loop.initial()])
+        )
+    except Changing:
+        passes, found = None, conditional_loop(loop, goes, body, truth)
+    return loop.inside(found, loop.fits, False), passes
+
+
+def conditional_loop(
+    loop: StagedLoop, test: Callable[[], Any], body: Callable[[], Any], truth: Any
+) -> Any:
+    """What a `while` ends with, as one loop; `truth` is that of its condition before the first
+    pass."""
+
+    def goes() -> Any:
+        return _goes(test(), loop.line)
 
     def going(leaves: Sequence[Any]) -> Any:
         return loop.inside(leaves, goes, False)
@@ -96,6 +115,16 @@ def conditional_loop(
     return loop.until_known(
         lambda: while_loop(lambda carry: carry[0], whole, [first, *loop.initial()])
     )[1:]
+
+
+def repeated(loop: StagedLoop, body: Callable[[], Any], passes: Any) -> Any:
+    """What a `while` ends with whose number of passes is known: the condition, which changes
+    nothing, need not be asked again, and a derivative need not count."""
+
+    def step(_: Any, leaves: Sequence[Any]) -> list[Any]:
+        return list(loop.inside(leaves, body, True))
+
+    return loop.until_known(lambda: fori_loop(0, passes, step, loop.initial()))
 
 
 def _goes(truth: Any, line: str) -> Any:
@@ -152,20 +181,22 @@ class Whiles:
         def staged(sure: bool, truth: Any) -> None:
             assert session is not None
 
-            def fits(room: Any) -> Any:
-                loop = loop_in(room)
-                found = conditional_loop(loop, test, body, truth, True)
-                return loop.inside(found, loop.fits, False)
+            def fits(room: Any) -> tuple[Any, Any]:
+                return tried_loop(loop_in(room), test, body, truth)
 
             try:
                 loop = loop_in(None)
                 found = conditional_loop(loop, test, body, truth)
             except Roomless as error:
-                loop = loop_in(room_for(session, error, fits))
-                found = conditional_loop(loop, test, body, truth)
+                room, passes = room_for(session, error, fits)
+                loop = loop_in(room)
+                if passes is None:
+                    found = conditional_loop(loop, test, body, truth)
+                else:
+                    found = repeated(loop, body, passes)
             loop.finish(found, sure)
 
-        started, passes = nodes_now(), 0
+        started, passes = all_nodes(), 0
         while True:
             truth = truth_of(test())
             tracing = session is not None and bool(STATE.traces)
@@ -195,7 +226,7 @@ class Whiles:
                 and passes >= 4
                 and session is not None
                 and site not in session.loops
-                and nodes_now() - started > 4 * Budget.nodes
+                and all_nodes() - started > 4 * Budget.nodes
             ):
                 session.loops |= {site, (*site, KNOWN)}
                 raise Restart

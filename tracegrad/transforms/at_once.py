@@ -58,12 +58,15 @@ class StepsAtOnce:
         source = self._known(node.inputs[0])
         axis, s = along.axis, along.step
         windows = self._windows(node, along)
+        taken = node.params["axes"]
         kept = [
             k
             for k in range(len(source.shape))
-            if k not in node.params["axes"] or windows[node.params["axes"].index(k)] is not None
+            if k not in taken or windows[taken.index(k)] is not None
         ]
-        if len(node.params["axes"]) == 1 and along.least is not None and len(STATE.traces) == 1:
+        if self._is_whole(node, 1, along, windows):
+            found = source
+        elif len(taken) == 1 and along.least is not None and len(STATE.traces) == 1:
             found = cut(source, axis, along.least, self.length, abs(s))
         else:
             params = {**node.params, "windows": windows}
@@ -244,18 +247,22 @@ class StepsAtOnce:
         place = kept.index(along.axis)
         update = flip(update, 0) if along.step < 0 else update
         update = moveaxis(update, 0, place) if place else update
-        if node.op not in ADDING and all(
-            k not in taken or self._whole(windows[taken.index(k)], shape[k])
-            for k in range(len(shape))
-        ):
+        if node.op not in ADDING and self._is_whole(node, 2, along, windows):
             return update
         return bind(
             node.op, [x, update, *self._starts(node, 2, along)], {**params, "windows": windows}
         )
 
     @staticmethod
-    def _whole(window: Any, size: Int) -> bool:
-        return window is not None and window[1] == 1 and same(window[0], size)
+    def _is_whole(node: Node, first: int, along: Along, windows: tuple[Any, ...]) -> bool:
+        """Whether all steps together read or write the whole array."""
+        shape = node.inputs[0].type.shape
+        starts = [a.value if isinstance(a, Literal) else None for a in node.inputs[first:]]
+        starts[along.place] = 0
+        return all(
+            w is not None and w[1] == 1 and same(w[0], shape[axis]) and start == 0
+            for axis, w, start in zip(node.params["axes"], windows, starts, strict=True)
+        )
 
 
 def as_map(body: Graph, given: Parts, length: Int, known: About, loop: Loop) -> list[Any] | None:

@@ -116,3 +116,10 @@ def the_first_of_several(x: Any) -> Any:
             raise ValueError(k % 3)
         assert x[k % 3] < 5, "large"
     return x[0]
+
+
+def a_range_without_step(x: Any) -> Any:
+    s = x[2]
+    for i in range(0, 3, int(x[1])):
+        s += x[i] ** 2
+    return s

@@ -103,6 +103,25 @@ def step_three_traced(x: Any) -> Any:
     return s * m
 
 
+def traced_steps(x: Any) -> Any:
+    """Of both signs, also in a loop that changes them."""
+    s, k, m = 0.0, int(x[0]) + 1, 0
+    for i in range(k, 9, k + 1):
+        s += x[i % 4] * (i + 1)
+    for i in range(7, -4, -k):
+        s = 0.5 * s + x[i % 4] ** 2
+        m = i
+    for i in range(0, -1, k):
+        s += 0.1 * i
+    for i in range(0, 4, int(x[1] * 9)):
+        s += x[3] * i
+    while abs(x[0]) * k < 9 and k < 12:
+        for i in range(12 - k, k, 2 - k):
+            s += x[i % 4] * i
+        k += 4
+    return s + m
+
+
 def range_kept_by_name(x: Any) -> Any:
     r = range(3)
     s = 0.0
@@ -262,6 +281,7 @@ ROWS: dict[str, list[Callable[..., Any]]] = {
         traced_start,
         start_after_stop,
         step_three_traced,
+        traced_steps,
         range_kept_by_name,
         range_item_in,
         nested_triangle,

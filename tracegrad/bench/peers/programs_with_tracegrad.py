@@ -1,7 +1,8 @@
-"""The programs of `program_texts.py` as they stand, compiled by Numba and by tracegrad."""
+"""The programs of `program_texts` as they stand, compiled by Numba and by tracegrad."""
 
 from __future__ import annotations
 
+import functools
 import linecache
 from collections.abc import Callable
 from pathlib import Path
@@ -19,15 +20,29 @@ arrays = flat
 
 
 def texts() -> dict[str, Text]:
-    """The programs as a user's, under a file name of their own: what lies in the package is no
-    user's program, and is never staged."""
-    path = Path(program_texts.__file__)
+    """The programs as a user's."""
+    return {
+        name: text._replace(function=of_user(text.function), distance=of_user(text.distance))
+        for name, text in program_texts.texts().items()
+    }
+
+
+def of_user(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function under a file name of its own: what lies in the package is no user's program,
+    and is never staged."""
+    found: Callable[..., Any] = namespace(function.__code__.co_filename)[function.__name__]
+    return found
+
+
+@functools.lru_cache(None)
+def namespace(file: str) -> dict[str, Any]:
+    """What a file of texts defines."""
+    path = Path(file)
     source, name = path.read_text(encoding="utf-8"), path.name
     linecache.cache[name] = len(source), None, source.splitlines(keepends=True), name
-    namespace: dict[str, Any] = {"__name__": path.stem}
-    exec(compile(source, name, "exec"), namespace)
-    found: dict[str, Text] = namespace["texts"]()
-    return found
+    defined: dict[str, Any] = {"__name__": path.stem}
+    exec(compile(source, name, "exec"), defined)
+    return defined
 
 
 def prepare(name: str, arguments: list[Any]) -> dict[str, Callable[[], Any]]:
