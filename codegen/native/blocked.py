@@ -76,7 +76,7 @@ def cholesky_adjoint(l: Any, c: Any, out: Any) -> None:  # noqa: E741
 
 @implements(blocked_cholesky, inline=False)
 def _type_cholesky(a: Any, out: Any, status: Any = None, code: Any = 0) -> Any:
-    own, least, block = routine(OWN, f"factor_{a.dtype}", "laaao"), LEAST, dense.LARGE_BLOCK
+    own, least, block = routine(OWN, f"factor_{a.dtype}", "laaao"), LEAST, dense.BLOCK
     t = numpy_support.as_dtype(a.dtype).type
 
     def body(a: Any, out: Any, status: Any = None, code: int = 0) -> None:
@@ -84,7 +84,7 @@ def _type_cholesky(a: Any, out: Any, status: Any = None, code: Any = 0) -> Any:
         if n < least:
             lapack.cholesky(a, out, status, code)
         else:
-            work = np.empty(block * (n + 16 + block), t)
+            work = np.empty(block * (n + 16), t)
             for q in range(count):
                 failed = own(n, a, q * n * n, out, q * n * n, work, 0)
                 if failed != 0:
@@ -101,7 +101,7 @@ def _type_adjoint(l: Any, c: Any, out: Any) -> Any:  # noqa: E741
 
     def body(l: Any, c: Any, out: Any) -> None:  # noqa: E741
         count, n, _ = l.shape
-        work = np.empty(block * (n + 16 + block), t)
+        work = np.empty(block * (n + 16), t)
         for q in range(count):
             own(n, l, q * n * n, c, q * n * n, out, q * n * n, work, 0)
 

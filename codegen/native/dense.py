@@ -19,27 +19,33 @@ from numba.np import numpy_support
 
 from . import symbols
 from .bridge import compiled, primitive
-from .by_address import ROWS, get, put, shifted, square_turned, word
+from .by_address import (
+    REGISTER,
+    ROWS,
+    get,
+    make_scratch,
+    put,
+    shifted,
+    square_turned,
+    word,
+)
 from .foreign import typer_of
 from .gemm import ADD, NEGATE
+from .substituted import NARROW, SEVERAL, substituted_1, substituted_several
 from .support import index, outlined, wide
 
 __all__ = [
-    "CHUNK", "FEW", "LARGE_BLOCK", "NARROW", "SUBSTITUTE_KINDS", "TALL", "BlockParts",
+    "BLOCK", "CHUNK", "FEW", "LARGE_BLOCK", "NARROW", "SUBSTITUTE_KINDS", "BlockParts",
     "block_of", "less", "parts", "pointers", "substitute", "substitute_signature",
 ]  # fmt: skip
 
 BLOCK, LARGE_BLOCK, LARGE = 64, 128, 500
 """Rows and columns that are factorised at a time: more of them from so many rows on, where the
 matrix is larger than the caches and is to be read less often."""
-NARROW = 8
-"""Rows that are eliminated one by one."""
 CHUNK = 256
-"""Columns of so many rows stay in the innermost cache."""
+"""Columns of NARROW rows stay in the innermost cache, of a block of rows in the second one."""
 FEW = 8
 """Fewer right-hand sides than these leave nothing to do for products of blocks."""
-TALL = 96
-"""Rows of one product where only a triangle of its result is wanted."""
 
 
 def _own(name: str, count: int) -> Callable[..., None]:
@@ -217,15 +223,47 @@ def substitute_signature(dtype: str) -> Any:
 
 def substitute(dtype: str) -> Callable[..., None]:
     """b = a^-1 b for a triangular a."""
-    own = parts(dtype)
+    own, t = parts(dtype), np.dtype(dtype).type
     product, subtract, divide = own.product, own.subtract, own.divide
+    one, zero, lanes = t(1), t(0), REGISTER // np.dtype(dtype).itemsize
+    inverses_space = make_scratch(NARROW)
+
+    @compiled
+    def in_registers(k, a, row, col, ones, b, step):  # type: ignore[no-untyped-def]
+        """`substitute` of NARROW rows forward, vectors of columns at a time; how many columns are
+        done: none where the reciprocal of a pivot overflows."""
+        outlined()
+        o, several = index(0), index(SEVERAL * lanes)
+        inverses, sane = inverses_space(a), zero
+        for i in range(o, index(NARROW)):
+            inverse = one if ones else one / get(a, i * row + i * col)
+            put(inverses, i, inverse)
+            sane = sane + (inverse - inverse)
+        if sane != zero:
+            return o
+        many, whole = k // several * several, k // index(lanes) * index(lanes)
+        for j in range(o, many, several):
+            substituted_several(a, row, col, inverses, shifted(b, j), step)
+        for j in range(many, whole, index(lanes)):
+            substituted_1(a, row, col, inverses, shifted(b, j), step)
+        return whole
 
     @compiled
     def eliminate(n, k, a, row, col, forward, ones, b, step):  # type: ignore[no-untyped-def]
-        """`substitute` of a few rows: row by row, along as many columns as stay in the cache."""
+        """`substitute` of a few rows: what does not fit into registers row by row, along as many
+        columns as stay in the cache."""
         outlined()
-        o, unit = index(0), index(1)
-        for first in range(o, k, index(CHUNK)):
+        o, unit, done = index(0), index(1), index(0)
+        if n == index(NARROW):
+            last = n - unit
+            if forward:
+                done = in_registers(k, a, row, col, ones, b, step)  # type: ignore[no-untyped-call]
+            else:
+                done = in_registers(  # type: ignore[no-untyped-call]
+                    k, shifted(a, last * row + last * col), o - row, o - col, ones,
+                    shifted(b, last * step), o - step,
+                )  # fmt: skip
+        for first in range(done, k, index(CHUNK)):
             end = min(k, first + index(CHUNK))
             for r in range(o, n):
                 i = r if forward else n - unit - r
@@ -241,22 +279,24 @@ def substitute(dtype: str) -> Callable[..., None]:
 
     @compiled
     def inner(n, k, a, row, col, forward, ones, b, step):  # type: ignore[no-untyped-def]
-        """`substitute` of one block."""
+        """`substitute` of one block: all rows along some columns, then along the next ones."""
         outlined()
         o, narrow = index(0), index(NARROW)
-        for done in range(o, n, narrow):
-            size = min(narrow, n - done)
-            at = done if forward else n - done - size
-            known = o if forward else at + size
-            if done > o:
-                product(
-                    size, k, done, shifted(a, at * row + known * col), row, col,
-                    shifted(b, known * step), step, shifted(b, at * step), step,
+        for left in range(o, k, index(CHUNK)):
+            count, here = min(index(CHUNK), k - left), shifted(b, left)
+            for done in range(o, n, narrow):
+                size = min(narrow, n - done)
+                at = done if forward else n - done - size
+                known = o if forward else at + size
+                if done > o:
+                    product(
+                        size, count, done, shifted(a, at * row + known * col), row, col,
+                        shifted(here, known * step), step, shifted(here, at * step), step,
+                    )  # fmt: skip
+                eliminate(  # type: ignore[no-untyped-call]
+                    size, count, shifted(a, at * row + at * col), row, col, forward, ones,
+                    shifted(here, at * step), step,
                 )  # fmt: skip
-            eliminate(  # type: ignore[no-untyped-call]
-                size, k, shifted(a, at * row + at * col), row, col, forward, ones,
-                shifted(b, at * step), step,
-            )  # fmt: skip
 
     def function(  # type: ignore[no-untyped-def]
         of_n, of_k, a, of_row, of_col, of_forward, of_ones, b, of_step, of_lower

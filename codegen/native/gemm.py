@@ -271,14 +271,27 @@ def entry(dtype: str) -> Callable[..., None]:
         """Columns of b, times the factor of their row, in panels as broad as a tile is: row by row
         of a panel, zeros behind the last column."""
         outlined()
-        o, unit, widths = index(0), index(1), index(widest)
-        whole = width // widths * widths if col == unit else o
-        for q in range(o, depth):
+        o, unit, widths, side = index(0), index(1), index(widest), index(ROWS)
+        along, across_memory = col == unit, step == unit and not scaled
+        whole = width // widths * widths if along or across_memory else o
+        for q in range(o, depth if along else o):
             s = get(scale, q) * lifted if scaled else one
             for j in range(o, whole, widths):
                 source, target = shifted(b, q * step + j), shifted(panels, j * depth + q * widths)
                 for z in range(o, widths):
                     put(target, z, get(source, z) * s)
+        # Columns that lie along memory are turned in registers.
+        squares = depth // side * side
+        for j in range(o, o if along else whole, widths):
+            source, target = shifted(b, j * col), shifted(panels, j * depth)
+            for z in range(o, widths, side):
+                for q in range(o, squares, side):
+                    square_turned(
+                        shifted(source, z * col + q), col, shifted(target, q * widths + z), widths
+                    )
+            for q in range(squares, depth):
+                for z in range(o, widths):
+                    put(target, q * widths + z, get(source, z * col + q))
         for j in range(whole, width, widths):
             used = min(widths, width - j)
             across = (used + index(lanes - 1)) // index(lanes) * index(lanes)

@@ -14,15 +14,16 @@ from numba.core import types
 
 from .bridge import compiled
 from .by_address import get, put, shifted, word
-from .dense import CHUNK, NARROW, TALL, block_of, less, parts, pointers
+from .dense import BLOCK, NARROW, block_of, gemm, less, parts, pointers
+from .gemm import ADD, NEGATE
 from .support import index, outlined, sqrt_float, wide
 
 __all__ = ["adjoint", "adjoint_signature", "factor", "factor_signature"]
 
 
 def factor_signature(dtype: str) -> Any:
-    """n, a[n, n], out[n, n], space for LARGE_BLOCK * (n + 16) elements; the number of the first
-    pivot that is not positive."""
+    """n, a[n, n], out[n, n], space for BLOCK * (n + 16) elements; the number of the first pivot
+    that is not positive."""
     i, t, o = pointers(dtype)
     return types.void(i, t, t, t, o)
 
@@ -37,27 +38,37 @@ def adjoint_signature(dtype: str) -> Any:
 def factor(dtype: str) -> Callable[..., None]:
     """The lower factor of `a`, of which the upper triangle is not read."""
     own, t = parts(dtype), np.dtype(dtype).type
-    product, turn, subtract, divide = own.product, own.turn, own.subtract, own.divide
+    product, substitute, turn = own.product, own.substitute, own.turn
+    subtract, divide = own.subtract, own.divide
     zero = t(0)
 
     @compiled
-    def panel(rows, width, p, step):  # type: ignore[no-untyped-def]
-        """The first rows of the upper factor of a matrix whose first rows are p; the number of the
-        first pivot that is not positive."""
+    def product_turned(m, n, k, a, row_a, b, row_b, c, row_c):  # type: ignore[no-untyped-def]
+        """c -= a @ b.T"""
+        outlined()
+        o, unit = index(0), index(1)
+        gemm(
+            m, n, k, a, row_a, unit, b, unit, row_b, a, c, row_c, index(ADD | NEGATE), unit, o, o,
+            o, o,
+        )  # fmt: skip
+
+    @compiled
+    def square(rows, p, step):  # type: ignore[no-untyped-def]
+        """The upper factor in the upper triangle of p; the number of the first pivot that is not
+        positive."""
         outlined()
         o, unit, narrow = index(0), index(1), index(NARROW)
         for top in range(o, rows, narrow):
             end = min(rows, top + narrow)
             if top > o:
                 product(
-                    end - top, width - top, top, shifted(p, top), unit, step, shifted(p, top), step,
+                    end - top, rows - top, top, shifted(p, top), unit, step, shifted(p, top), step,
                     shifted(p, top * step + top), step,
                 )  # fmt: skip
-            # The square on the diagonal, then what is right of it.
             for i in range(top, end):
                 for q in range(top, i):
                     subtract(
-                        end - i, get(p, q * step + i), shifted(p, q * step + i),
+                        rows - i, get(p, q * step + i), shifted(p, q * step + i),
                         shifted(p, i * step + i),
                     )  # fmt: skip
                 pivot = get(p, i * step + i)
@@ -65,45 +76,36 @@ def factor(dtype: str) -> Callable[..., None]:
                     return i + unit
                 root = sqrt_float(pivot)
                 put(p, i * step + i, root)
-                divide(end - i - unit, shifted(p, i * step + i + unit), root)
-            for first in range(end, width, index(CHUNK)):
-                count = min(index(CHUNK), width - first)
-                for i in range(top, end):
-                    here = shifted(p, i * step + first)
-                    for q in range(top, i):
-                        subtract(count, get(p, q * step + i), shifted(p, q * step + first), here)
-                    divide(count, here, get(p, i * step + i))
+                divide(rows - i - unit, shifted(p, i * step + i + unit), root)
         return o
 
     def function(of_n, a, out, space, info):  # type: ignore[no-untyped-def]
         wide()
-        o, unit, tall, n = index(0), index(1), index(TALL), word(of_n)
-        block = block_of(n)
+        o, unit, n, block = index(0), index(1), word(of_n), index(BLOCK)
         put(info, o, 0)
-        for i in range(o, n):
-            for j in range(o, i + unit):
-                put(out, i * n + j, get(a, i * n + j))
         for at in range(o, n, block):
             rows, width = min(block, n - at), n - at
             # Rows of the working space are an odd number of cache lines apart.
             step = ((width + index(7)) // index(8) | unit) * index(8)
             corner = shifted(out, at * n + at)
-            turn(width, rows, corner, n, space, step)
-            failed = panel(rows, width, space, step)  # type: ignore[no-untyped-call]
+            turn(width, rows, shifted(a, at * n + at), n, space, step)
+            if at > o:
+                product_turned(  # type: ignore[no-untyped-call]
+                    rows, width, at, shifted(out, at * n), n, shifted(out, at * n), n, space, step
+                )  # fmt: skip
+            failed = square(rows, space, step)  # type: ignore[no-untyped-call]
             if failed != o:
                 put(info, o, at + failed)
                 return
+            behind = width - rows
+            if behind > o:
+                substitute(
+                    rows, behind, space, unit, step, True, False, shifted(space, rows), step, False
+                )
             turn(rows, width, space, step, corner, n)
-            # What is left of the lower triangle, and some elements above it.
-            for top in range(rows, width, tall):
-                end = min(width, top + tall)
-                product(
-                    end - top, end - rows, rows, shifted(corner, top * n), n, unit,
-                    shifted(space, rows), step, shifted(corner, top * n + rows), n,
-                )  # fmt: skip
-        for i in range(o, n):
-            for j in range(i + unit, n):
-                put(out, i * n + j, zero)
+            for i in range(o, rows):
+                for j in range(i + unit, width):
+                    put(corner, i * n + j, zero)
 
     return function
 

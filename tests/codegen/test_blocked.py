@@ -185,7 +185,8 @@ def test_triangular_systems(own: Own) -> None:
                     m = np.eye(n) + (m - np.diag(np.diag(m))) / n
                     a = (a / n).astype(own.dtype)
                 m = m.T if turned else m
-                for k in (20, 8, 3):
+                # Chunks of columns, several vectors, one, and what is left of them.
+                for k in (283, 20, 8, 3):
                     b = RNG.normal(size=(n, k)).astype(own.dtype)
                     x = own.substitute(a, b, bool(lower), bool(turned), bool(unit))
                     # The bound for each entry, which inverted blocks on the diagonal would break.
@@ -277,6 +278,12 @@ def test_what_fails_has_the_number_of_lapack(own: Own) -> None:
     diagonal = np.diag(np.full(n, np.finfo(own.dtype).smallest_subnormal))
     found = own.substitute(diagonal, 3 * diagonal, True, False, False)
     np.testing.assert_array_equal(found, 3 * np.eye(n))
+    # One of them among others, from either end.
+    diagonal = np.eye(n)
+    diagonal[44, 44] = np.finfo(own.dtype).smallest_subnormal
+    for lower in (True, False):
+        found = own.substitute(diagonal, 3 * diagonal, lower, False, False)
+        np.testing.assert_array_equal(found, 3 * np.eye(n))
 
 
 def everything(a: Any, b: Any, s: Any) -> Any:
