@@ -101,7 +101,7 @@ def _type_adjoint(l: Any, c: Any, out: Any) -> Any:  # noqa: E741
 
     def body(l: Any, c: Any, out: Any) -> None:  # noqa: E741
         count, n, _ = l.shape
-        work = np.empty(block * (n + 16), t)
+        work = np.empty(block * (n + 16 + block), t)
         for q in range(count):
             own(n, l, q * n * n, c, q * n * n, out, q * n * n, work, 0)
 
