@@ -9,7 +9,7 @@ import numpy as np
 from numba.np import numpy_support
 
 from ..substitution import triangular
-from . import dense, elimination, factorizations, lapack, orthogonal
+from . import dense, elimination, factorizations, lapack, orthogonal, positive
 from .bridge import implements
 from .factored import eliminated, of_diagonal
 from .foreign import copied, fill, routine
@@ -76,7 +76,8 @@ def cholesky_adjoint(l: Any, c: Any, out: Any) -> None:  # noqa: E741
 
 @implements(blocked_cholesky, inline=False)
 def _type_cholesky(a: Any, out: Any, status: Any = None, code: Any = 0) -> Any:
-    own, least, block = routine(OWN, f"factor_{a.dtype}", "laaao"), LEAST, dense.BLOCK
+    own, least = routine(OWN, f"factor_{a.dtype}", "laaao"), LEAST
+    room = positive.factor_space
     t = numpy_support.as_dtype(a.dtype).type
 
     def body(a: Any, out: Any, status: Any = None, code: int = 0) -> None:
@@ -84,7 +85,7 @@ def _type_cholesky(a: Any, out: Any, status: Any = None, code: Any = 0) -> Any:
         if n < least:
             lapack.cholesky(a, out, status, code)
         else:
-            work = np.empty(block * (n + 16), t)
+            work = np.empty(signed(room(index(n))), t)
             for q in range(count):
                 failed = own(n, a, q * n * n, out, q * n * n, work, 0)
                 if failed != 0:
@@ -96,12 +97,12 @@ def _type_cholesky(a: Any, out: Any, status: Any = None, code: Any = 0) -> Any:
 
 @implements(cholesky_adjoint, inline=False)
 def _type_adjoint(l: Any, c: Any, out: Any) -> Any:  # noqa: E741
-    own, block = routine(OWN, f"adjoint_{l.dtype}", "laaaa"), dense.LARGE_BLOCK
+    own, room = routine(OWN, f"adjoint_{l.dtype}", "laaaa"), positive.adjoint_space
     t = numpy_support.as_dtype(l.dtype).type
 
     def body(l: Any, c: Any, out: Any) -> None:  # noqa: E741
         count, n, _ = l.shape
-        work = np.empty(block * (n + 16 + block), t)
+        work = np.empty(signed(room(index(n))), t)
         for q in range(count):
             own(n, l, q * n * n, c, q * n * n, out, q * n * n, work, 0)
 

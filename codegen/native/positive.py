@@ -14,23 +14,37 @@ from numba.core import types
 
 from .bridge import compiled
 from .by_address import get, put, shifted, word
-from .dense import BLOCK, NARROW, block_of, gemm, less, parts, pointers
+from .dense import BLOCK, LARGE_BLOCK, NARROW, block_of, gemm, less, parts, pointers
 from .gemm import ADD, NEGATE
 from .support import index, outlined, sqrt_float, wide
 
-__all__ = ["adjoint", "adjoint_signature", "factor", "factor_signature"]
+__all__ = [
+    "adjoint", "adjoint_signature", "adjoint_space", "factor", "factor_signature", "factor_space",
+]  # fmt: skip
+
+
+@compiled
+def factor_space(n: Any) -> Any:
+    """The elements of working space that `factor` takes."""
+    return index(BLOCK) * (n + index(16))
+
+
+@compiled
+def adjoint_space(n: Any) -> Any:
+    """The elements of working space that `adjoint` takes."""
+    return index(LARGE_BLOCK) * (n + index(16 + LARGE_BLOCK))
 
 
 def factor_signature(dtype: str) -> Any:
-    """n, a[n, n], out[n, n], space for BLOCK * (n + 16) elements; the number of the first pivot
+    """n, a[n, n], out[n, n], space for factor_space(n) elements; the number of the first pivot
     that is not positive."""
     i, t, o = pointers(dtype)
     return types.void(i, t, t, t, o)
 
 
 def adjoint_signature(dtype: str) -> Any:
-    """n, the factor l[n, n], its cotangent c[n, n], out[n, n], space for LARGE_BLOCK * (n + 16 +
-    LARGE_BLOCK) elements."""
+    """n, the factor l[n, n], its cotangent c[n, n], out[n, n], space for adjoint_space(n)
+    elements."""
     i, t, _ = pointers(dtype)
     return types.void(i, t, t, t, t)
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 from tracegrad.codegen import fallbacks
-from tracegrad.codegen.native import library, orthogonal, prebuilt
+from tracegrad.codegen.native import library, orthogonal, positive, prebuilt
 
 import tracegrad as tg
 
@@ -37,6 +37,12 @@ class Own:
     def room(self, n: int) -> Any:
         return np.full(128 * (n + 16 + 128), np.nan, self.dtype)
 
+    def exactly(self, size: Any) -> Any:
+        """The space that callers give, and some elements behind it that nobody may write."""
+        room = np.full(int(size) + 8, np.nan, self.dtype)
+        room[-8:] = 7
+        return room
+
     def lu(self, a: Any) -> tuple[Any, Any, int]:
         made, exchanges = a.astype(self.dtype), np.zeros(len(a), np.int64)
         return made, exchanges, self.call("lu", len(a), made, exchanges, self.room(len(a)))
@@ -54,11 +60,16 @@ class Own:
 
     def cholesky(self, a: Any) -> tuple[Any, int]:
         out = np.full(a.shape, np.nan, self.dtype)
-        return out, self.call("factor", len(a), a.astype(self.dtype), out, self.room(len(a)))
+        room = self.exactly(positive.factor_space(len(a)))
+        failed = self.call("factor", len(a), a.astype(self.dtype), out, room)
+        assert (room[-8:] == 7).all()
+        return out, failed
 
     def adjoint(self, factor: Any, ct: Any) -> Any:
         out = np.full_like(factor, np.nan)
-        self.call("adjoint", len(out), factor, ct.astype(self.dtype), out, self.room(len(out)))
+        room = self.exactly(positive.adjoint_space(len(out)))
+        self.call("adjoint", len(out), factor, ct.astype(self.dtype), out, room)
+        assert (room[-8:] == 7).all()
         return out
 
     def qr(self, a: Any) -> tuple[Any, Any, int]:
