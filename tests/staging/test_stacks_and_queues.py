@@ -291,6 +291,25 @@ def a_condition_that_takes(x: Any) -> Any:
     return s * (len(stack) + 1) + v
 
 
+@PROGRAMS
+def lists_as_conditions(x: Any) -> Any:
+    """Beside other conditions, and behind `break`."""
+    stack, rest, s, c = [x[3]], [], 0.0, 0
+    while stack or (rest and c < 9):
+        if not (stack and s < 6.0):
+            break
+        v = stack.pop()
+        s += v * v
+        if v < 1.0:
+            stack.append(2.1 * v + x[3])
+            stack.append(v + 0.73)
+        elif rest and v < 2.0:
+            rest.append(v)
+    else:
+        c += 10
+    return s * (c + 1) + (x[0] if stack and not rest else x[1])
+
+
 LONG = ("depth_first", "methods_of_lists", "both_ends", "shortest_ways")
 
 

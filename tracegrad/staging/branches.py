@@ -90,6 +90,14 @@ class Branches:
         """`a or b or ...`, each computed where none before it holds (`free`: or anyhow)."""
         return self._joined(line, values, False, free)
 
+    def all_hold(self, line: int, free: bool, *values: Callable[[], Any]) -> Any:
+        """`a and b and ...`, of which only the truth is asked for."""
+        return self._joined(line, [_asked(v) for v in values], True, free)
+
+    def any_hold(self, line: int, free: bool, *values: Callable[[], Any]) -> Any:
+        """`a or b or ...`, of which only the truth is asked for."""
+        return self._joined(line, [_asked(v) for v in values], False, free)
+
     def _joined(
         self, line: int, values: Sequence[Callable[[], Any]], all_: bool, free: bool
     ) -> Any:
@@ -181,6 +189,16 @@ def truth_of(x: Any) -> Any:
     if type(x) is Queue:
         return x.length() > 0
     return number_of(x) if type(x) is Size else x
+
+
+def _asked(value: Callable[[], Any]) -> Callable[[], Any]:
+    """The truth of a list in the place of the list."""
+
+    def truth() -> Any:
+        found = truth_of(value())
+        return len(found) > 0 if type(found) in (Grown, list, tuple) else found
+
+    return truth
 
 
 def _nothing() -> None:

@@ -104,6 +104,14 @@ def operands_of(e: ast.AST) -> list[ast.expr]:
     return [e.operand] if isinstance(e, ast.UnaryOp) and not isinstance(e.op, ast.Not) else []
 
 
+def asks_truth(test: ast.expr) -> None:
+    """Note of `and` and `or` that only their truth is asked for, not which of the values it is."""
+    if isinstance(test, ast.BoolOp):
+        test.asked = True  # type: ignore[attr-defined]
+        for value in test.values:
+            asks_truth(value)
+
+
 def binds(e: ast.AST) -> bool:
     """Whether an expression binds a name (`:=`)."""
     return any(isinstance(n, ast.NamedExpr) for n in ast.walk(e))
@@ -137,6 +145,6 @@ def place(node: T, like: ast.AST) -> T:
 
 __all__ = [
     "OPERATORS",
-    "arguments", "asks_more", "binds", "for_print", "is_free", "is_plain", "is_text", "loaded",
-    "mangle", "operands_of", "parameters", "place", "stored",
+    "arguments", "asks_more", "asks_truth", "binds", "for_print", "is_free", "is_plain", "is_text",
+    "loaded", "mangle", "operands_of", "parameters", "place", "stored",
 ]  # fmt: skip

@@ -20,6 +20,7 @@ from .pieces import (
     OPERATORS,
     arguments,
     asks_more,
+    asks_truth,
     binds,
     for_print,
     is_free,
@@ -215,6 +216,7 @@ class _Rewriter(Displays):
     def visit_If(self, s: ast.If) -> ast.AST | list[ast.stmt]:
         if getattr(s, "kept", False):
             return self._kept(s)
+        asks_truth(s.test)
         both = [*s.body, *s.orelse]
         names = self._carried(s, self.live.after[s], both)
         then, a = self._inner(s, s.body, "then")
@@ -241,6 +243,7 @@ class _Rewriter(Displays):
             going = place(ast.UnaryOp(ast.Not(), loaded(flag)), s)
             both = ast.BoolOp(ast.And(), [going, s.test])
             s.test = going if is_true(s.test) else place(both, s)
+        asks_truth(s.test)
         call = self._call(
             "while_",
             s,
@@ -392,10 +395,13 @@ class _Rewriter(Displays):
         parts = [self._lazy(self.visit(v), v) for v in others]
         binding, value = binds(first), self.visit(first)
         parts[:0] = [self._helper("given", e, value) if binding else self._lazy(value, first)]
-        name = "all_of" if isinstance(e.op, ast.And) else "any_of"
+        kind = "hold" if getattr(e, "asked", False) else "of"
+        name = f"all_{kind}" if isinstance(e.op, ast.And) else f"any_{kind}"
         return self._helper(name, e, ast.Constant(free), *parts)
 
     def visit_UnaryOp(self, e: ast.UnaryOp) -> ast.AST:
+        if isinstance(e.op, ast.Not):
+            asks_truth(e.operand)
         operand = self.visit(e.operand)
         if isinstance(e.op, ast.Not):
             return self._helper("not_", e, operand)
@@ -413,6 +419,7 @@ class _Rewriter(Displays):
     def visit_IfExp(self, e: ast.IfExp) -> ast.AST:
         if binds(e.body) or binds(e.orelse):
             return self.generic_visit(e)
+        asks_truth(e.test)
         return self._helper(
             "either",
             e,
