@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from codegen import owners as owners
     from codegen import records as records
     from codegen import scalars as scalars
+    from codegen import singular as singular
     from codegen import sparse_lu as sparse_lu
     from codegen import substitution as substitution
     from codegen import syntax as syntax
@@ -51,6 +52,7 @@ else:
     inplace = loading.Late("tracegrad.codegen.inplace")
     kernel = loading.Late("tracegrad.codegen.kernel")
     owners = loading.Late("tracegrad.codegen.owners")
+    singular = loading.Late("tracegrad.codegen.singular")
     sparse_lu = loading.Late("tracegrad.codegen.sparse_lu")
     substitution = loading.Late("tracegrad.codegen.substitution")
     text = loading.Late("tracegrad.codegen.text")
@@ -74,6 +76,7 @@ __all__ = [
     "owners",
     "records",
     "scalars",
+    "singular",
     "sparse_lu",
     "substitution",
     "syntax",

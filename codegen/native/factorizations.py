@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numba.core import types
 
+from .. import singular
 from ..substitution import triangular
 from .bridge import implements
 
@@ -116,7 +117,7 @@ def svd(a: Any, u: Any, s: Any, vh: Any, status: Any = None, code: int = 0) -> N
     """The reduced singular value decomposition."""
     for m, ou, os, ov in ((a, u, s, vh),) if a.ndim == 2 else zip(a, u, s, vh, strict=True):
         try:
-            ou[...], os[...], ov[...] = np.linalg.svd(m, full_matrices=False)
+            ou[...], os[...], ov[...] = singular.svd(m)
         except np.linalg.LinAlgError:
             ou[...], os[...], ov[...] = np.nan, np.nan, np.nan
             record(status, code, 1)
@@ -146,7 +147,7 @@ def pinv(a: Any, out: Any, rcond: float, status: Any = None, code: int = 0) -> N
     """The pseudo-inverse: singular values up to rcond times the largest count as zero."""
     for m, o in _each(a, out):
         try:
-            o[...] = np.linalg.pinv(m, rcond)
+            o[...] = singular.pinv(m, rcond)
         except np.linalg.LinAlgError:
             o[...] = np.nan
             record(status, code, 1)
@@ -156,6 +157,11 @@ def adjugate(a: Any, out: Any, status: Any = None, code: int = 0) -> None:
     """The determinant times the inverse, from the singular values: finite where the matrix is
     singular."""
     for m, o in _each(a, out):
-        u, s, vh = np.linalg.svd(m)
+        try:
+            u, s, vh = singular.svd(m)
+        except np.linalg.LinAlgError:
+            o[...] = np.nan
+            record(status, code, 1)
+            continue
         others = np.array([np.prod(np.delete(s, k)) for k in range(len(s))])
         o[...] = np.linalg.det(u) * np.linalg.det(vh) * ((vh.conj().T * others) @ u.conj().T)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.typing import signature
@@ -137,6 +138,15 @@ def copied(source: Any, target: Any) -> None:
             target[i, j] = source[i, j]
 
 
+def finite(source: Any) -> bool:
+    for i in range(source.shape[0]):
+        for j in range(source.shape[1]):
+            if not np.isfinite(source[i, j]):
+                return False
+    return True
+
+
 implements(turned, inline=False)(lambda source, target: turned)
+implements(finite, inline=False)(lambda source: finite)
 implements(copied, inline=False)(lambda source, target: copied)
 implements(fill, inline=False)(lambda target, value: fill)

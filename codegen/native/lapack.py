@@ -29,7 +29,7 @@ from .factorizations import (
     svd,
     triangular_solve,
 )
-from .foreign import blas, copied, fill, lapack, letter, turned
+from .foreign import blas, copied, fill, finite, lapack, letter, turned
 from .support import index, view
 
 __all__ = [
@@ -319,29 +319,17 @@ def _make_svd(a: Any, u: Any, s: Any, vh: Any) -> Body:
         reals = np.empty(max(5 * k * k + 5 * k, 2 * large * k + 2 * k * k + k), real)
         ints = np.empty(8 * k, np.int32)
         turned(a, work)
+        # From infinite numbers gesdd may not come back.
+        if not finite(work):
+            fill(s, np.nan)
+            fill(u, np.nan)
+            fill(vh, np.nan)
+            record(status, code, 1)
+            return
         info = gesdd(
-            SLIM,
-            m,
-            n,
-            work,
-            0,
-            m,
-            s,
-            0,
-            left,
-            0,
-            m,
-            right,
-            0,
-            k,
-            space,
-            0,
-            space.size,
-            reals,
-            0,
-            ints,
-            0,
-        )
+            SLIM, m, n, work, 0, m, s, 0, left, 0, m, right, 0, k, space, 0, space.size, reals, 0,
+            ints, 0,
+        )  # fmt: skip
         if info != 0:
             fill(s, np.nan)
             fill(u, np.nan)
@@ -360,6 +348,13 @@ def _make_svd(a: Any, u: Any, s: Any, vh: Any) -> Body:
         space = np.empty(4 * k * k + 7 * k + 64 * (large + k), t)
         ints = np.empty(8 * k, np.int32)
         turned(a, work)
+        # From infinite numbers gesdd may not come back.
+        if not finite(work):
+            fill(s, np.nan)
+            fill(u, np.nan)
+            fill(vh, np.nan)
+            record(status, code, 1)
+            return
         info = gesdd(
             SLIM, m, n, work, 0, m, s, 0, left, 0, m, right, 0, k, space, 0, space.size, ints, 0
         )

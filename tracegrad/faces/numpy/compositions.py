@@ -41,9 +41,9 @@ def cumulative(running: Callable[..., Any], start: int) -> Callable[..., Any]:
     ) -> Any:
         x = array_of(x)
         if axis is None:
-            if ndim_of(x) != 1:
+            if ndim_of(x) > 1:
                 raise ValueError(f"axis must be given for an array of {ndim_of(x)} axes")
-            axis = 0
+            x, axis = ops.reshape(x, -1), 0
         result = running(x, axis, dtype)
         if flag("include_initial", include_initial):
             place = normalize_axis(axis, ndim_of(x))

@@ -11,6 +11,7 @@ from ... import ops
 from ...dtypes import inexact, kind_of, promote
 from ...errors import DTypeError, ShapeError
 from ...ops.define import ndim_of, shape_of
+from ...ops.scipy_special import functions as special_functions
 from ...types import show
 from ..operators import array_of
 
@@ -92,6 +93,12 @@ def vecmat(x1: Any, x2: Any) -> Any:
     """Conjugate vectors and matrices in stacks."""
     matrix, vector = _pair("vecmat", x2, x1)
     return ops.squeeze(ops.matmul(ops.expand_dims(ops.conj(vector), -2), matrix), -2)
+
+
+def i0(x: Any) -> Any:
+    """The modified Bessel function of order 0; of integers in double precision, however short."""
+    x = array_of(x)
+    return special_functions.i0(x if x.dtype.kind in "fc" else ops.convert(x, np.float64))
 
 
 ALL = (nextafter, spacing, modf, matvec, vecmat)

@@ -15,13 +15,12 @@ from ...ir.dispatch import Value
 from ...ops.arrays.transfer import place_of
 from ...ops.define import shape_of
 from ...ops.matrices import scipy_names
-from ...ops.scipy_special import functions as special_functions
 from ...sizes import form, meeting, same, traced_number
 from ...sizes.owners import is_late
 from ...types import normalize_axis
 from ..operators import array_of, operand
 from ..tensor.casts import own
-from . import along, compositions, counting, laying, polynomials, results, sets
+from . import along, compositions, counting, floats, laying, polynomials, results, sets
 from .lookup import dtype_of, plain, result_type, store
 from .writes import WRITES
 
@@ -249,7 +248,7 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.triu_indices_from: along.triu_indices_from,
     np.diag_indices_from: along.diag_indices_from,
     np.interp: compositions.interp,
-    np.i0: lambda x: special_functions.i0(array_of(x)),
+    np.i0: floats.i0,
     np.select: compositions.select,
     np.piecewise: compositions.piecewise,
     np.where: _where,

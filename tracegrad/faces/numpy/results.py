@@ -17,6 +17,7 @@ import numpy as np
 
 from ... import ops
 from ...devices import share_memory
+from ...dtypes import kind_of
 from ...errors import ConcretizationError
 from ...ir.dispatch import Value
 from ...ir.graph import Var
@@ -342,13 +343,16 @@ REAL, IMAG = Part("real"), Part("imag")
 
 
 def conjugate(x: Any) -> Any:
-    """Complex conjugate, in a new array also where `x` is real (`conj` gives a real array itself).
+    """Complex conjugate, in a new array also where `x` is real (`conj` gives a real array itself);
+    of booleans the numbers 0 and 1, as NumPy's.
 
     >>> import tracegrad as tg
     >>> tg.conjugate(tg.tensor([1 + 2j]))
     tensor([1.-2.j])
     """
-    return own_memory(x, ops.conj(x))
+    # An array's dtype or a Python number's type.
+    is_bool = kind_of(x) in (bool, np.dtype(bool))
+    return ops.convert(x, np.int8) if is_bool else own_memory(x, ops.conj(x))
 
 
 @functools.wraps(ops.einsum)

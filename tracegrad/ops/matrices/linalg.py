@@ -23,10 +23,12 @@ from ..arrays.diagonals import diagonal as general_diagonal
 from ..arrays.diagonals import trace as general_trace
 from ..arrays.shape import broadcast_to, moveaxis, reshape, transpose
 from ..define import ndim_of, shape_of
-from ..elementwise.arithmetic import div, greater, sub
+from ..elementwise.arithmetic import div, greater, sub, where
 from ..elementwise.derived import conj, convert, mul, real
+from ..elementwise.logic import isnan, logical_not, logical_or
 from ..totals import statistics
 from ..totals.axes import normalize_axes
+from ..totals.reductions import any as any_
 from ..totals.reductions import max as max_
 from ..totals.reductions import min as min_
 from ..totals.reductions import sum as sum_
@@ -333,8 +335,12 @@ def cond(a: Any, p: Any = None) -> Any:
     if p is None or p in (2, -2):
         s = svdvals(a)
         large, small = max_(s, -1), min_(s, -1)
-        return div(small, large) if p == -2 else div(large, small)
-    return mul(matrix_norm(a, p), matrix_norm(inv(a), p))
+        found = div(small, large) if p == -2 else div(large, small)
+    else:
+        found = mul(matrix_norm(a, p), matrix_norm(inv(a), p))
+    # NaN of a matrix with none is infinitely far from regular: 0 / 0, infinite entries.
+    told = logical_or(logical_not(isnan(found)), any_(isnan(a), (-2, -1)))
+    return where(told, found, found.dtype.type(np.inf))
 
 
 def matrix_rank(a: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:

@@ -22,7 +22,7 @@ from ..arrays.shape import moveaxis, reshape, transpose
 from ..arrays.slices import cut, flip
 from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import div, where
-from ..elementwise.derived import conj, mul, real
+from ..elementwise.derived import conj, convert, mul, real
 from ..fourier.functions import fft, ifft, irfft, rfft
 from ..places.along import take
 from .linalg import matrix_power, pinv
@@ -94,6 +94,7 @@ def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: A
     """
     c, r = _pair("matmul_toeplitz", c_or_cr)
     c, x = as_array(c), as_array(x)
+    x = x if x.dtype.kind in "fc" else convert(x, np.float64)
     r = conj(c) if r is None else as_array(r)
     sizes = (*shape_of(c), *shape_of(r), *shape_of(x)[:1])
     if (

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...checks import flag
-from ...dtypes import promote
+from ...dtypes import promote, real_of
 from ...errors import ShapeError
 from ...sizes import known_less, same
 from ...types import broadcast_shapes, show
@@ -234,12 +234,13 @@ def lu(
     a = as_matrix("lu", a)
     batch, m = shape_of(a)[:-2], shape_of(a)[-2]
     lower, upper, order = lu_with_order(as_stack(a))
-    swapped = convert(equal(reshape(arange(m), (1, m, 1)), expand_dims(order, 1)), a.dtype)
-    if flag("permute_l", permute_l):
-        return from_stack(product(swapped, lower), batch), from_stack(upper, batch)
     if flag("p_indices", p_indices):
         return tuple(from_stack(r, batch) for r in (inverse_order(order), lower, upper))
-    return tuple(from_stack(r, batch) for r in (swapped, lower, upper))
+    p = equal(reshape(arange(m), (1, m, 1)), expand_dims(order, 1))
+    if flag("permute_l", permute_l):
+        swapped = product(convert(p, a.dtype), lower)
+        return from_stack(swapped, batch), from_stack(upper, batch)
+    return tuple(from_stack(r, batch) for r in (convert(p, real_of(a.dtype)), lower, upper))
 
 
 def _pair(name: str, given: Any, second: str) -> tuple[Any, Any]:

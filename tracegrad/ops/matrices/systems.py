@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._codegen import singular
 from ...dtypes import real_of
 from ...errors import ShapeError
 from ...ir.dispatch import bind
@@ -146,7 +147,7 @@ def _pinv_vjp(ct: Any, a: Any, out: Any) -> Any:
 pinv_op: Op = op(
     "pinv",
     ("a",),
-    evaluate=lambda a, *, rcond: np.linalg.pinv(a, rcond),
+    evaluate=lambda a, *, rcond: singular.pinv(a, rcond),
     infer=_pinv_infer,
     vjp=[_pinv_vjp],
     jvp=lambda tangents, inputs, outs, *, rcond: [_change_of_pinv(tangents[0], inputs[0], outs[0])],
@@ -238,7 +239,7 @@ def slogdet_stack(a: Any) -> Any:
 
 
 def _adjugate_evaluate(a: Any) -> Any:
-    u, s, vh = np.linalg.svd(a)
+    u, s, vh = singular.svd(a)
     others = np.where(np.eye(s.shape[-1], dtype=bool), s.dtype.type(1), s[:, None, :]).prod(-1)
     phase = np.linalg.det(u) * np.linalg.det(vh)
     return (

@@ -25,7 +25,7 @@ from ..arrays.shape import reshape
 from ..arrays.slices import cut, flip
 from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import div, sub, where
-from ..elementwise.derived import add, convert, mul
+from ..elementwise.derived import add, conj, convert, mul
 from ..elementwise.elementary import exp
 from ..elementwise.floating import floating, is_number
 from ..elementwise.logic import logical_or
@@ -204,7 +204,8 @@ def correlate1d(
     origin: int = 0,
 ) -> Any:
     """The sums of each element and its neighbours along an axis, times weights of which the middle
-    one (`len(weights) // 2`, moved by `origin`) is the element's. All modes of SciPy's.
+    one (`len(weights) // 2`, moved by `origin`) is the element's, complex weights conjugated. All
+    modes of SciPy's.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -212,7 +213,8 @@ def correlate1d(
     array([2., 4., 4.])
     """
     x, dtype = as_image("correlate1d", input, output, cval)
-    return convert(correlated("correlate1d", x, weights, axis, mode, cval, origin), dtype)
+    w = conj(as_array(weights))
+    return convert(correlated("correlate1d", x, w, axis, mode, cval, origin), dtype)
 
 
 def correlated(

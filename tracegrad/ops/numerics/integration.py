@@ -19,7 +19,7 @@ from ..arrays.creation import zeros
 from ..arrays.shape import moveaxis
 from ..arrays.slices import cut
 from ..define import as_array, ndim_of, of_list, shape_of
-from ..elementwise.arithmetic import div, sub, where
+from ..elementwise.arithmetic import div, equal, sub, where
 from ..elementwise.derived import add, convert, mul
 from ..elementwise.floating import floating
 from ..totals.reductions import sum as sum_
@@ -74,6 +74,12 @@ def cumulative_trapezoid(
     return moveaxis(total, -1, normalize_axis(axis, ndim_of(total)))
 
 
+def _ratio(a: Any, b: Any) -> Any:
+    """a / b, and 0 where b is 0: intervals without length add nothing, as SciPy has it."""
+    flat = equal(b, 0)
+    return where(flat, 0.0, div(a, where(flat, 1.0, b)))
+
+
 def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
     """Integrals of samples by Simpson's rule, with Cartwright's correction of the last interval for
     an even number of samples, as SciPy's. The number of samples has to be known.
@@ -101,10 +107,10 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
     pairs = (n - 1) // 2
     h0, h1 = _part(widths, 0, pairs, 2), _part(widths, 1, pairs, 2)
     y0, y1, y2 = (_part(samples, k, pairs, 2) for k in range(3))
-    both, ratio = add(h0, h1), div(h0, h1)
+    both, ratio = add(h0, h1), _ratio(h0, h1)
     terms = add(
-        mul(y0, sub(2.0, div(1.0, ratio))),
-        add(mul(y1, div(mul(both, both), mul(h0, h1))), mul(y2, sub(2.0, ratio))),
+        mul(y0, sub(2.0, _ratio(1.0, ratio))),
+        add(mul(y1, _ratio(mul(both, both), mul(h0, h1))), mul(y2, sub(2.0, ratio))),
     )
     total = sum_(mul(mul(both, 1 / 6), terms), -1)
     if n % 2:
@@ -113,9 +119,9 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
     a, b = _part(widths, n - 2, 1), _part(widths, n - 3, 1)
     last, middle, first = (_part(samples, n - k, 1) for k in (1, 2, 3))
     squares, sum_ab = mul(a, a), add(a, b)
-    alpha = div(add(mul(squares, 2.0), mul(mul(a, b), 3.0)), mul(sum_ab, 6.0))
-    beta = div(add(squares, mul(mul(a, b), 3.0)), mul(b, 6.0))
-    eta = div(mul(squares, a), mul(mul(b, sum_ab), 6.0))
+    alpha = _ratio(add(mul(squares, 2.0), mul(mul(a, b), 3.0)), mul(sum_ab, 6.0))
+    beta = _ratio(add(squares, mul(mul(a, b), 3.0)), mul(b, 6.0))
+    eta = _ratio(mul(squares, a), mul(mul(b, sum_ab), 6.0))
     more = sub(add(mul(alpha, last), mul(beta, middle)), mul(eta, first))
     return add(total, sum_(more, -1))
 
@@ -123,7 +129,7 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
 def _first_intervals(y: list[Any], widths: list[Any]) -> Any:
     """Integrals over the first of two intervals, of the parabola through three samples."""
     a, b = widths
-    near, ratio = div(a, add(a, b)), div(a, b)
+    near, ratio = _ratio(a, add(a, b)), _ratio(a, b)
     curved = mul(near, ratio)
     inside = add(mul(sub(3.0, near), y[0]), mul(add(add(curved, near), 3.0), y[1]))
     return mul(mul(a, 1 / 6), sub(inside, mul(curved, y[2])))

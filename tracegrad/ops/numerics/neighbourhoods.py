@@ -19,7 +19,7 @@ from ..arrays.shape import reshape
 from ..arrays.slices import flip, slice_array
 from ..define import as_array, ndim_of, shape_of
 from ..elementwise.comparison import maximum, minimum
-from ..elementwise.derived import add, convert, mul
+from ..elementwise.derived import add, conj, convert, mul
 from ..elementwise.elementary import sqrt, square
 from ..elementwise.floating import floating
 from ..totals.quantiles import pick
@@ -92,8 +92,9 @@ def correlate(
     origin: int | Sequence[int] = 0,
 ) -> Any:
     """The sums of each element's neighbours times weights of as many axes, of which the middle one
-    (`size // 2`, moved by `origin`) is the element's own. Differentiable by both. All modes of
-    SciPy's. Each weight is one term: for large windows `tg.signal.fftconvolve` takes less.
+    (`size // 2`, moved by `origin`) is the element's own, complex weights conjugated.
+    Differentiable by both. All modes of SciPy's. Each weight is one term: for large windows
+    `tg.signal.fftconvolve` takes less.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -102,7 +103,7 @@ def correlate(
            [5., 5.]])
     """
     x, dtype = as_image("correlate", input, output, cval)
-    w = floating(weights, "weights", x.dtype)
+    w = conj(floating(weights, "weights", x.dtype))
     modes, origins = (per_axis("correlate", word, v, ndim_of(x))
                       for word, v in (("mode", mode), ("origin", origin)))  # fmt: skip
     return convert(_weighted("correlate", x, w, modes, cval, origins), dtype)

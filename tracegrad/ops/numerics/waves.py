@@ -309,7 +309,9 @@ def chirp(
             f'chirp: method is {describe(method)}; it must be "linear", "quadratic", '
             '"logarithmic" or "hyperbolic"'
         )
-    return cos(add(mul(phase, turn), mul(phi, math.pi / 180)))
+    # A Python number stays one, so that it does not decide the dtype.
+    turned = phi * (math.pi / 180) if type(phi) in (int, float) else mul(phi, math.pi / 180)
+    return cos(add(mul(phase, turn), turned))
 
 
 __all__ = [

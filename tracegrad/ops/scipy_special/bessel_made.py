@@ -39,13 +39,18 @@ def _integer(name: str, word: str, n: Any) -> int:
     return found
 
 
+def _order(v: Any, k: int) -> Any:
+    """v + k; a Python number stays one, so that it does not decide the dtype."""
+    return v + k if type(v) in (int, float) else add(v, float(k))
+
+
 def _derivative(name: str, f: Callable[[Any, Any], Any], v: Any, z: Any, n: Any, sign: int) -> Any:
     """The derivative of order n by the argument, of functions with
     2 f'(v) = f(v - 1) + sign * f(v + 1) (DLMF 10.6.7, 10.29.5)."""
     n = _integer(name, "the order n of the derivative", n)
-    total: Any = f(sub(v, float(n)), z)
+    total: Any = f(_order(v, -n), z)
     for i in range(1, n + 1):
-        term = f(add(v, float(2 * i - n)), z)
+        term = f(_order(v, 2 * i - n), z)
         total = add(total, mul(term, float(math.comb(n, i) * sign**i)))
     return mul(total, 0.5**n)
 
