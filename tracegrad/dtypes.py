@@ -122,9 +122,16 @@ def is_differentiable(dtype: DType) -> bool:
     return dtype.kind in "fc"
 
 
+def module_of(cls: Any) -> str:
+    """The name of the module of a class, or of a function; "" where it has none, as a class that
+    type() makes in code without a `__name__`."""
+    found = getattr(cls, "__module__", "")
+    return found if isinstance(found, str) else ""
+
+
 def of_another_library(x: Any) -> str:
     """Of an array of torch, JAX, CuPy ...: what it is, and how it becomes one of ours; else ""."""
-    library = type(x).__module__.partition(".")[0]
+    library = module_of(type(x)).partition(".")[0]
     if library in ("numpy", "tracegrad") or not hasattr(type(x), "__dlpack__"):
         return ""
     given = "x.detach()" if hasattr(type(x), "detach") else "x"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ._codegen import loading
 from .checks import describe
 from .checks.exactly import keys_of
+from .dtypes import module_of
 
 if TYPE_CHECKING:
     import optree as optree
@@ -54,8 +55,8 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
             _boxes.add(cls)
         if dataclasses.is_dataclass(cls):
             _register(cls)
-        for prefix in [p for p in _later if cls.__module__.startswith(p)]:
-            _later.pop(prefix)(cls.__module__)
+        for prefix in [p for p in _later if module_of(cls).startswith(p)]:
+            _later.pop(prefix)(module_of(cls))
     return flatten(tree, is_leaf) if new else (leaves, spec)
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import module_of
+
 _PLAIN = frozenset((bool, int, str, bytes, type(None)))
 _LASTING = frozenset((slice, range, bytes, type(...), type(NotImplemented)))
 _LASTING_MODULES = frozenset(
@@ -53,7 +55,7 @@ def lasting(value: Any) -> bool:
     return (
         kind in _LASTING
         or isinstance(value, np.dtype)
-        or kind.__module__.partition(".")[0] in _LASTING_MODULES
+        or module_of(kind).partition(".")[0] in _LASTING_MODULES
     )
 
 

@@ -8,6 +8,7 @@ import types
 from collections.abc import Callable, Container, Iterable
 from typing import Any, TypeVar
 
+from ..dtypes import module_of
 from .failures import REFUSED, explained, register
 from .kinds import BOOL, OPERANDS, describe
 
@@ -216,7 +217,7 @@ def check_constructor(cls: type, often: Container[str] = ()) -> None:
         function = base.__dict__.get("__init__")
         if (
             isinstance(function, types.FunctionType)
-            and base.__module__.startswith(_PACKAGE)
+            and module_of(base).startswith(_PACKAGE)
             and not hasattr(function, "is_checked")
         ):
             base.__init__ = _construct(function)  # type: ignore[misc]
@@ -242,7 +243,7 @@ def check_own_methods(cls: type, often: Container[str] = ()) -> None:
     for base in cls.__mro__:
         if base.__name__ in often:
             return
-        if not base.__module__.startswith(_PACKAGE):
+        if not module_of(base).startswith(_PACKAGE):
             continue
         for name, value in list(vars(base).items()):
             own = (

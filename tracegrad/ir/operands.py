@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import SUPPORTED, check
+from ..dtypes import SUPPORTED, check, module_of
 from .lines import user_line
 
 NUMBERS: frozenset[type] = frozenset(
@@ -43,7 +43,7 @@ def plain_array(x: Any, what: str = "an operand is") -> Any:
     advice = ADVICE.get(
         name, "np.asarray(x) is a plain ndarray of its numbers, without what the class adds"
     )
-    module = type(x).__module__.partition(".")[0]
+    module = module_of(type(x)).partition(".")[0]
     raise TypeError(
         f"{user_line()}: {what} a {module}.{type(x).__name__}, a subclass of ndarray that is not "
         f"supported. {advice}."
@@ -65,9 +65,9 @@ def plain_number(x: Any, what: str) -> None:
     if type(x) in NUMBERS or NUMBERS.isdisjoint(type(x).__mro__):
         return
     for c in itertools.takewhile(lambda c: c not in NUMBERS, type(x).__mro__):
-        if c.__module__.partition(".")[0] not in _EXEMPT and not _ARITHMETIC.isdisjoint(vars(c)):
+        if module_of(c).partition(".")[0] not in _EXEMPT and not _ARITHMETIC.isdisjoint(vars(c)):
             raise TypeError(
-                f"{user_line()}: {what} a {c.__module__.partition('.')[0]}.{type(x).__name__}, a "
+                f"{user_line()}: {what} a {module_of(c).partition('.')[0]}.{type(x).__name__}, a "
                 "number with operators of its own, which a traced number would not have. Pass its "
                 "plain number (float(x)), or name the argument in static_argnames."
             )

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._codegen import lowering
+from ..dtypes import module_of
 from ..ir.dispatch import bind
 from ..ir.op import Types, op
 from ..types import ArrayType
@@ -26,7 +27,7 @@ _KINDS: dict[str, type[BaseException]] = {}
 def error_text(error: BaseException, file: str, line: int, function: str) -> str:
     """An exception as a text that a compiled program can keep."""
     kind = type(error)
-    name = f"{kind.__module__}:{kind.__qualname__}".replace(" ", "")
+    name = f"{module_of(kind)}:{kind.__qualname__}".replace(" ", "")
     _KINDS[name] = kind
     args = error.args if all(map(_is_plain, error.args)) else (str(error),)
     return f"raise {name} in {file}, line {line} of {function}\n{args!r}"

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._codegen import loading, locks
 from ..checks import describe
+from ..dtypes import module_of
 from ..ir.lines import user_line
 from ..runtime.threads import usable
 from .engines.cluster import DaskWorkers
@@ -91,7 +92,7 @@ def _of_client(who: str, client: Any) -> str:
     if isinstance(client, MpiDriver):
         return "mpi"
     for cls in type(client).__mro__:
-        module = cls.__module__.partition(".")[0]
+        module = module_of(cls).partition(".")[0]
         if module in ("distributed", "mpi4py"):
             return "dask" if module == "distributed" else "mpi"
     raise TypeError(

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._codegen import loading
 from ..checks import describe
+from ..dtypes import module_of
 from ..ir.lines import user_line
 from ..tree import flatten, map_leaves, unflatten
 from .functions import spec_of
@@ -21,7 +22,7 @@ def openers(who: str, shards: Any) -> list[Opener]:
     blocks = [_blocks(x) for x in leaves]
     if blocks and all(b is not None for b in blocks):
         return _zipped(who, shards, [b for b in blocks if b is not None])
-    if type(shards).__module__.partition(".")[0] == "xarray" and hasattr(shards, "data_vars"):
+    if module_of(type(shards)).partition(".")[0] == "xarray" and hasattr(shards, "data_vars"):
         return openers(who, {k: v.data for k, v in shards.data_vars.items()})
     if isinstance(shards, (str, bytes)) or not isinstance(shards, Sequence):
         raise TypeError(
@@ -38,7 +39,7 @@ def openers(who: str, shards: Any) -> list[Opener]:
 def _home(x: Any) -> str:
     """Where delayed objects and futures come from; a delayed one has an attribute of any name."""
     known = "dask.delayed", "distributed.client"
-    return next((c.__module__ for c in type(x).__mro__ if c.__module__ in known), "")
+    return next((module_of(c) for c in type(x).__mro__ if module_of(c) in known), "")
 
 
 def _blocks(x: Any) -> list[Any] | None:

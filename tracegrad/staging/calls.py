@@ -162,7 +162,7 @@ def _truths(name: str, args: tuple[Any, ...]) -> Any:
 
 def _sum(values: Any, start: Any = 0) -> Any:
     if type(values) is Grown and (found := values.total()) is not None:
-        return as_length(found + start)  # as far as it is a number: of none it is 0
+        return as_length(found + start)  # of none it is 0
     if isinstance(values, Boxed) and values.ndim == 1 and len(values) > 8:
         return ops.sum(values) + start
     return builtins.sum(values, start)
@@ -465,7 +465,7 @@ def _open(x: Any) -> bool:
 
 
 def _stands_in(x: Any) -> bool:
-    return type(x).__module__.startswith("tracegrad.surroundings")
+    return str(vars(type(x)).get("__module__")).startswith("tracegrad.surroundings")
 
 
 def _is_plain(session: Session, kind: Any) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
+from ..dtypes import module_of
 from ..ir.lines import FOREIGN, INSTALLED
 from .rewrite import HELPERS, Unstaged, rewritten
 from .source import definition_of
@@ -225,7 +226,7 @@ def _names(code: CodeType) -> frozenset[str]:
 
 def is_dispatcher(f: Any) -> bool:
     """Whether it is a function compiled by Numba."""
-    return type(f).__module__.partition(".")[0] == "numba" and isinstance(
+    return module_of(type(f)).partition(".")[0] == "numba" and isinstance(
         getattr(f, "py_func", None), types.FunctionType
     )
 

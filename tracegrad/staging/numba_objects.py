@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import ops
 from ..control import mapping
+from ..dtypes import module_of
 from ..errors import ConcretizationError, TracegradError
 from ..faces.operators import array_of, operand
 from ..ir.trace import user_line
@@ -25,7 +26,7 @@ Function = Callable[..., Any]
 
 
 def _is(x: Any, module: str, name: str) -> bool:
-    return type(x).__name__ == name and type(x).__module__.startswith(module)
+    return type(x).__name__ == name and module_of(type(x)).startswith(module)
 
 
 def is_vectorized(function: Any) -> bool:
@@ -51,7 +52,7 @@ def _container(function: Any) -> Any:
     """What stands for a call that makes one of Numba's containers; None of other calls."""
     empty = getattr(function, "__name__", "") in ("empty", "empty_list")
     made = getattr(function, "__self__", None) if empty else function
-    if not isinstance(made, type) or not made.__module__.startswith("numba.typed."):
+    if not isinstance(made, type) or not module_of(made).startswith("numba.typed."):
         return None
     kind = {"List": Grown, "Dict": dict}.get(made.__name__)
     return (lambda *types: kind()) if kind is not None and empty else kind

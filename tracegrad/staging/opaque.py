@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import module_of
 from ..ir.lines import INSTALLED
 
 HELD = (list, set, collections.deque)
@@ -82,7 +83,7 @@ def opaque(value: Any) -> Opaque | None:
     if read is not None:
         return Opaque(value, functools.partial(read, value))
     if isinstance(value, type):
-        if is_users_module(value.__module__):
+        if is_users_module(module_of(value)):
             return Opaque(value, lambda: [x for item in _attributes(value) for x in item])
         return None
     if isinstance(value, HELD):

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..dtypes import module_of
 from ..ir.dispatch import STATE
 from ..ir.graph import Var
 from ..ir.of_sizes import of_sizes
@@ -80,7 +81,7 @@ def any_in(values: Any, test: Any, depth: int = 3) -> bool:
 def fields(x: Any) -> dict[str, Any] | None:
     """The attributes of an object of the user's."""
     kind = type(x)
-    if issubclass(kind, (type, FunctionType, ModuleType)) or kind.__module__.startswith(
+    if issubclass(kind, (type, FunctionType, ModuleType)) or module_of(kind).startswith(
         "tracegrad"
     ):
         return None

@@ -16,6 +16,7 @@ import numpy as np
 
 from .._codegen import loading
 from ..control.lengths import Outlived
+from ..dtypes import module_of
 from ..errors import ConcretizationError
 from ..ir.trace import TextError
 from ..ops.places.spans import ComputedLength
@@ -179,7 +180,7 @@ class Session:
 
     def version(self, callable_: Any) -> Any:
         """What is called in the place of a function: itself where nothing is known of it."""
-        if type(callable_).__module__.startswith(("numba.np.ufunc", "numba.stencils")):
+        if module_of(type(callable_)).startswith(("numba.np.ufunc", "numba.stencils")):
             objects = loading.load(f"{__package__}.numpy_objects")
             return functools.partial(objects.called, self, callable_)
         if not (self.staged or self.whole):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import TracebackType
 
+from ..dtypes import module_of
 from ..errors import ConcretizationError
 from ..sizes import Size
 
@@ -23,7 +24,7 @@ def stops(error: BaseException) -> bool:
     while e is not None and seen < 8:
         if isinstance(e, ConcretizationError):
             return True
-        if type(e).__module__.partition(".")[0] == "numba" or _in_numba(e.__traceback__):
+        if module_of(type(e)).partition(".")[0] == "numba" or _in_numba(e.__traceback__):
             return True
         if getattr(e, "of_python", False) or (type(e) is ValueError and str(e) == FLAT):
             return True

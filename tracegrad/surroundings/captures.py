@@ -15,6 +15,7 @@ import numpy as np
 
 from ..autograd.function import Function
 from ..checks.exactly import lasting
+from ..dtypes import module_of
 from ..holders import GroupHolder, ModuleHolder, OptimizerHolder, RuleHolder
 from ..labels import table_of
 from ..ops.random import Generator
@@ -216,7 +217,7 @@ class Surroundings:
             kind = type(function)
             if isinstance(function, STATEFUL) or (
                 not isinstance(function, (type, types.BuiltinFunctionType, np.ufunc))
-                and foreign(kind.__module__)
+                and foreign(module_of(kind))
             ):
                 if wrapped is None or isinstance(function, ModuleHolder):
                     self._seen.discard(id(function))
@@ -361,18 +362,16 @@ class Surroundings:
     def _named_space(self, value: Any, place: Place, depth: int, names: tuple[str, ...]) -> None:
         """A module or class, and what of it the code names."""
         of_class = isinstance(value, type)
-        owner = value.__module__ if of_class else value.__name__
-        # That a name of NumPy or another library is put to another module is not expected: it would
-        # cost each call 30 ns.
+        owner = module_of(value) if of_class else value.__name__
+        # That a library's name is put to another module is not expected: 30 ns a call.
         if of_class or foreign(owner):
             self.facts.append((place, value))
-        if not foreign(owner) or depth >= 3 or owner == "builtins":
+        if not foreign(owner) or depth >= (3 if of_class else 6) or owner == "builtins":
             return
-        if of_class:
-            names = with_methods(value, names, called=())
+        names = with_methods(value, names, made=True) if of_class else names
         for name in names:
             found = vars(value).get(name, ABSENT)
-            if found is not ABSENT and not isinstance(found, types.ModuleType):
+            if found is not ABSENT:
                 self._value(found, place.then(f".{name}", ENTRY, name), depth + 1, names)
             elif of_class:
                 self._inherited(value, name, place, depth + 1, names)
@@ -402,7 +401,7 @@ class Surroundings:
             self.facts.append((place.then("", TABLE), table))
             return
         model = isinstance(value, ModuleHolder)
-        users = foreign(type(value).__module__) and type(value).__module__ != "builtins"
+        users = foreign(module_of(type(value))) and module_of(type(value)) != "builtins"
         if model:
             names = (*names, "forward")
             # What a module keeps its parts in is not ordered anew.
@@ -425,7 +424,7 @@ class Surroundings:
 
     def _mention_all(self, cls: type) -> None:
         """Note the names that the methods of a class read."""
-        for method in [m for c in cls.__mro__ if foreign(c.__module__) for m in vars(c).values()]:
+        for method in [m for c in cls.__mro__ if foreign(module_of(c)) for m in vars(c).values()]:
             for function in (method, *[getattr(method, a, None) for a in ("fget", "function")]):
                 self._mention(function)
 
@@ -446,9 +445,9 @@ class Surroundings:
                 self._function(found)
             elif found is not ABSENT and name not in (own or ()):
                 if hasattr(type(found), "__get__") and not isinstance(found, type):
-                    if foreign(type(found).__module__):
+                    if foreign(module_of(type(found))):
                         self._value(found, entry(owner_of(cls, name), name), 4, names)
-                elif not isinstance(found, _OWN) or foreign(owner_of(cls, name).__module__):
+                elif not isinstance(found, _OWN) or foreign(module_of(owner_of(cls, name))):
                     self._value(found, place.then(f".{name}", ATTRIBUTE, name), 4, names)
             if "super" in names or "super" in self._names:
                 self._hidden(cls, name, names)
@@ -456,7 +455,7 @@ class Surroundings:
     def _hidden(self, cls: type, name: str, names: tuple[str, ...]) -> None:
         """What `super()` finds by a name: members of bases that other ones stand before."""
         for owner in [c for c in cls.__mro__ if name in vars(c)][1:]:
-            if foreign(owner.__module__):
+            if foreign(module_of(owner)):
                 self._value(vars(owner)[name], entry(owner, name), 4, names)
 
     def _inherited(
@@ -464,7 +463,7 @@ class Surroundings:
     ) -> None:
         """What a class has from another one, of the user's too, which the code names."""
         found = inspect.getattr_static(cls, name, ABSENT)
-        if found is ABSENT or not foreign(owner_of(cls, name).__module__):
+        if found is ABSENT or not foreign(module_of(owner_of(cls, name))):
             return
         if isinstance(found, (staticmethod, classmethod)):
             self._member(cls, name, found, place, vars(cls))
@@ -490,7 +489,7 @@ class Surroundings:
     ) -> None:
         """That a class still has this method, and that the object has nothing instead of it."""
         owner = owner_of(cls, name)
-        if not foreign(owner.__module__):
+        if not foreign(module_of(owner)):
             return
         if (id(owner), name) not in self._members:
             self._members.add((id(owner), name))

@@ -6,15 +6,15 @@ import inspect
 import types
 from typing import Any
 
+from ..dtypes import module_of
 from .names import names_of
 from .reach import library
 
+_MAKERS = ("__init__", "__new__", "__post_init__")
+"""What runs where a class is called."""
 _NOT_CALLED = frozenset(
-    (
-        "__init__", "__new__", "__post_init__", "__repr__", "__init_subclass__",
-        "__class_getitem__", "__module__",
-    )
-)  # fmt: skip
+    (*_MAKERS, "__repr__", "__init_subclass__", "__class_getitem__", "__module__")
+)
 """What a class has under the names of Python's syntax and no expression asks for."""
 
 
@@ -51,16 +51,24 @@ def named_in(function: Any) -> tuple[str, ...]:
 
 def members(cls: type) -> tuple[str, ...]:
     """The names of all that the user's classes among a class and its bases have."""
-    return tuple(dict.fromkeys([n for c in cls.__mro__ if foreign(c.__module__) for n in vars(c)]))
+    return tuple(dict.fromkeys([n for c in cls.__mro__ if foreign(module_of(c)) for n in vars(c)]))
 
 
-def with_methods(
-    cls: type, names: tuple[str, ...], called: tuple[str, ...] | None = None
-) -> tuple[str, ...]:
-    """These names, those of methods that Python's syntax calls (`__call__`; of an object's class
-    all there are), and those in the methods that these name, and so on."""
-    if called is None:
-        called = tuple(n for n in members(cls) if n[:2] == n[-2:] == "__" and n not in _NOT_CALLED)
+def _called(cls: type, made: bool) -> list[str]:
+    """The names of what Python's syntax calls; of a class that is `made` objects of, methods only,
+    and those which make them."""
+    names = [n for n in members(cls) if n[:2] == n[-2:] == "__" and n not in _NOT_CALLED]
+    return (
+        [n for n in (*_MAKERS, *names) if inspect.isfunction(inspect.getattr_static(cls, n, None))]
+        if made
+        else names
+    )
+
+
+def with_methods(cls: type, names: tuple[str, ...], *, made: bool = False) -> tuple[str, ...]:
+    """These names, those of methods that Python's syntax calls for objects of a class, and those in
+    the methods that these name, and so on. `made` says that the function makes the objects."""
+    called = _called(cls, made)
     found = dict.fromkeys((*names, *called))
     todo = list(found)
     while todo:

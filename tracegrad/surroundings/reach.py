@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..dtypes import module_of
 from ..holders import ModuleHolder, OptimizerHolder, RuleHolder, ScheduleHolder
 from ..ir.contents import SMALL
 from ..staging.opaque import standing
@@ -100,7 +101,7 @@ def library(module: Any) -> bool:
 def reads_itself(value: Any) -> bool:
     """Whether an object is of NumPy or SciPy, whose code reads attributes of it that no code of the
     user's names."""
-    return (type(value).__module__ or "").partition(".")[0] in ("numpy", "scipy")
+    return module_of(type(value)).partition(".")[0] in ("numpy", "scipy")
 
 
 class Reach:
@@ -186,7 +187,7 @@ class Reach:
             self._array(node)
         elif isinstance(value, type):
             self._class(node)
-        elif kind.__name__ == "Jitted" and library(kind.__module__):
+        elif kind.__name__ == "Jitted" and library(module_of(kind)):
             self._jitted(node)
         else:
             self._object(node)
@@ -260,7 +261,7 @@ class Reach:
 
     def _class(self, node: Reached) -> None:
         for cls in node.value.__mro__:
-            if library(cls.__module__) or (cls is not node.value and id(cls) in self.seen):
+            if library(module_of(cls)) or (cls is not node.value and id(cls) in self.seen):
                 continue
             self.seen[id(cls)] = cls
             here = node if cls is node.value else Reached(cls, None, cls.__name__)
@@ -281,7 +282,7 @@ class Reach:
     def _object(self, node: Reached) -> None:
         value = node.value
         kind = type(value)
-        top = (kind.__module__ or "").split(".")[0]
+        top = module_of(kind).split(".")[0]
         if top in _CLOSED and not isinstance(value, threading.local):
             return
         if top in _FRAMEWORKS and not isinstance(
@@ -310,7 +311,7 @@ class Reach:
                     lambda before: value.__setitem__(slice(None), before),
                 )
             )
-        if not library(kind.__module__):
+        if not library(module_of(kind)):
             self._push(node.then(kind, "", "type({it})", None))
         own = dict_of(value)
         if own is not None:
@@ -320,7 +321,7 @@ class Reach:
                 else None
             )
             self._variables(node, ENTRY, attributes(own, hidden))
-        slots = [n for c in kind.__mro__ if not library(c.__module__) for n in slots_of(c)]
+        slots = [n for c in kind.__mro__ if not library(module_of(c)) for n in slots_of(c)]
         if slots:
             self._variables(node, ATTRIBUTE, slotted(value, tuple(slots)))
         if own is None and not slots and hasattr(kind, "__next__"):

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..._codegen import locks
 from ...checks import describe
+from ...dtypes import module_of
 from ...errors import ShapeError
 
 Array = np.ndarray[Any, Any]
@@ -360,7 +361,7 @@ def csr(pattern: Pattern, matrix: bool = False) -> SparseFormat:
 
 def is_scipy(x: Any) -> bool:
     """Whether this is one of SciPy's sparse arrays, asked without loading them."""
-    return type(x).__module__.startswith("scipy.sparse") and hasattr(x, "tocsr")
+    return module_of(type(x)).startswith("scipy.sparse") and hasattr(x, "tocsr")
 
 
 FORMATS = ("csr", "csc", "coo", "dia", "bsr")
