@@ -142,3 +142,9 @@ def test_elements_of_convolutions_have_their_own_rounding(mode: str, a: Any, b: 
         if mode == "same" and len(a) < len(b):  # SciPy multiplies the zeros around by NaN, too
             found = np.where(np.isnan(expected), expected, found)
         np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+def test_what_linalg_lacks_says_what_to_write() -> None:
+    with pytest.raises(AttributeError, match=r"in place of scipy.linalg.schur write q = np"):
+        tg.linalg.schur  # type: ignore[attr-defined]  # noqa: B018
+    assert not hasattr(tg.linalg, "no_such_name")
