@@ -144,3 +144,42 @@ def test_what_numpy_refuses(call: Any, error: type[Exception]) -> None:
     for x in (cube, tg.tensor(cube)):
         with pytest.raises(error):
             call(x)
+
+
+@pytest.mark.parametrize("function", [np.sort, np.argsort, np.partition, np.argpartition])
+@pytest.mark.parametrize(
+    "words",
+    [{"order": "f"}, {"order": ["f"]}, {"kind": "bad"}, {"kind": "stable", "stable": True}],
+    ids=str,
+)
+def test_ways_of_sorting_that_numpy_refuses(function: Any, words: dict[str, Any]) -> None:
+    place = (1,) if "partition" in function.__name__ else ()
+    x = np.array([3.0, 1.0, 2.0, 7.0])
+    with pytest.raises((ValueError, TypeError)) as refused:
+        function(x, *place, **words)
+    compiled = tg.jit(lambda x: function(x, *place, **words))
+    for call in (compiled, lambda x: function(tg.tensor(x), *place, **words)):
+        with pytest.raises(refused.type):
+            call(x)
+
+
+@pytest.mark.parametrize("function", [np.sort, np.argsort])
+def test_ways_of_sorting_that_are_one_here(function: Any) -> None:
+    x = np.array([3.0, 1.0, 2.0, 1.0])
+    expected = function(x, kind="stable")
+    for words in ({"stable": True}, {"stable": False}, {"kind": "heapsort"}, {"order": None}):
+        found = tg.jit(lambda x, words=words: function(x, **words))(x)
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_sorting_in_place_refuses_what_numpy_refuses() -> None:
+    def in_place(x: Any, **words: Any) -> Any:
+        y = x.copy()
+        y.sort(**words)
+        return y
+
+    x = np.array([3.0, 1.0, 2.0])
+    np.testing.assert_array_equal(tg.jit(in_place)(x), np.sort(x))
+    for words in ({"order": "f"}, {"kind": "bad"}):
+        with pytest.raises(ValueError, match=next(iter(words))):
+            tg.jit(lambda x, words=words: in_place(x, **words))(x)

@@ -18,6 +18,7 @@ from ..dispatch import call_numpy
 from ..operators import Operators, operand
 from ..printing import array_repr
 from . import laying, results
+from .counting import refuse_way
 from .flat import Flat
 from .refusals import inside_library
 from .writes import put
@@ -252,8 +253,16 @@ class ArrayMethods(Value):
             lambda old: ops.broadcast_to(ops.convert(operand(value), old.dtype), old.shape)
         )
 
-    def sort(self: Any, axis: int = -1, kind: str | None = None, order: Any = None) -> None:
+    def sort(
+        self: Any,
+        axis: int = -1,
+        kind: str | None = None,
+        order: Any = None,
+        *,
+        stable: bool | None = None,
+    ) -> None:
         """Sort in place."""
+        refuse_way(np.sort, kind, order, stable)
         self._update(lambda old: ops.sort(old, axis))
 
     def put(self: Any, indices: Any, values: Any, mode: str = "raise") -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from ...ops.totals.selection import MOST, parted, partitioned
 from ...sizes import known_less, numel
 from ...types import normalize_axis
 from ..operators import array_of, operand
+from . import results
 from .laying import lying
 from .lookup import plain, result_type, tracked, unsupported
 
@@ -33,19 +35,58 @@ def _known(name: str, word: str, x: Any) -> Any:
     return np.asarray(plain(x))
 
 
+def refuse_way(
+    function: Callable[..., Any], kind: str | None, order: Any, stable: bool | None
+) -> None:
+    """NumPy's error for a way of sorting that it does not have. All ways give one result here, that
+    of the stable one."""
+    if kind is not None or order is not None or stable is not None:
+        function(np.zeros(1), kind=kind, order=order, stable=stable)
+
+
+def sort(
+    a: Any,
+    axis: Any = -1,
+    kind: str | None = None,
+    order: Any = None,
+    *,
+    stable: bool | None = None,
+) -> Any:
+    """The elements in order along an axis, of all of them where it is None."""
+    refuse_way(np.sort, kind, order, stable)
+    return results.sort(a, axis)
+
+
+def argsort(
+    a: Any,
+    axis: Any = -1,
+    kind: str | None = None,
+    order: Any = None,
+    *,
+    stable: bool | None = None,
+) -> Any:
+    """The indices that sort along an axis."""
+    refuse_way(np.argsort, kind, order, stable)
+    return ops.argsort(a, axis)
+
+
 @lying("K")
-def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect") -> Any:
+def partition(
+    a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
+) -> Any:
     """The elements at `kth` where sorting would have them, between smaller and larger ones."""
     a, axis = _lanes(a, axis)
-    ranks = _ranks(a, kth, axis)
+    ranks = _ranks(a, kth, axis, kind, order)
     if ranks is None:
         return ops.sort(a, axis)
     return ops.moveaxis(parted(ops.moveaxis(a, axis, -1), ranks), -1, axis)
 
 
-def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect") -> Any:
+def argpartition(
+    a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
+) -> Any:
     a, axis = _lanes(a, axis)
-    ranks = _ranks(a, kth, axis)
+    ranks = _ranks(a, kth, axis, kind, order)
     if ranks is None:
         return ops.argsort(a, axis)
     return ops.moveaxis(partitioned(ops.moveaxis(a, axis, -1), ranks), -1, axis)
@@ -58,11 +99,12 @@ def _lanes(a: Any, axis: int | None) -> tuple[Any, int]:
     return a, normalize_axis(axis, ndim_of(a)) if ndim_of(a) else axis
 
 
-def _ranks(a: Any, kth: Any, axis: int) -> list[int] | None:
+def _ranks(a: Any, kth: Any, axis: int, kind: str, order: Any) -> list[int] | None:
     """The places that are asked for; None where sorting is no slower, or the size of the array is
     not known."""
     n = shape_of(a)[axis] if ndim_of(a) else 1
-    # NumPy says what is wrong with `kth`.
+    # NumPy says what is wrong with `kind`, `order` and `kth`.
+    np.partition(np.zeros(1), 0, kind=kind, order=order)  # type: ignore[call-overload]
     if not isinstance(n, int):
         for k in map(operator.index, np.atleast_1d(np.asarray(kth))):
             text = f"kth is {k}, which is no place of {{size}} elements"

@@ -214,6 +214,8 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.broadcast_arrays: _broadcast_arrays,
     np.rollaxis: _rollaxis,
     np.unstack: _unstack,
+    np.sort: counting.sort,
+    np.argsort: counting.argsort,
     np.partition: counting.partition,
     np.argpartition: counting.argpartition,
     np.bincount: counting.bincount,
