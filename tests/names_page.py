@@ -34,7 +34,9 @@ part of compiled code); arguments that change that are refused by name, as is a 
 there is none of ([why](decisions/scipy_names.md)). On plain arrays NumPy's and SciPy's functions
 are NumPy's and SciPy's. `tg.linalg` has NumPy's arguments where both have a function, and SciPy's
 `lower` of `cholesky`. `np.r_`, `np.c_` and functions made by `np.vectorize` take traced values in
-functions that are differentiated or compiled (not Tensors beside of such a function).
+functions that are differentiated or compiled (not Tensors beside of such a function). `np.polymul`
+keeps leading zeros of traced and differentiated coefficients, which NumPy's leaves out: the shape
+of a result does not depend on numbers.
 """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -89,3 +90,48 @@ def test_grids_in_no_order_are_refused(points: list[float]) -> None:
     for p in (np.array(points), tg.tensor(points)):
         with pytest.raises(ValueError, match="ascend, or descend"):
             tg.interpolate.interpn((p,), np.arange(3.0), np.array([[1.5]]))
+
+
+@pytest.mark.parametrize("sigma", [np.complex128(1 + 1j), np.array(1 + 1j), 1j, 0.0])
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_widths_of_gaussians_are_real_and_not_zero(sigma: Any, dtype: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match="sigma is"):
+        tg.ndimage.gaussian_filter1d(tg.tensor(LINE.astype(dtype)), sigma)
+
+
+NUMBERS = ("?", "b", "B", "h", "i", "q", "Q", "f", "d", "F", "D")
+
+
+@pytest.mark.parametrize("function", ["convolve", "correlate", "fftconvolve", "convolve2d"])
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+def test_convolutions_have_scipys_dtypes(function: str, compiled: bool) -> None:
+    """Integers wrap around where the products of their dtype do."""
+    rows = (2, 3) if function == "convolve2d" else (6,)
+    x = np.array([0, 3, 100, 0, 1, 77]).reshape(rows)
+    y = np.array([100, 1, 0, 5]).reshape((2, 2) if function == "convolve2d" else (4,))
+    ours = getattr(tg.signal, function)
+    ours = tg.jit(ours) if compiled else ours
+    every = itertools.product(NUMBERS, NUMBERS)
+    for kinds in zip(NUMBERS, NUMBERS[3:] + NUMBERS[:3], strict=True) if compiled else every:
+        if kinds == ("?", "?"):
+            continue
+        pair = x.astype(kinds[0]), y.astype(kinds[1])
+        expected = getattr(scipy.signal, function)(*pair)
+        found = np.asarray(ours(*pair))
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-3 if "f" in function else 0)
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+@pytest.mark.parametrize("shapes", [((7,), (3,)), ((4, 5), (3, 2)), ((3, 4, 5), (2, 3, 1))])
+def test_convolutions_of_integers_are_exact(
+    mode: str, shapes: tuple[tuple[int, ...], tuple[int, ...]]
+) -> None:
+    rng = np.random.default_rng(3)
+    x, y = (rng.integers(-(2**40), 2**40, shape) for shape in shapes)
+    for name in ("convolve", "correlate"):
+        expected = getattr(scipy.signal, name)(x, y, mode, method="direct")
+        for call in (getattr(tg.signal, name), tg.jit(getattr(tg.signal, name), static_argnums=2)):
+            np.testing.assert_array_equal(call(x, y, mode), expected)
+    assert tg.signal.convolve(x[..., :0], y).shape == (0,)

@@ -21,6 +21,7 @@ from ..arrays.slices import cut, flip, slice_array
 from ..arrays.windows import windows
 from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import where
+from ..elementwise.comparison import round_
 from ..elementwise.derived import add, conj, convert, mul
 from ..fourier.functions import fftn, ifftn, irfftn, rfftn
 from ..matrices.products import matmul
@@ -34,7 +35,7 @@ SHORT, LITTLE = 256, 1 << 20
 
 
 def _operands(in1: Any, in2: Any, mode: Any) -> tuple[Any, Any]:
-    """The arrays in one dtype with digits; for "valid" the larger one first."""
+    """The arrays in one dtype; for "valid" the larger one first."""
     x, y = as_array(in1), as_array(in2)
     if mode not in ("full", "same", "valid"):
         raise ValueError(
@@ -45,7 +46,7 @@ def _operands(in1: Any, in2: Any, mode: Any) -> tuple[Any, Any]:
             f"convolve: in1 and in2 must have as many axes, not shapes {show(shape_of(x))} and "
             f"{show(shape_of(y))}"
         )
-    dtype = promote(*[v.dtype if v.dtype.kind in "fc" else FLOAT64 for v in (x, y)])
+    dtype = promote(x.dtype, y.dtype)
     x, y = convert(x, dtype), convert(y, dtype)
     if mode == "valid" and ndim_of(x):
         pairs = list(zip(shape_of(x), shape_of(y), strict=True))
@@ -107,6 +108,29 @@ def _of_products(x: Any, y: Any) -> Any:
     return total
 
 
+def _of_integers(x: Any, y: Any) -> Any:
+    """The full convolution of integers, exact but for what wraps around: that of vectors which hold
+    their rows one after the other, each as long as those of the result."""
+    if numel(shape_of(y)) > numel(shape_of(x)):
+        x, y = y, x
+    shape = tuple(m + n - 1 for m, n in zip(shape_of(x), shape_of(y), strict=True))
+
+    def in_one_row(v: Any) -> Any:
+        rows = [(0, 0), *((0, k - n) for k, n in zip(shape[1:], shape_of(v)[1:], strict=True))]
+        return reshape(pad(v, rows), (-1,))
+
+    # Without the zeros behind the last element, which would lie beyond the result.
+    a, b = in_one_row(x), in_one_row(y)
+    behind = sum(
+        (k - n) * numel(shape[axis + 1 :])
+        for axis, (k, n) in enumerate(zip(shape, shape_of(y), strict=True))
+        if axis
+    )
+    b = cut(b, 0, 0, shape_of(b)[0] - behind)
+    m = int(shape_of(b)[0])
+    return reshape(within(pad(a, [(m - 1, numel(shape) - int(shape_of(a)[0]))]), b), shape)
+
+
 def _is_small(x: Any, y: Any) -> bool:
     """Whether single products are less work than transforms."""
     few, many = sorted((numel(shape_of(x)), numel(shape_of(y))))
@@ -127,7 +151,8 @@ def _part(full: Any, x: Any, y: Any, mode: str) -> Any:
 def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
     """The convolution of two arrays with as many axes, along all of them, by Fourier transforms.
     mode: "full", "same" (the middle, of the size of in1) or "valid" (where nothing is added). A NaN
-    reaches all of the result, and rounding is that of its largest element.
+    reaches all of the result, and rounding is that of its largest element. Integers are converted
+    to float64.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -139,7 +164,11 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any
             f"{user_line()}: signal.fftconvolve with axes= is not supported; write "
             "tg.fft.irfft(tg.fft.rfft(x, n, axis) * tg.fft.rfft(y, n, axis), n, axis)"
         )
-    return _convolved(in1, in2, mode, "fft")
+    x, y = as_array(in1), as_array(in2)
+    if x.dtype.kind not in "fc" or y.dtype.kind not in "fc":
+        dtype = promote(x.dtype, y.dtype, FLOAT64)
+        x, y = convert(x, dtype), convert(y, dtype)
+    return _convolved(x, y, mode, "fft")
 
 
 def _convolved(in1: Any, in2: Any, mode: str, method: str) -> Any:
@@ -148,6 +177,10 @@ def _convolved(in1: Any, in2: Any, mode: str, method: str) -> Any:
         return mul(x, y)
     if any(same(n, 0) for n in (*shape_of(x), *shape_of(y))):
         return zeros((0,), dtype=x.dtype)
+    if x.dtype.kind not in "fc":
+        if method == "fft":
+            return convert(round_(fftconvolve(x, y, mode)), x.dtype)
+        return _part(_of_integers(x, y), x, y, mode)
     direct = method == "direct" or (method == "auto" and _is_small(x, y))
     return _part((_of_products if direct else _through_transforms)(x, y), x, y, mode)
 
@@ -155,7 +188,8 @@ def _convolved(in1: Any, in2: Any, mode: str, method: str) -> Any:
 def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
     """The convolution of two arrays with as many axes, along all of them. method: "direct" (product
     by product: each element has its own rounding), "fft" (`fftconvolve`), or "auto", whichever is
-    less work by the sizes. Integers are converted to float64; of nothing it is an empty vector.
+    less work by the sizes. Integers and booleans remain what they are, by products but for "fft",
+    which is rounded; of nothing it is an empty vector.
 
     >>> import tracegrad as tg
     >>> tg.signal.convolve([1e20, 2.0], [1.0, 1.0])

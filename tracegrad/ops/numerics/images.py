@@ -324,6 +324,8 @@ def _smoothed(
         raise ValueError(
             f"ndimage.{name}: order is {order}; it must be from 0 to {MOST_DERIVATIVES}"
         )
+    if as_array(sigma).dtype.kind == "c":
+        raise DTypeError(f"ndimage.{name}: sigma is {describe(sigma)}; it must be real")
     if radius is None:
         if isinstance(sigma, Value):
             raise UnsupportedFunctionError(
@@ -334,8 +336,8 @@ def _smoothed(
     radius = operator.index(radius)
     if radius < 0:
         raise ValueError(f"ndimage.{name}: radius is {radius}; it must not be negative")
-    if not isinstance(sigma, Value) and not math.isfinite(sigma):
-        raise ValueError(f"ndimage.{name}: sigma is {sigma}; it must be finite")
+    if not isinstance(sigma, Value) and not (math.isfinite(sigma) and sigma):
+        raise ValueError(f"ndimage.{name}: sigma is {sigma}; it must be finite, and not 0")
     return correlated(name, x, _gaussian(sigma, order, radius), axis, mode, cval)
 
 
