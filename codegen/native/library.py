@@ -142,9 +142,9 @@ def matmul_batched_scaled(
 ) -> None:
     """`out[k] = a[k] @ diag(scale[k]) @ b[k]`; weights given once are used for all k."""
     first = a.swapaxes(-1, -2) if turned_a else a
-    matmul_batched(
-        first * scale.reshape(-1, 1, first.shape[-1]), b, out, False, turned_b, part, until, parts
-    )
+    width = first.shape[-1]
+    weights = scale.reshape(scale.size // width if width else 1, 1, width)
+    matmul_batched(first * weights, b, out, False, turned_b, part, until, parts)
 
 
 @implements(matmul, inline=False)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tracegrad.codegen.native.library import matmul_batched_scaled
 
 import tracegrad as tg
 from tests.unjitted import run_unjitted
@@ -237,3 +238,13 @@ def test_small_products_are_spelled_out(shape: tuple[int, int, int], dtype: Any)
 def test_larger_products_are_calls() -> None:
     assert "matmul" in names(lambda a, b: a @ b, np.ones((6, 5)), np.ones((5, 6)))
     assert "matmul" in names(lambda a, b: a @ b, np.ones((2, 5)), np.ones((5, 3)))
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("stacked", [False, True])
+def test_the_text_of_scaled_stacks_takes_no_columns(stacked: bool, turned: bool) -> None:
+    """Where kernels run in Python (`NUMBA_DISABLE_JIT`), as where they are compiled."""
+    a = np.ones((3, 0, 2) if turned else (3, 2, 0))
+    scale, out = np.ones((3, 0) if stacked else 0), np.ones((3, 2, 4))
+    matmul_batched_scaled(a, np.ones((3, 0, 4)), scale, out, turned)
+    np.testing.assert_array_equal(out, np.zeros((3, 2, 4)))

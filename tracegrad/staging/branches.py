@@ -192,11 +192,11 @@ def truth_of(x: Any) -> Any:
 
 
 def _asked(value: Callable[[], Any]) -> Callable[[], Any]:
-    """The truth of a list in the place of the list."""
+    """The truth of a value in its place, where Python knows it: of a list, a text or None."""
 
     def truth() -> Any:
         found = truth_of(value())
-        return len(found) > 0 if type(found) in (Grown, list, tuple) else found
+        return found if unknown(found) else bool(found)
 
     return truth
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from .pieces import arguments, binds, loaded, place
+from .pieces import arguments, asks_truth, binds, loaded, place
 
 LISTS = ("append", "extend", "pop", "insert", "remove")
 HEAPS = ("heappush", "heappop", "heapify", "heapreplace")
@@ -85,6 +85,7 @@ class Displays(ast.NodeTransformer):
             return place(function, e)
 
         test = first.ifs[0] if len(first.ifs) == 1 else ast.BoolOp(ast.And(), first.ifs)
+        asks_truth(test)
         tests = [of_item(place(test, e))] if first.ifs else []
         return self._helper("collected", e, iterable, of_item(e.elt), *tests)
 

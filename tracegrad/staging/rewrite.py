@@ -299,6 +299,7 @@ class _Rewriter(Displays):
         return self._kept(s)
 
     def visit_Assert(self, s: ast.Assert) -> ast.AST:
+        asks_truth(s.test)
         message = s.msg or ast.Constant(None)
         return self._call("assert_", s, self.visit(s.test), self._lazy(self.visit(message), s))
 

@@ -26,11 +26,11 @@ from ..tensor import Boxed
 from .insides import children, elements, numbers, shape_facts
 from .members import bound, foreign, members, named_in, owner_of, with_methods, wrapped_by
 from .names import (
-    IN_OWN_MODULE,
     asked_of,
     given_to,
     iterates,
     loaded,
+    may_appear,
     modules_of,
     not_loaded,
     texts_of,
@@ -39,6 +39,7 @@ from .names import (
 from .places import (
     ABSENT,
     ATTRIBUTE,
+    BYTES,
     CODE,
     ENTRY,
     ITEM,
@@ -63,6 +64,7 @@ _DYNAMIC = {"__dict__", "__getattribute__", "attrgetter", "getattr", "vars"}
 _MOST_CODE = 300
 """Functions searched for the names of attributes; where there are more, every attribute counts."""
 _MEMBERS = (types.FunctionType, staticmethod, classmethod, property)
+_LARGE = (TABLE, BYTES)
 _OWN = (type(None), bool, int, float, str)
 _RULES = ("forward", "setup_context", "backward", "vjp", "jvp", "vmap")
 """The methods of a Function that may be the user's."""
@@ -92,7 +94,7 @@ class Surroundings:
         self._scanned: set[types.CodeType] = set()
         self._count = 0
         self._members: set[tuple[int, str]] = set()
-        """Methods, each with its class, that are compared."""
+        """Methods, each with its class, that are compared, and what modules have not."""
         self._objects: list[tuple[Any, Place]] = []
         """Instances of the user's classes."""
         self._iterated = False
@@ -131,7 +133,7 @@ class Surroundings:
             self.facts = [
                 (p, value)
                 for p, value in self.facts
-                if not (isinstance(value, (np.ndarray, Boxed)) or p.code == TABLE) or self._read(p)
+                if not (isinstance(value, (np.ndarray, Boxed)) or p.code in _LARGE) or self._read(p)
             ]
 
     def _named_anywhere(self) -> None:
@@ -210,8 +212,7 @@ class Surroundings:
         wrapped = wrapped_by(function)
         if wrapped is not None and not isinstance(wrapped, ModuleHolder):
             self._function(wrapped)
-        if is_dispatcher(function):
-            function = function.py_func
+        function = function.py_func if is_dispatcher(function) else function
         code = getattr(function, "__code__", None)
         if code is None:
             kind = type(function)
@@ -232,6 +233,7 @@ class Surroundings:
             self.facts.append((root("", function).then(function.__name__, CODE), code))
             self._iterated |= iterates(code)
             self._names.update(dict.fromkeys(names))
+        if foreign(function.__module__):  # that of the user's, if a library's function wraps it
             for name, value in function.__dict__.items():
                 if name[:1] != "_":
                     place = root(function.__name__, function).then(f".{name}", ENTRY, name)
@@ -251,8 +253,7 @@ class Surroundings:
         if not foreign(space.get("__name__")):
             return
         texts = texts_of(function)
-        asked = () if IN_OWN_MODULE.isdisjoint(names) else texts
-        self._space(space, names, (*variables_of(code), *texts), asked)
+        self._space(space, names, (*variables_of(code), *texts), may_appear(function, texts))
         self.not_loaded |= not_loaded(function)
         for name, module in modules_of(function, names):
             if foreign(name):
@@ -271,7 +272,8 @@ class Surroundings:
         for name in dict.fromkeys((*read, *asked)):
             if name in space:
                 self._value(space[name], variables.then(name, ITEM, name), 0, names)
-            elif name in asked:
+            elif name in asked and (id(space), name) not in self._members:
+                self._members.add((id(space), name))
                 self.facts.append((variables.then(name, ABSENT[ITEM], name), False))
 
     def _value(self, value: Any, place: Place, depth: int, names: tuple[str, ...]) -> None:
@@ -445,7 +447,7 @@ class Surroundings:
                 self._function(found)
             elif found is not ABSENT and name not in (own or ()):
                 if hasattr(type(found), "__get__") and not isinstance(found, type):
-                    if foreign(module_of(type(found))):
+                    if foreign(owner := module_of(type(found))) or owner == "functools":
                         self._value(found, entry(owner_of(cls, name), name), 4, names)
                 elif not isinstance(found, _OWN) or foreign(module_of(owner_of(cls, name))):
                     self._value(found, place.then(f".{name}", ATTRIBUTE, name), 4, names)

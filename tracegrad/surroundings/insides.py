@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import collections
 import contextvars
+import ctypes
 import types
 import weakref
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from .places import (
     KEYS,
     LENGTH,
     ORDER,
+    POINTED,
     READ,
     REFERENT,
     VALUES,
@@ -30,7 +32,8 @@ from .places import (
 
 _SEQUENCES = (list, tuple, collections.deque)
 _VIEWS: tuple[Any, ...] = (type({}.keys()), type({}.values()), type({}.items()))
-_LARGEST = 1 << 16
+OF_C: type = ctypes.Structure.__mro__[1]
+"""The class of all numbers, structures, arrays and pointers of ctypes."""
 _SHORT = 64
 NUMBERS: frozenset[type] = frozenset((bool, int, float, complex, str, type(None)))
 
@@ -61,13 +64,18 @@ def shape_facts(value: Any, place: Place, ordered: bool) -> Iterator[Fact]:
         yield place.then("", LENGTH), len(value)
     elif isinstance(value, (set, frozenset)):
         yield place.then("", "frozenset({it})"), frozenset(value)
-    elif isinstance(value, (bytearray, memoryview)) or type(value).__name__ == "array":
+    elif _is_buffer(value):
         try:
             held = bytes(value)
         except (TypeError, ValueError, NotImplementedError):
             return
-        if len(held) <= _LARGEST:
-            yield place.then("", BYTES), held
+        yield place.then("", BYTES), held
+
+
+def _is_buffer(value: Any) -> bool:
+    """Whether an object is read by its bytes: `array.array`, and the numbers, structures and arrays
+    of ctypes, too."""
+    return isinstance(value, (bytearray, memoryview, OF_C)) or type(value).__name__ == "array"
 
 
 def _parts(value: Any, place: Place) -> Iterator[tuple[Any, Place]]:
@@ -87,6 +95,8 @@ def _parts(value: Any, place: Place) -> Iterator[tuple[Any, Place]]:
             return
     elif isinstance(value, weakref.ref):
         yield value(), place.then("()", REFERENT)
+    elif isinstance(value, ctypes._Pointer) and value:
+        yield value.contents, place.then(".contents", POINTED)
 
 
 def children(value: Any, place: Place) -> Iterator[tuple[Any, Place]]:
@@ -122,4 +132,4 @@ def elements(value: np.ndarray, place: Place) -> Iterator[tuple[Any, Place]]:
             yield child, place.then(f".flat[{k}]", ELEMENT, k)
 
 
-__all__ = ["children", "elements", "numbers", "shape_facts"]
+__all__ = ["OF_C", "children", "elements", "numbers", "shape_facts"]

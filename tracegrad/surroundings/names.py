@@ -3,6 +3,7 @@ by their names (`globals()["x"]`, `getattr(module, "x")`), the texts that it hol
 
 from __future__ import annotations
 
+import builtins
 import dis
 import functools
 import importlib.util
@@ -80,6 +81,12 @@ def variables_of(code: types.CodeType) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*own, *[n for c in _inner(code) for n in variables_of(c)]]))
 
 
+@functools.lru_cache(maxsize=4096)
+def _of_python(code: types.CodeType) -> tuple[str, ...]:
+    """Those of them that Python has itself, where the module has no variable of that name."""
+    return tuple(n for n in variables_of(code) if n in vars(builtins))
+
+
 def texts_of(function: types.FunctionType) -> tuple[str, ...]:
     """Where a function looks variables up, the names in the texts that it reads."""
     code, space = function.__code__, function.__globals__
@@ -96,6 +103,13 @@ def texts_of(function: types.FunctionType) -> tuple[str, ...]:
     read += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
     found = [text for value in read for text in texts(value)]
     return tuple(dict.fromkeys([*_texts(code), *found]))
+
+
+def may_appear(function: types.FunctionType, texts: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of variables that a function may find in its module at a later call, if they are
+    not there: those of Python's own functions, and those that it looks up by these texts."""
+    asked = () if IN_OWN_MODULE.isdisjoint(names_of(function)) else texts
+    return (*_of_python(function.__code__), *asked)
 
 
 def asked_of(function: types.FunctionType) -> frozenset[str]:

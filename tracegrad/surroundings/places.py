@@ -64,6 +64,8 @@ BYTES, ELEMENT = "bytes({it})", "{it}.flat[{key}]"
 """What is in a buffer; an element of an array of objects."""
 READ, REFERENT, CODE = "{it}.get()", "{it}()", "{it}.__code__"
 """Of a context variable, a weak reference and a function."""
+POINTED = "{it}.contents"
+"""Of a pointer of ctypes."""
 ORDER_OF_ATTRIBUTES = "[*{it}.__dict__]"
 LAYOUT = "layout({it})"
 """Where the entries of a sparse array stand."""
@@ -87,6 +89,7 @@ READERS: dict[str, Callable[[Any, Any], Any]] = {
     ELEMENT: lambda it, key: it.flat[key],
     READ: lambda it, key: it.get(),
     REFERENT: lambda it, key: it(),
+    POINTED: lambda it, key: it.contents,
     CODE: lambda it, key: it.__code__,
     ORDER_OF_ATTRIBUTES: lambda it, key: [*it.__dict__],
     LAYOUT: lambda it, key: layout_of(it),

@@ -10,6 +10,7 @@ library, NumPy, SciPy and this library is not entered, but for modules, optimize
 from __future__ import annotations
 
 import collections
+import ctypes
 import functools
 import gc
 import random
@@ -26,6 +27,7 @@ from ..holders import ModuleHolder, OptimizerHolder, RuleHolder, ScheduleHolder
 from ..ir.contents import SMALL
 from ..staging.opaque import standing
 from ..tensor import Boxed
+from .insides import OF_C
 from .names import modules_of, names_of
 from .places import ATTRIBUTE, CELL, ENTRY, ITEM
 from .variables import (
@@ -311,6 +313,8 @@ class Reach:
                     lambda before: value.__setitem__(slice(None), before),
                 )
             )
+        elif isinstance(value, OF_C):
+            self._of_c(node)
         if not library(module_of(kind)):
             self._push(node.then(kind, "", "type({it})", None))
         own = dict_of(value)
@@ -326,6 +330,16 @@ class Reach:
             self._variables(node, ATTRIBUTE, slotted(value, tuple(slots)))
         if own is None and not slots and hasattr(kind, "__next__"):
             self._iterator(node)
+
+    def _of_c(self, node: Reached) -> None:
+        value: Any = node.value
+
+        def reset(before: bytes) -> None:
+            ctypes.memmove(ctypes.byref(value), before, len(before))
+
+        self.contents.append(Contents(node, "changes", lambda: bytes(value), reset))
+        if isinstance(value, ctypes._Pointer) and value:
+            self._push(Reached(value.contents, None, f"{node.path}.contents"))
 
     def _iterator(self, node: Reached) -> None:
         value = node.value
