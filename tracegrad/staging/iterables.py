@@ -46,7 +46,7 @@ class Counted:
         else:
             step = operator.index(step)
             if step == 0:
-                raise NO_STEP
+                raise ValueError(NO_STEP)
         self.start, self.stop, self.step = start, stop, step
 
     @property
@@ -85,7 +85,7 @@ class Counted:
         return len(range(*map(operator.index, (self.start, self.stop, self.step))))
 
 
-NO_STEP = ValueError("range() arg 3 must not be zero")
+NO_STEP = "range() arg 3 must not be zero"
 
 
 def _positive(step: Any) -> bool:
@@ -103,7 +103,7 @@ def _not_zero(step: Any) -> None:
             f"{user_line()}: the step of a range() is a traced value. Where it is 0, that is an "
             "error which a 'try' or 'with' around it could not see. Make the range before the try."
         )
-    fail(session, NO_STEP, program_place(), ops.equal(step, 0))
+    fail(session, ValueError(NO_STEP), program_place(), ops.equal(step, 0))
 
 
 class Rows:

@@ -104,7 +104,8 @@ def _ranks(a: Any, kth: Any, axis: int, kind: str, order: Any) -> list[int] | No
     not known."""
     n = shape_of(a)[axis] if ndim_of(a) else 1
     # NumPy says what is wrong with `kind`, `order` and `kth`.
-    np.partition(np.zeros(1), 0, kind=kind, order=order)  # type: ignore[call-overload]
+    if kind != "introselect" or order is not None:
+        np.partition(np.zeros(1), 0, kind=kind, order=order)  # type: ignore[call-overload]
     if not isinstance(n, int):
         for k in map(operator.index, np.atleast_1d(np.asarray(kth))):
             text = f"kth is {k}, which is no place of {{size}} elements"
