@@ -10,17 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from .._codegen import integers
 from ..devices import DeviceArray
 from ..errors import TracegradError
 from ..faces.twins import TWINS
+from ..faces.views import in_memory
 from ..ir.contents import share
 from ..ir.graph import Var
 from ..ir.trace import WRITTEN_APART
-from ..ops.arrays.shape import broadcast_to_op
 from ..runtime.memory import POOL
 from ..tensor import Boxed
-from ..tree import flatten
 from ..types import show
 
 Memory = np.ndarray[Any, Any]
@@ -160,17 +158,7 @@ def memory_of(values: Sequence[Any]) -> list[Memory | None]:
                 bases[one] = np.empty(
                     root.shape if all(isinstance(s, int) for s in root.shape) else 1, np.bool_
                 )
-            data = _shown(bases[one], x._view if x._base is not None else ())
+            data = in_memory(bases[one], x._view if x._base is not None else ())
+            data = bases[one] if data is None else data
         found.append(data if isinstance(data, np.ndarray) else None)
     return found
-
-
-def _shown(memory: Memory, view: Sequence[tuple[Any, dict[str, Any]]]) -> Memory:
-    """What a view shows of this memory; all of it where that is not known."""
-    part = memory
-    for op, params in view:
-        known = getattr(op, "view", False) or op is broadcast_to_op
-        if not known or any(isinstance(p, integers.Integer) for p in flatten(params)[0]):
-            return memory
-        part = op.evaluate(part, **params)
-    return part if np.may_share_memory(part, memory) else memory

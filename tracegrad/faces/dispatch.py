@@ -26,6 +26,7 @@ from ..labels import has_labels
 from ..tape.mode import MODE
 from .handed_out import handed_out
 from .lists import with_arrays
+from .numpy.in_turn import READ_LATE, refuse_out
 from .numpy.lookup import boxes_in, counterpart_of, shown, store_exactly, unsupported
 from .numpy.numpy_functions import FUNCTIONS
 from .numpy.refusals import asked_by_sparse, inside_library
@@ -149,6 +150,8 @@ def apply_function(
             return target(*[values[k] for k in first], **{key: values[k] for key, k in others})
     mapping = _mapping(function, target)
     theirs = _signature(function)
+    if function in READ_LATE:
+        refuse_out(function, args, kwargs)
     out = kwargs.get("out")
     if mapping is None or theirs is None:
         given = {

@@ -32,14 +32,14 @@ def with_arrays(
     function: Any, args: Any, kwargs: Any, holds: Callable[[Any], bool] = numbers_in
 ) -> tuple[Any, Any]:
     """The arguments of a function of NumPy's with arrays in place of lists that hold values of
-    ours, as it would read them: `np.dot(x, [a, b])`."""
+    ours, as it would read them: `np.dot(x, [a, b])`. What is written to stays as it is."""
     if function in OF_ARRAYS:
         return args, kwargs
 
     def read(x: Any) -> Any:
         return of_list(x) if isinstance(x, (list, tuple)) and holds(x) else x
 
-    return tuple(map(read, args)), {k: read(v) for k, v in kwargs.items()}
+    return tuple(map(read, args)), {k: v if k == "out" else read(v) for k, v in kwargs.items()}
 
 
 __all__ = ["with_arrays"]

@@ -5,7 +5,6 @@ did."""
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -156,7 +155,18 @@ def laid_as(before: Any, now: Any) -> Any:
 
 
 def in_memory_order(memory: np.ndarray[Any, Any]) -> list[int]:
-    """The axes of an array from the outermost to the innermost as they lie in memory."""
-    places = zip(memory.shape, memory.strides, strict=True)
-    steps = [abs(stride) if n != 1 else sys.maxsize for n, stride in places]
-    return sorted(range(memory.ndim), key=lambda k: -steps[k])
+    """The axes of an array from the outermost to the innermost as they lie in memory, in NumPy's
+    order: axes along which nothing moves stay between those beside which they stand."""
+    steps = [
+        abs(stride) if n != 1 else 0 for n, stride in zip(memory.shape, memory.strides, strict=True)
+    ]
+    order: list[int] = []  # from the innermost, sorted by insertion
+    for axis in reversed(range(memory.ndim)):
+        place = len(order)
+        for k in reversed(range(len(order))):
+            if steps[axis] and steps[order[k]]:
+                if steps[order[k]] <= steps[axis]:
+                    break
+                place = k
+        order.insert(place, axis)
+    return order[::-1]

@@ -3,11 +3,13 @@ of operations with their parameters."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import ops
+from .._codegen import integers
 from ..ir.op import Op
 from ..ops.arrays.shape import broadcast_to_op, reshape_op, transpose_op
 from ..ops.arrays.slices import select_op, slice_op
@@ -15,6 +17,7 @@ from ..ops.places.gathering import Placed
 from ..ops.places.indexing import slice_put_op
 from ..tape.boxes import fresh
 from ..tape.tape import record
+from ..tree import flatten
 
 EXPANDED = (
     "unsupported operation: more than one element of the written-to tensor refers to a single "
@@ -50,6 +53,17 @@ def note_write(op: Op, params: dict[str, Any], root: Any, y: Any) -> Any:
 def shown(op: Op | Placed, params: dict[str, Any], x: Any) -> Any:
     """What a view `op` shows of `x`."""
     return op.shown(x, params) if isinstance(op, Placed) else x._bind(op, [x], params)
+
+
+def in_memory(memory: Any, view: Sequence[tuple[Any, dict[str, Any]]]) -> Any:
+    """The part of an ndarray that the steps of a view show; None where that is not known."""
+    part = memory
+    for op, params in view:
+        known = getattr(op, "view", False) or op is broadcast_to_op
+        if not known or any(isinstance(p, integers.Integer) for p in flatten(params)[0]):
+            return None
+        part = op.evaluate(part, **params)
+    return part if np.may_share_memory(part, memory) else None
 
 
 def insert(op: Op | Placed, params: dict[str, Any], x: Any, y: Any) -> Any:

@@ -6,9 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from ... import ops
+from ...ir.dispatch import Value
 from ...ops.define import shape_of
 from ...ops.places.indexing import getitem
 from ...sizes import numel
+from .in_turn import refuse_overlap
+from .lookup import boxes_in
 from .writes import put
 
 
@@ -34,6 +37,13 @@ class Flat:
         return ops.positive(self.base.reshape(-1)[key])
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        def write(base: Any, read: Any) -> None:
+            base.flat[key] = read
+
+        read = value.base if isinstance(value, Flat) else value
+        if isinstance(self.base, Value) and isinstance(read, Value):
+            name = "an assignment to x.flat"
+            refuse_overlap(name, self.base, read, None if boxes_in([key]) else write)
         put(self.base, getitem(ops.iota(numel(shape_of(self.base))), key), value)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:

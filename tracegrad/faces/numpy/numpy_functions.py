@@ -21,6 +21,7 @@ from ...types import normalize_axis
 from ..operators import array_of, operand
 from ..tensor.casts import own
 from . import along, compositions, counting, floats, laying, polynomials, results, sets
+from .in_turn import overlap
 from .lookup import dtype_of, plain, result_type, store
 from .writes import WRITES
 
@@ -198,8 +199,8 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.array_str: _array_str,
     np.array2string: _array_str,
     np.array_equal: _array_equal,
-    np.may_share_memory: lambda a, b, max_work=None: a is b,
-    np.shares_memory: lambda a, b, max_work=None: a is b,
+    np.may_share_memory: lambda a, b, max_work=None: overlap(a, b),
+    np.shares_memory: lambda a, b, max_work=None: overlap(a, b),
     np.zeros_like: _like(ops.zeros_like),
     np.ones_like: _like(ops.ones_like),
     np.empty_like: _like(ops.empty_like),

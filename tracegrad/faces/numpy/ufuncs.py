@@ -22,6 +22,7 @@ from ...ops.scipy_special import functions as special_functions
 from ...sizes import OF_SHAPES
 from ...weak import KINDS, WEAK
 from ..operators import operand
+from .in_turn import refuse_twice
 from .lookup import boxes_in, find, plain, store, tracked, unsupported
 
 NO_VALUE = np._NoValue
@@ -156,6 +157,7 @@ def call(ufunc: Any, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
     """A ufunc of operands of which one is boxed."""
     name, target = name_of(ufunc), counterpart(ufunc)
     out, where = _destination(options.pop("out", None)), options.pop("where", True)
+    refuse_twice(name, out)
     if where is not True and out is None:
         raise unsupported(
             name, " with where= and without out= (its other elements would be undefined)"

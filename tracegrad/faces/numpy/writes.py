@@ -16,6 +16,7 @@ from ...ops.define import ndim_of, shape_of
 from ...ops.places.keys import of_places
 from ...sizes import numel, same
 from ..operators import array_of, operand
+from .in_turn import refuse_overlap
 from .lookup import has_written, result_type, store, unsupported
 
 
@@ -93,6 +94,7 @@ def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
         raise ShapeError(f"np.fill_diagonal: a is {describe(a)}; its axes must be of one length")
     index = np.arange(min(int(s) for s in a.shape))
     values = operand(val)
+    refuse_overlap("np.fill_diagonal", a, values, np.fill_diagonal)
     if ndim_of(values):
         values = _repeated(values, index)
     a[(index,) * a.ndim] = values
@@ -106,6 +108,7 @@ def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) 
 def _place(arr: Any, mask: Any, vals: Any) -> None:
     if not has_written("np.place", np.place, arr, mask, vals):
         # The n-th place that is chosen gets the n-th value.
+        refuse_overlap("np.place", arr, operand(vals))
         chosen = ops.reshape(array_of(operand(mask)), -1) != 0
         _masked(np.place, arr, mask, vals, ops.cumsum(ops.convert(chosen, np.int64)) - 1)
 
