@@ -34,10 +34,15 @@ POINTS = (
     ("erfcx", erfcx, (-3.0, 0.0, 1.0, 20.0, 25.9, 26.1, 1e4, 1e8), (3e-13, 1e-9)),
     ("ellipk", mpmath.ellipk, (-1e4, -2.0, -1e-9, 0.0, 1e-12, 0.5, 0.999), (1e-12, 1e-11)),
     ("ellipe", mpmath.ellipe, (-1e4, -2.0, -1e-9, 0.0, 1e-12, 0.5, 0.999), (1e-12, 1e-11)),
-    ("j1", lambda x: mpmath.besselj(1, x), (-3.0, 0.0, 1e-9, 2.0, 50.0), (1e-13, 1e-12)),
+    ("j1", lambda x: mpmath.besselj(1, x), (-3.0, 0.0, 1e-9, 1.999, 2.0, 50.0), (1e-13, 1e-12)),
+    ("y1", lambda x: mpmath.bessely(1, x), (1e-9, 0.5, 2.0, 50.0), (1e-13, 1e-12)),
+    ("i1", lambda x: mpmath.besseli(1, x), (-3.0, 0.0, 1e-9, 1.999, 2.0, 50.0, 700.0),
+     (1e-13, 1e-12)),
     ("i1e", lambda x: mpmath.besseli(1, x) * mpmath.exp(-x), (1e-9, 2.0, 50.0, 300.0),
      (1e-12, 1e-9)),
-    ("k1", lambda x: mpmath.besselk(1, x), (1e-3, 2.0, 50.0, 600.0), (1e-13, 1e-12)),
+    ("k1", lambda x: mpmath.besselk(1, x), (1e-3, 2.0, 50.0, 600.0, 700.0), (1e-13, 1e-12)),
+    ("k1e", lambda x: mpmath.besselk(1, x) * mpmath.exp(x), (1e-3, 2.0, 50.0, 300.0),
+     (1e-12, 1e-9)),
     ("erfcinv", lambda y: mpmath.erfinv(1 - y), (1e-10, 0.5, 1.9), (1e-11, 1e-10)),
 )  # fmt: skip
 
@@ -53,7 +58,14 @@ def test_derivatives_over_the_whole_domain(
         compiled = tg.jit(tg.vmap(derived))
         expected = np.array([exactly(exact, x, k + 1) for x in points])
         for found in ([float(derived(x)) for x in points], compiled(np.array(points))):
-            np.testing.assert_allclose(found, expected, rtol=error, atol=1e-300)
+            np.testing.assert_allclose(found, expected, rtol=error, atol=1e-310)
+
+
+@pytest.mark.parametrize("name", ["i1e", "k1", "k1e"])
+def test_bessel_functions_have_derivatives_at_infinity(name: str) -> None:
+    derived = tg.jit(tg.vmap(tg.grad(getattr(tg.special, name))))
+    assert not np.any(derived(np.array([np.inf])))
+    assert tg.grad(tg.special.i1)(800.0) == np.inf
 
 
 REFUSED: tuple[tuple[str, int, tuple[float, ...]], ...] = (

@@ -8,6 +8,7 @@ environment.
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from typing import Any
 
@@ -147,6 +148,9 @@ G   ndimage.shift(G, (1.5, 2.5)) | -
 G   ndimage.zoom(G, 1.5, order=1) | -
 """
 
+CONSTANT = ("i", "w")
+"""Data that sizes of results and places depend on: they stay known to the compilers."""
+
 
 @dataclass(frozen=True)
 class Expression:
@@ -163,6 +167,14 @@ class Expression:
         argument, both = line.split(maxsplit=1)
         text, _, other = (part.strip() for part in both.partition(" | "))
         return cls(argument, text, "" if other == "-" else other or text)
+
+    @property
+    def arguments(self) -> list[str]:
+        """The argument that is derived by, and all other data of the expression but `CONSTANT`, so
+        that nothing of it can be computed where it is compiled."""
+        names = {node.id for node in ast.walk(ast.parse(self.text)) if isinstance(node, ast.Name)}
+        others = {name for name in names if len(name) == 1} - {self.argument, *CONSTANT}
+        return [self.argument, *sorted(others)]
 
 
 EXPRESSIONS = tuple(Expression.read(line) for line in TEXT.splitlines() if line)

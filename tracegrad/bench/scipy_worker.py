@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
@@ -46,25 +46,26 @@ class WithTracegrad:
         """The calls, and what they gave: why the value is wrong ("ok" for not at all), and the
         slope of the sum of the results along a direction, by the gradient and by differences."""
         arrays, free = data(size), asked.text.startswith(SIGNS)
-        given = arrays[asked.argument]
+        names = asked.arguments
+        given = [arrays[name] for name in names]
         ours, theirs = (
-            function(asked.argument, asked.text, {**arrays, **modules})
-            for modules in self.modules.values()
+            function(names, asked.text, {**arrays, **modules}) for modules in self.modules.values()
         )
         compiled = self.tg.jit(ours)
-        calls = {"tracegrad": lambda: compiled(given), "scipy": lambda: theirs(given)}
-        found, expected = (fixed(asked.text, f(given)) for f in (compiled, theirs))
+        calls = {"tracegrad": lambda: compiled(*given), "scipy": lambda: theirs(*given)}
+        found, expected = (fixed(asked.text, f(*given)) for f in (compiled, theirs))
         told: dict[str, Any] = {"check": disagreement(found, expected, TOLERANCE) or "ok"}
-        gradient = self.tg.jit(self.tg.grad(lambda z: total(np, ours(z), free)))
+        gradient = self.tg.jit(self.tg.grad(lambda *z: total(np, ours(*z), free)))
         try:
-            slopes = gradient(given)
+            slopes = gradient(*given)
         except self.tg.UnsupportedFunctionError as error:
             return calls, {**told, "refused": first_line(error)}
-        along = direction(given)
-        ends = [total(np, theirs(given + s * STEP * along), free) for s in (1, -1)]
+        at, others = given[0], given[1:]
+        along = direction(at)
+        ends = [total(np, theirs(at + s * STEP * along, *others), free) for s in (1, -1)]
         told["slope"] = float(np.sum(slopes * along))
         told["difference"] = float(ends[0] - ends[1]) / (2 * STEP)
-        return {**calls, "gradient": lambda: gradient(given)}, told
+        return {**calls, "gradient": lambda: gradient(*given)}, told
 
 
 class WithJax:
@@ -87,11 +88,11 @@ class WithJax:
         """The gradient, and its slope."""
         np_, free = self.modules["np"], asked.text.startswith(SIGNS)
         arrays = {k: np_.asarray(v) for k, v in data(size).items()}
-        given = arrays[asked.argument]
-        f = function(asked.argument, asked.jax, {**arrays, **self.modules})
-        gradient = self.jax.jit(self.jax.grad(lambda z: total(np_, f(z), free)))
-        slope = np.sum(np.asarray(gradient(given)) * direction(given))
-        return {"jax": lambda: gradient(given).block_until_ready()}, {"slope": float(slope)}
+        given = [arrays[name] for name in asked.arguments]
+        f = function(asked.arguments, asked.jax, {**arrays, **self.modules})
+        gradient = self.jax.jit(self.jax.grad(lambda *z: total(np_, f(*z), free)))
+        slope = np.sum(np.asarray(gradient(*given)) * direction(given[0]))
+        return {"jax": lambda: gradient(*given).block_until_ready()}, {"slope": float(slope)}
 
 
 def jax_module(name: str) -> Any:
@@ -106,9 +107,9 @@ def jax_module(name: str) -> Any:
     return module
 
 
-def function(argument: str, text: str, scope: dict[str, Any]) -> Callable[[Any], Any]:
-    """The function of this argument."""
-    made: Callable[[Any], Any] = eval(f"lambda {argument}: {text}", scope)
+def function(names: Sequence[str], text: str, scope: dict[str, Any]) -> Callable[..., Any]:
+    """The function of these arguments."""
+    made: Callable[..., Any] = eval(f"lambda {', '.join(names)}: {text}", scope)
     return made
 
 

@@ -1,8 +1,10 @@
 """Bessel functions, with SciPy's names. Their derivatives by the argument are functions of
-neighbouring orders; by the order there is none (UnsupportedFunctionError where it is asked for)."""
+neighbouring orders, or of the orders 0 and 1 alone (`f_2` is a combination of these); by the order
+there is none (UnsupportedFunctionError where it is asked for)."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,9 +13,10 @@ import scipy
 
 from ...ir.dispatch import bind
 from ...ir.op import Op, even, odd
-from ..elementwise.arithmetic import neg, sub
+from ..elementwise.arithmetic import div, less, neg, sub, where
 from ..elementwise.derived import add, mul
-from ..elementwise.elementary import sign
+from ..elementwise.elementary import absolute, exp, sign
+from ..elementwise.logic import isinf, logical_or
 from .family import scipys
 
 Function = Callable[[Any, Any], Any]
@@ -59,6 +62,27 @@ kve_op: Op = scipys(
 )
 
 
+NEAR = 2.0
+"""Up to which size a series stands for a quotient by the argument, whose derivatives would cancel;
+what is left out of it is below 1e-24 there, and of its fourth derivative below 1e-19."""
+COEFFICIENTS: list[Any] = [0.5 / (math.factorial(k) * math.factorial(k + 1)) for k in range(15)]
+
+
+def _by_argument(x: Any, out: Any, sign_of_terms: float, weight: Any = None) -> Any:
+    """`out / x` for `out = weight * I_1(x)`, or J_1 where the signs of the terms change. 0 where
+    `out` is infinite, which I_0 is there, too."""
+    near = less(absolute(x), NEAR)
+    inside = where(near, x, 0.0)
+    square = mul(inside, mul(inside, 0.25 * sign_of_terms))
+    *others, series = COEFFICIENTS
+    for coefficient in reversed(others):
+        series = add(mul(series, square), coefficient)
+    if weight is not None:
+        series = mul(series, weight)
+    outside = where(logical_or(near, isinf(out)), 0.0, out)
+    return where(near, series, div(outside, where(near, 1.0, x)))
+
+
 def of_integer(name: str) -> Function:
     """SciPy's function of the order without what is behind its point, which SciPy warns of."""
 
@@ -87,29 +111,33 @@ yn_op: Op = scipys(
 )
 j0_op: Op = scipys("j0", ("x",), (lambda x: neg(j1(x)),), "jv(0, x).", parity=even)
 j1_op: Op = scipys(
-    "j1", ("x",), (lambda x: mul(sub(j0(x), jv(2.0, x)), 0.5),), "jv(1, x).", parity=odd
+    "j1", ("x",), (lambda x, out: sub(j0(x), _by_argument(x, out, -1.0)),), "jv(1, x).", parity=odd
 )
 y0_op: Op = scipys("y0", ("x",), (lambda x: neg(y1(x)),), "yv(0, x).")
-y1_op: Op = scipys("y1", ("x",), (lambda x: mul(sub(y0(x), yv(2.0, x)), 0.5),), "yv(1, x).")
+y1_op: Op = scipys("y1", ("x",), (lambda x, out: sub(y0(x), div(out, x)),), "yv(1, x).")
 i0_op: Op = scipys("i0", ("x",), (lambda x: i1(x),), "iv(0, x).", parity=even)
 i1_op: Op = scipys(
-    "i1", ("x",), (lambda x: mul(add(i0(x), iv(2.0, x)), 0.5),), "iv(1, x).", parity=odd
+    "i1", ("x",), (lambda x, out: sub(i0(x), _by_argument(x, out, 1.0)),), "iv(1, x).", parity=odd
 )
 k0_op: Op = scipys("k0", ("x",), (lambda x: neg(k1(x)),), "kv(0, x).")
-k1_op: Op = scipys("k1", ("x",), (lambda x: mul(add(k0(x), kv(2.0, x)), -0.5),), "kv(1, x).")
+k1_op: Op = scipys("k1", ("x",), (lambda x, out: neg(add(k0(x), div(out, x))),), "kv(1, x).")
 i0e_op: Op = scipys(
     "i0e", ("x",), (lambda x, out: sub(i1e(x), mul(sign(x), out)),), "exp(-|x|) i0(x).", parity=even
 )
 i1e_op: Op = scipys(
     "i1e",
     ("x",),
-    (lambda x, out: sub(mul(add(i0e(x), ive(2.0, x)), 0.5), mul(sign(x), out)),),
+    (
+        lambda x, out: sub(
+            sub(i0e(x), _by_argument(x, out, 1.0, exp(neg(absolute(x))))), mul(sign(x), out)
+        ),
+    ),
     "exp(-|x|) i1(x).",
     parity=odd,
 )
 k0e_op: Op = scipys("k0e", ("x",), (lambda x, out: sub(out, k1e(x)),), "exp(x) k0(x).")
 k1e_op: Op = scipys(
-    "k1e", ("x",), (lambda x, out: sub(out, mul(add(k0e(x), kve(2.0, x)), 0.5)),), "exp(x) k1(x)."
+    "k1e", ("x",), (lambda x, out: sub(sub(out, k0e(x)), div(out, x)),), "exp(x) k1(x)."
 )
 
 
