@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from .checks import OFTEN, publish
+from .faces.numpy.refusals import tell_missing
 from .ops.numerics.integration import *  # noqa: F403
 from .ops.numerics.integration import __all__ as __all__
 
 publish(globals(), __all__, OFTEN)
+tell_missing(globals())

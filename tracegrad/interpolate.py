@@ -4,6 +4,7 @@ linear interpolation is `interp`."""
 from __future__ import annotations
 
 from .checks import OFTEN, publish
+from .faces.numpy.refusals import tell_missing
 from .ops.numerics.b_splines import BSpline
 from .ops.numerics.interpolating_splines import make_interp_spline
 from .ops.numerics.interpolation import (
@@ -20,3 +21,4 @@ __all__ = [
 ]  # fmt: skip
 
 publish(globals(), __all__, OFTEN)
+tell_missing(globals())

@@ -3,10 +3,8 @@ torch's words are in `tracegrad.torch.linalg`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from .checks import OFTEN, publish
-from .faces.numpy.refusals import INSTEAD
+from .faces.numpy.refusals import tell_missing
 from .ops.matrices.banded import *  # noqa: F403
 from .ops.matrices.banded import __all__ as _BANDED
 from .ops.matrices.linalg import *  # noqa: F403
@@ -39,12 +37,4 @@ __all__ = [
 ]
 
 publish(globals(), __all__, OFTEN)
-
-
-if not TYPE_CHECKING:  # to type checkers what is missing is missing
-
-    def __getattr__(name: str) -> Any:
-        """Of what scipy.linalg has and this module does not the error says what to write."""
-        instead = INSTEAD.get(f"scipy.linalg.{name}", "")
-        more = f"; in place of scipy.linalg.{name} write {instead}" if instead else ""
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{more}")
+tell_missing(globals())

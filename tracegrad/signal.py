@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .checks import OFTEN, publish
+from .faces.numpy.refusals import tell_missing
 from .ops.numerics.convolutions import *  # noqa: F403
 from .ops.numerics.convolutions import __all__ as _convolutions
 from .ops.numerics.filters import *  # noqa: F403
@@ -23,3 +24,4 @@ __all__ = [
 ]  # fmt: skip
 
 publish(globals(), __all__, OFTEN)
+tell_missing(globals())

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .checks import OFTEN, publish
+from .faces.numpy.refusals import tell_missing
 from .ops.stats import (
     continuous,
     discrete,
@@ -39,3 +40,4 @@ if TYPE_CHECKING:
 __all__ = sorted([*_ALL, *summaries.__all__, "gaussian_kde"])
 
 publish(globals(), [*summaries.__all__, "gaussian_kde"], OFTEN)
+tell_missing(globals())

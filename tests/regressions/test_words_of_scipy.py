@@ -13,6 +13,7 @@ import scipy.signal
 import scipy.special
 
 import tracegrad as tg
+from tracegrad.faces.numpy import refusals
 
 ROOMS = ("fft", "linalg", "special", "integrate", "interpolate", "ndimage", "signal")
 OURS = {
@@ -144,7 +145,18 @@ def test_elements_of_convolutions_have_their_own_rounding(mode: str, a: Any, b: 
         np.testing.assert_allclose(found, expected, rtol=1e-14)
 
 
-def test_what_linalg_lacks_says_what_to_write() -> None:
-    with pytest.raises(AttributeError, match=r"in place of scipy.linalg.schur write q = np"):
-        tg.linalg.schur  # type: ignore[attr-defined]  # noqa: B018
-    assert not hasattr(tg.linalg, "no_such_name")
+@pytest.mark.parametrize("room", refusals.ROOMS)
+def test_what_a_module_lacks_of_scipys_says_what_to_write(room: str) -> None:
+    here, scipys = getattr(tg, room), importlib.import_module(f"scipy.{room}")
+    lacking = [
+        name
+        for name in scipys.__all__
+        if not hasattr(here, name) and callable(getattr(scipys, name))
+    ]
+    assert lacking
+    for name in lacking:
+        with pytest.raises(AttributeError, match=rf"scipy\.{room}\.{name}.*[wW]rite "):
+            getattr(here, name)
+    for name in ("no_such_name", "_private", "__wrapped__"):
+        with pytest.raises(AttributeError, match=f"has no attribute '{name}'$"):
+            getattr(here, name)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import sys
+from functools import partial
 from types import FrameType
+from typing import Any, NoReturn
 
 from ...errors import UnsupportedFunctionError
 from ...ir.lines import library_calls, user_line
@@ -108,6 +110,26 @@ def instead_of(name: str) -> str | None:
         if function in here.__all__:
             return f"tg.{room}.{function}"
     return None
+
+
+def tell_missing(space: dict[str, Any]) -> None:
+    """Have a module with SciPy's names say what to write for a name that it lacks. Type checkers do
+    not see this: to them what is missing is missing."""
+    space["__getattr__"] = partial(_missing, space["__name__"])
+
+
+def _missing(module: str, name: str) -> NoReturn:
+    room = module.rpartition(".")[2]
+    words, there = f"module {module!r} has no attribute {name!r}", f"scipy.{room}.{name}"
+    if there in INSTEAD:
+        words += f"; in place of {there} write {INSTEAD[there]}"
+    elif name[:1] != "_" and hasattr(importlib.import_module(f"scipy.{room}"), name):
+        words += (
+            f": {there} has no counterpart for traced or differentiated values. Write it with "
+            "supported functions, or apply it to plain arrays outside of the traced or "
+            "differentiated function"
+        )
+    raise AttributeError(words)
 
 
 def unsupported(name: str, detail: str = "", reason: str = "") -> UnsupportedFunctionError:
