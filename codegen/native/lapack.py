@@ -14,6 +14,7 @@ from numba.core import types
 from numba.np import numpy_support
 
 from ..disk.sources import generated
+from .adjugates import by_elimination
 from .bridge import compiled, implements
 from .factorizations import (
     adjugate,
@@ -447,10 +448,11 @@ def _make_pinv(a: Any, out: Any) -> Body:
 
 def _make_adjugate(a: Any, out: Any) -> Body:
     t, real, inside_out = _numpy_type(a.dtype), _real_type(a.dtype), _inside_out(a.dtype)
+    far_from_singular = by_elimination(a.dtype)
 
     def core(a: Any, out: Any, status: Any, code: int) -> None:
         n = a.shape[0]
-        if n == 0:
+        if n == 0 or far_from_singular(a, out):
             return
         u, s, vh, phases, weights = (
             np.empty((n, n), t),
