@@ -217,6 +217,10 @@ def argument_axes(in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     return found + [0] * len(flatten(kwargs)[0])
 
 
+_WHOLE: Any = object()
+"""In a tree of axes: the argument is passed whole."""
+
+
 def prefix_axes(prefix: Any, tree: Any) -> list[int | None]:
     """A tree prefix of axes as one axis per leaf of `tree`."""
     if prefix is None or (isinstance(prefix, int) and not isinstance(prefix, bool)):
@@ -238,10 +242,15 @@ def prefix_axes(prefix: Any, tree: Any) -> list[int | None]:
             "vmap: in_axes and out_axes are integers, None, or trees of them, not True or False"
         )
     try:
+        # An axis of None is no leaf to optree, and a None in the tree is not to be one.
         whole = optree.tree_broadcast_prefix(
-            prefix,
+            optree.tree_map(
+                lambda x: _WHOLE if x is None else x,
+                prefix,
+                is_leaf=lambda x: x is None,
+                namespace="tracegrad",
+            ),
             unflatten(spec, [0] * spec.num_leaves),
-            is_leaf=lambda x: x is None,
             namespace="tracegrad",
         )
     except ValueError as error:
@@ -249,4 +258,5 @@ def prefix_axes(prefix: Any, tree: Any) -> list[int | None]:
             f"vmap: in_axes or out_axes ({prefix!r:.60}) is no prefix of the tree "
             f"that it is for: {error}"
         ) from None
-    return optree.tree_leaves(whole, is_leaf=lambda x: x is None, namespace="tracegrad")
+    leaves = optree.tree_leaves(whole, namespace="tracegrad")
+    return [None if axis is _WHOLE else axis for axis in leaves]
