@@ -30,7 +30,6 @@ READ = [
 
 def test_what_mypy_reveals(tmp_path: Path) -> None:
     pytest.importorskip("mypy")
-    lines = PROGRAMS.read_text().splitlines()
     found = subprocess.run(
         [
             *(sys.executable, "-m", "mypy", "--follow-imports=skip", "--no-incremental"),
@@ -50,12 +49,42 @@ def test_what_mypy_reveals(tmp_path: Path) -> None:
             code = re.search(r"\[([a-z-]+)\]$", match[2])
             text = revealed[1] if revealed else f"error: {code[1]}" if code else ""
             said.setdefault(int(match[1]), text.replace("tracegrad.compiled.jitted.", ""))
-    wanted = {
+    assert said == wanted(), found.stdout + found.stderr
+
+
+def wanted() -> dict[int, str]:
+    """By their lines the comments of the programs."""
+    lines = PROGRAMS.read_text().splitlines()
+    return {
         k: line.partition("  # ")[2]
         for k, line in enumerate(lines, 1)
         if re.search(r"\)  # ", line)
     }
-    assert said == wanted, found.stdout + found.stderr
+
+
+def test_what_pyright_reveals() -> None:
+    """The same in pyright's words; run where it is installed (`pip install "pyright[nodejs]"`)."""
+    pytest.importorskip("pyright")
+    found = subprocess.run(
+        [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, str(PROGRAMS)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    said: dict[int, str] = {}
+    for line in found.stdout.splitlines():
+        match = re.match(r".*user_programs\.py:(\d+):\d+ - (\w+): (.*)", line)
+        if match:
+            revealed = re.search(r' is "(.*)"$', match[3])
+            said[int(match[1])] = revealed[1] if revealed else match[2]
+    assert said == {k: _by_pyright(text) for k, text in wanted().items()}, found.stdout
+
+
+def _by_pyright(text: str) -> str:
+    if text.startswith("error"):
+        return "error"
+    words = re.sub(r"Jitted\[\[(.*)\], (.*)\]", r"Jitted[(\1), \2]", text.removeprefix("def "))
+    return words.replace("int =", "int = 2")
 
 
 @tg.jit
