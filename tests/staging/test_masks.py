@@ -245,7 +245,7 @@ def test_of_nothing() -> None:
     vain."""
     x = np.array([-1.0, -2.0, -3.0])
     assert tg.jit(lambda x: np.sum(np.roll(x[x > 0], 2) * x[x > 0]))(x) == 0
-    with pytest.raises(IndexError, match="axis 0 of computed size"):
+    with pytest.raises(tg.errors.ShapeError, match="a quantile of no elements"):
         tg.jit(lambda x: np.median(x[x > 0]))(x)
     with pytest.raises(ValueError, match="attempt to get argmax of an empty sequence"):
         tg.jit(lambda x: np.argmax(x[x > 0]))(x)

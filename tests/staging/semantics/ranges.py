@@ -105,8 +105,8 @@ def step_three_traced(x: Any) -> Any:
 
 def traced_steps(x: Any) -> Any:
     """Of both signs, also in a loop that changes them."""
-    s, k, m = 0.0, int(x[0]) + 1, 0
-    for i in range(k, 9, k + 1):
+    s, k, m = 0.0, 2 * int(x[0]) + 1, 0
+    for i in range(k, 9, abs(k) + 1):
         s += x[i % 4] * (i + 1)
     for i in range(7, -4, -k):
         s = 0.5 * s + x[i % 4] ** 2
