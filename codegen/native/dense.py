@@ -195,8 +195,11 @@ def parts(dtype: str) -> BlockParts:
         outlined()
         o, side = index(0), index(ROWS)
         down, right = m // side * side, n // side * side
-        for top in range(o, down, side):
-            for left in range(o, right, side):
+        # Squares side by side along the shorter axis, so that few rows are touched at a time.
+        tall = m > n
+        for outer in range(o, down if tall else right, side):
+            for inner in range(o, right if tall else down, side):
+                top, left = (outer, inner) if tall else (inner, outer)
                 square_turned(
                     shifted(a, top * row_a + left), row_a, shifted(b, left * row_b + top), row_b
                 )
@@ -313,16 +316,21 @@ def substitute(dtype: str) -> Callable[..., None]:
         for done in range(o, n, block):
             size = min(block, n - done)
             at = done if forward else n - done - size
-            known = o if forward else at + size
-            width = min(k, at + size) if lower else k
-            if done > o:
-                product(
-                    size, min(k, at) if lower else k, done, shifted(a, at * row + known * col), row,
-                    col, shifted(b, known * step), step, shifted(b, at * step), step,
-                )  # fmt: skip
             inner(  # type: ignore[no-untyped-call]
-                size, width, shifted(a, at * row + at * col), row, col, forward, ones,
-                shifted(b, at * step), step,
+                size, min(k, at + size) if lower else k, shifted(a, at * row + at * col), row, col,
+                forward, ones, shifted(b, at * step), step,
             )  # fmt: skip
+            # Behind 2^j * odd blocks the last 2^j are taken from the next 2^j: products are as
+            # thick as can be, and each number is read in as few of them as with halves of halves.
+            ended = done + size
+            many = ended & (o - ended)
+            coming = min(many, n - ended)
+            if coming > o:
+                known, at = (ended - many, ended) if forward else (n - ended, n - ended - coming)
+                product(
+                    coming, min(k, ended) if lower else k, many,
+                    shifted(a, at * row + known * col), row, col, shifted(b, known * step), step,
+                    shifted(b, at * step), step,
+                )  # fmt: skip
 
     return function

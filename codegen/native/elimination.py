@@ -12,11 +12,13 @@ from numba.core import types
 from .bridge import compiled
 from .by_address import get, put, shifted, word
 from .dense import FEW, NARROW, block_of, less, parts, pointers
+from .extremes import greatest
+from .substituted import row_substituted
 from .support import acc, fabs_float, index, outlined, wide
 
 __all__ = [
     "FACTORED_KINDS", "INVERSE_KINDS", "LU_KINDS", "factored", "factored_signature", "inverse",
-    "inverse_signature", "lu", "lu_signature",
+    "inverse_signature", "lu", "lu_signature", "lu_space",
 ]  # fmt: skip
 
 LU_KINDS, FACTORED_KINDS, INVERSE_KINDS = "laaao", "llaaala", "laaaa"
@@ -24,9 +26,15 @@ STRIP = 32
 """Columns that are eliminated before those right of them change."""
 
 
+@compiled
+def lu_space(n: Any) -> Any:
+    """The elements of working space that `lu` takes."""
+    return block_of(n) * (n + index(16))
+
+
 def lu_signature(dtype: str) -> Any:
     """n, the matrix and then its factors a[n, n], with which row each one was exchanged, space for
-    LARGE_BLOCK * (n + 16) elements; the number of the first pivot that is 0."""
+    lu_space(n) elements; the number of the first pivot that is 0."""
     i, t, o = pointers(dtype)
     return types.void(i, t, i, t, o)
 
@@ -53,9 +61,17 @@ def lu(dtype: str) -> Callable[..., None]:
 
     @compiled
     def largest(n, x):  # type: ignore[no-untyped-def]
-        """Where the entry of largest size is."""
+        """Where the first entry of largest size is; NaN is passed over, but for the first entry."""
         outlined()
-        at, size = index(0), fabs_float(get(x, index(0)))
+        o, size = index(0), fabs_float(get(x, index(0)))
+        for j in range(index(1), n):
+            size = greatest(size, fabs_float(get(x, j)))
+        # The largest size is found in vectors, and then looked for: one that is kept with its place
+        # waits for each comparison.
+        for j in range(o, n):
+            if fabs_float(get(x, j)) == size:
+                return j
+        at, size = o, fabs_float(get(x, o))
         for j in range(index(1), n):
             here = fabs_float(get(x, j))
             if here > size:
@@ -78,12 +94,26 @@ def lu(dtype: str) -> Callable[..., None]:
     def reduced(first, end, n, p, step, low, high):  # type: ignore[no-untyped-def]
         """What the eliminated columns low to high leave of others, which are some rows of p."""
         outlined()
-        unit = index(1)
-        for d in range(first, end):
-            for c in range(low, high):
-                factor = get(p, d * step + c)
-                for q in range(c + unit, high):
-                    put(p, d * step + q, less(get(p, d * step + q), factor, get(p, c * step + q)))
+        unit, narrow = index(1), index(NARROW)
+        for top in range(low, high, narrow):
+            behind = min(high, top + narrow)
+            if behind == top + narrow:
+                known = shifted(p, top * step + top)
+                for d in range(first, end):
+                    row_substituted(known, step, shifted(p, d * step + top))
+            else:
+                for d in range(first, end):
+                    for c in range(top, behind):
+                        factor = get(p, d * step + c)
+                        for q in range(c + unit, behind):
+                            old = get(p, d * step + q)
+                            put(p, d * step + q, less(old, factor, get(p, c * step + q)))
+            if behind < high:
+                product(
+                    end - first, high - behind, behind - top, shifted(p, first * step + top), step,
+                    unit, shifted(p, top * step + behind), step, shifted(p, first * step + behind),
+                    step,
+                )  # fmt: skip
         product(
             end - first, n - high, high - low, shifted(p, first * step + low), step, unit,
             shifted(p, low * step + high), step, shifted(p, first * step + high), step,

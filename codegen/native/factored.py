@@ -12,9 +12,9 @@ from numba.np import numpy_support
 from ..substitution import by_factors
 from . import elimination
 from .bridge import compiled, implements
-from .dense import LARGE_BLOCK
 from .factorizations import record
 from .foreign import copied, fill, routine
+from .support import index, signed
 from .symbols import OWN
 
 __all__ = ["factored_inv", "factored_slogdet", "factored_solve", "lu_factors"]
@@ -63,12 +63,12 @@ def eliminated(a: Any) -> Any:
     """For arrays like `a`: a function that leaves the factors of a matrix in `work`, and gives the
     number of the first pivot that is 0."""
     own = routine(OWN, f"lu_{a.dtype}", elimination.LU_KINDS)
-    t, block = numpy_support.as_dtype(a.dtype).type, LARGE_BLOCK
+    t, room = numpy_support.as_dtype(a.dtype).type, elimination.lu_space
 
     def core(a: Any, work: Any, exchanges: Any) -> Any:
         n = a.shape[0]
         copied(a, work)
-        return own(n, work, 0, exchanges, 0, np.empty(block * (n + 16), t), 0)
+        return own(n, work, 0, exchanges, 0, np.empty(signed(room(index(n))), t), 0)
 
     return compiled(core)
 

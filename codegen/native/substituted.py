@@ -16,7 +16,7 @@ from numba.core.typing import signature
 from .bridge import primitive
 from .by_address import REGISTER, ROWS
 
-__all__ = ["NARROW", "SEVERAL", "substituted_1", "substituted_several"]
+__all__ = ["NARROW", "SEVERAL", "row_substituted", "substituted_1", "substituted_several"]
 
 NARROW = 8
 """The rows of a triangle."""
@@ -82,3 +82,34 @@ def _make_substituted(vectors: int) -> Callable[..., None]:
 
 
 substituted_1, substituted_several = _make_substituted(1), _make_substituted(SEVERAL)
+
+
+def row_substituted(u: Any, step: Any, x: Any) -> None:
+    """`x = x u^-1` for a row of NARROW elements: u is an upper triangle with ones on the diagonal,
+    which are not read, and rows `step` elements apart."""
+    raise TypeError("compiled code only")
+
+
+@primitive(row_substituted, lambda u, step, x: signature(types.none, u, types.uintp, x))
+def _lower_row_substituted(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    u, step, x = args
+    element = context.get_value_type(sig.args[0].dtype)
+    size, fuse = context.get_abi_sizeof(element), ("contract",)
+    vector, number = ir.VectorType(element, NARROW), ir.VectorType(ir.IntType(32), NARROW)
+    undefined = ir.Constant(vector, ir.Undefined)
+
+    def load(place: Any) -> Any:
+        value = builder.load(builder.bitcast(place, vector.as_pointer()))
+        value.align = size
+        return value
+
+    row = load(x)
+    for c in range(NARROW - 1):
+        known = load(builder.gep(u, [builder.mul(step, step.type(c))]))
+        factor = builder.shuffle_vector(row, undefined, ir.Constant(number, [c] * NARROW))
+        less = builder.fsub(row, builder.fmul(factor, known, flags=fuse), flags=fuse)
+        # What is left of the next column stays, whatever stands below the diagonal.
+        behind = ir.Constant(ir.VectorType(ir.IntType(1), NARROW), [q > c for q in range(NARROW)])
+        row = builder.select(behind, less, row)
+    builder.store(row, builder.bitcast(x, vector.as_pointer())).align = size
+    return context.get_dummy_value()

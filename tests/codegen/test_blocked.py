@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 from tracegrad.codegen import fallbacks
-from tracegrad.codegen.native import library, orthogonal, positive, prebuilt
+from tracegrad.codegen.native import elimination, library, orthogonal, positive, prebuilt
 
 import tracegrad as tg
 
@@ -34,59 +34,77 @@ class Own:
         kind(prebuilt.address(f"{name}_{self.dtype}"))(*[a.ctypes.data for a in held])
         return int(held[-1][0])
 
-    def room(self, n: int) -> Any:
-        return np.full(128 * (n + 16 + 128), np.nan, self.dtype)
-
-    def exactly(self, size: Any) -> Any:
-        """The space that callers give, and some elements behind it that nobody may write."""
-        room = np.full(int(size) + 8, np.nan, self.dtype)
-        room[-8:] = 7
-        return room
+    def room(self, *shape: Any) -> tuple[Any, Any]:
+        """Space of some shape without numbers, and the memory it lies in: what is in front of it
+        and behind it nobody may write."""
+        size = int(np.prod(shape))
+        held = np.full(size + 16, 7, self.dtype)
+        held[8:-8] = np.nan
+        return held[8:-8].reshape(*map(int, shape)), held
 
     def lu(self, a: Any) -> tuple[Any, Any, int]:
-        made, exchanges = a.astype(self.dtype), np.zeros(len(a), np.int64)
-        return made, exchanges, self.call("lu", len(a), made, exchanges, self.room(len(a)))
+        n = len(a)
+        (made, held), (space, behind) = self.room(n, n), self.room(elimination.lu_space(n))
+        made[...], exchanges = a, np.zeros(n, np.int64)
+        failed = self.call("lu", n, made, exchanges, space)
+        untouched(held, behind)
+        return made, exchanges, failed
 
     def solve(self, factors: Any, exchanges: Any, b: Any, turned: bool) -> Any:
-        x = b.astype(self.dtype)
         n, k = b.shape
-        self.call("factored", n, k, factors, exchanges, x, int(turned), self.room(n))
+        (x, held), (space, behind) = self.room(n, k), self.room(n)
+        x[...] = b
+        self.call("factored", n, k, factors, exchanges, x, int(turned), space)
+        untouched(held, behind)
         return x.astype(float)
 
     def inverse(self, factors: Any, exchanges: Any) -> Any:
-        out = np.full_like(factors, np.nan)
-        self.call("inverse", len(out), factors, exchanges, out, self.room(len(out)))
+        n = len(factors)
+        (out, held), (space, behind) = self.room(n, n), self.room(n)
+        self.call("inverse", n, factors, exchanges, out, space)
+        untouched(held, behind)
         return out
 
     def cholesky(self, a: Any) -> tuple[Any, int]:
-        out = np.full(a.shape, np.nan, self.dtype)
-        room = self.exactly(positive.factor_space(len(a)))
-        failed = self.call("factor", len(a), a.astype(self.dtype), out, room)
-        assert (room[-8:] == 7).all()
+        n = len(a)
+        (out, held), (space, behind) = self.room(n, n), self.room(positive.factor_space(n))
+        failed = self.call("factor", n, a.astype(self.dtype), out, space)
+        untouched(held, behind)
         return out, failed
 
     def adjoint(self, factor: Any, ct: Any) -> Any:
-        out = np.full_like(factor, np.nan)
-        room = self.exactly(positive.adjoint_space(len(out)))
-        self.call("adjoint", len(out), factor, ct.astype(self.dtype), out, room)
-        assert (room[-8:] == 7).all()
+        n = len(factor)
+        (out, held), (space, behind) = self.room(n, n), self.room(positive.adjoint_space(n))
+        self.call("adjoint", n, factor, ct.astype(self.dtype), out, space)
+        untouched(held, behind)
         return out
 
     def qr(self, a: Any) -> tuple[Any, Any, int]:
-        (m, n), size = a.shape, int(orthogonal.qr_space(*a.shape))
-        room = np.full(size + 8, np.nan, self.dtype)
-        room[size:] = 7
-        q, r = np.full((m, n), np.nan, self.dtype), np.full((n, n), np.nan, self.dtype)
-        failed = self.call("qr", m, n, np.ascontiguousarray(a, self.dtype), q, r, room)
-        assert (room[size:] == 7).all()
+        m, n = a.shape
+        (q, of_q), (r, of_r) = self.room(m, n), self.room(n, n)
+        space, behind = self.room(orthogonal.qr_space(m, n))
+        failed = self.call("qr", m, n, np.ascontiguousarray(a, self.dtype), q, r, space)
+        untouched(of_q, of_r, behind)
         return q, r, failed
 
     def substitute(self, a: Any, b: Any, lower: bool, turned: bool, unit: bool) -> Any:
-        (n, k), x = b.shape, b.astype(self.dtype)
+        # What is right of the columns belongs to others.
+        n, k = b.shape
+        x, held = self.room(n, k + 3)
+        x[:, :k], x[:, k:] = b, 7
         apart = (1, n) if turned else (n, 1)
-        forward = int(lower != turned)
-        self.call("substitute", n, k, a.astype(self.dtype), *apart, forward, int(unit), x, k, 0)
-        return x.astype(float)
+        flags = int(lower != turned), int(unit)
+        self.call("substitute", n, k, a.astype(self.dtype), *apart, *flags, x, k + 3, 0)
+        untouched(held)
+        assert (x[:, k:] == 7).all()
+        return x[:, :k].astype(float)
+
+
+def untouched(*memory: Any) -> None:
+    """Nothing was written beside what was given."""
+    for held in memory:
+        assert (held[:8] == 7).all()
+        assert (held[-8:] == 7).all()
 
 
 @pytest.fixture(params=[np.float64, np.float32])
