@@ -272,34 +272,29 @@ def entry(dtype: str) -> Callable[..., None]:
         of a panel, zeros behind the last column."""
         outlined()
         o, unit, widths, side = index(0), index(1), index(widest), index(ROWS)
-        along, across_memory = col == unit, step == unit and not scaled
-        whole = width // widths * widths if along or across_memory else o
+        along, turns = col == unit, step == unit and not scaled
+        whole, squares = width // widths * widths if along else o, depth // side * side
         for q in range(o, depth if along else o):
             s = get(scale, q) * lifted if scaled else one
             for j in range(o, whole, widths):
                 source, target = shifted(b, q * step + j), shifted(panels, j * depth + q * widths)
                 for z in range(o, widths):
                     put(target, z, get(source, z) * s)
-        # Columns that lie along memory are turned in registers.
-        squares = depth // side * side
-        for j in range(o, o if along else whole, widths):
-            source, target = shifted(b, j * col), shifted(panels, j * depth)
-            for z in range(o, widths, side):
-                for q in range(o, squares, side):
-                    square_turned(
-                        shifted(source, z * col + q), col, shifted(target, q * widths + z), widths
-                    )
-            for q in range(squares, depth):
-                for z in range(o, widths):
-                    put(target, q * widths + z, get(source, z * col + q))
         for j in range(whole, width, widths):
             used = min(widths, width - j)
             across = (used + index(lanes - 1)) // index(lanes) * index(lanes)
-            target = shifted(panels, j * depth)
+            source, target = shifted(b, j * col), shifted(panels, j * depth)
+            # Columns that lie along memory are turned in registers.
+            turned = used // side * side if turns else o
+            for z in range(o, turned, side):
+                for q in range(o, squares, side):
+                    square_turned(
+                        shifted(source, z * col + q), col, shifted(target, q * across + z), across
+                    )
             for q in range(o, depth):
                 s = get(scale, q) * lifted if scaled else one
-                for z in range(o, across):
-                    inside = get(b, q * step + (j + z) * col) * s if z < used else zero
+                for z in range(turned if q < squares else o, across):
+                    inside = get(source, q * step + z * col) * s if z < used else zero
                     put(target, q * across + z, inside)
 
     @compiled

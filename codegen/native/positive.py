@@ -13,7 +13,7 @@ import numpy as np
 from numba.core import types
 
 from .bridge import compiled
-from .by_address import get, put, shifted, word
+from .by_address import LINE, get, put, shifted, word
 from .dense import BLOCK, LARGE_BLOCK, NARROW, block_of, gemm, less, parts, pointers
 from .gemm import ADD, NEGATE
 from .support import index, outlined, sqrt_float, wide
@@ -26,7 +26,7 @@ __all__ = [
 @compiled
 def factor_space(n: Any) -> Any:
     """The elements of working space that `factor` takes."""
-    return index(BLOCK) * (n + index(16))
+    return index(BLOCK) * (n + index(32))
 
 
 @compiled
@@ -54,7 +54,7 @@ def factor(dtype: str) -> Callable[..., None]:
     own, t = parts(dtype), np.dtype(dtype).type
     product, substitute, turn = own.product, own.substitute, own.turn
     subtract, divide = own.subtract, own.divide
-    zero = t(0)
+    zero, in_line = t(0), LINE // np.dtype(dtype).itemsize
 
     @compiled
     def product_turned(m, n, k, a, row_a, b, row_b, c, row_c):  # type: ignore[no-untyped-def]
@@ -71,13 +71,16 @@ def factor(dtype: str) -> Callable[..., None]:
         """The upper factor in the upper triangle of p; the number of the first pivot that is not
         positive."""
         outlined()
-        o, unit, narrow = index(0), index(1), index(NARROW)
+        o, unit, narrow, line = index(0), index(1), index(NARROW), index(in_line)
         for top in range(o, rows, narrow):
             end = min(rows, top + narrow)
             if top > o:
+                # Whole lines: what is left of the diagonal nobody reads.
+                left = top // line * line
+                across = (rows + line - unit) // line * line - left
                 product(
-                    end - top, rows - top, top, shifted(p, top), unit, step, shifted(p, top), step,
-                    shifted(p, top * step + top), step,
+                    end - top, across, top, shifted(p, top), unit, step, shifted(p, left), step,
+                    shifted(p, top * step + left), step,
                 )  # fmt: skip
             for i in range(top, end):
                 for q in range(top, i):
@@ -95,14 +98,19 @@ def factor(dtype: str) -> Callable[..., None]:
 
     def function(of_n, a, out, space, info):  # type: ignore[no-untyped-def]
         wide()
-        o, unit, n, block = index(0), index(1), word(of_n), index(BLOCK)
+        o, unit, n, block, line = index(0), index(1), word(of_n), index(BLOCK), index(in_line)
         put(info, o, 0)
         for at in range(o, n, block):
             rows, width = min(block, n - at), n - at
-            # Rows of the working space are an odd number of cache lines apart.
-            step = ((width + index(7)) // index(8) | unit) * index(8)
+            # Rows of the working space are whole lines, with zeros behind the last column, and an
+            # odd number of them apart.
+            across = (width + line - unit) // line * line
+            step = (across // line | unit) * line
             corner = shifted(out, at * n + at)
             turn(width, rows, shifted(a, at * n + at), n, space, step)
+            for i in range(o, rows):
+                for j in range(width, across):
+                    put(space, i * step + j, zero)
             if at > o:
                 product_turned(  # type: ignore[no-untyped-call]
                     rows, width, at, shifted(out, at * n), n, shifted(out, at * n), n, space, step
@@ -111,11 +119,11 @@ def factor(dtype: str) -> Callable[..., None]:
             if failed != o:
                 put(info, o, at + failed)
                 return
-            behind = width - rows
-            if behind > o:
+            if width > rows:
                 substitute(
-                    rows, behind, space, unit, step, True, False, shifted(space, rows), step, False
-                )
+                    rows, across - rows, space, unit, step, True, False, shifted(space, rows), step,
+                    False,
+                )  # fmt: skip
             turn(rows, width, space, step, corner, n)
             for i in range(o, rows):
                 for j in range(i + unit, width):
