@@ -73,6 +73,11 @@ def is_empty(size: Int) -> bool:
     return size == 0 if isinstance(size, int) else is_late(size) and decide("==", size, 0)
 
 
+def known_empty(*sizes: Int) -> bool:
+    """Whether one of these axes is known to have no elements, without asking for a fact."""
+    return any(isinstance(n, int) and n == 0 for n in sizes)
+
+
 def less(a: Any, b: Any) -> bool:
     """Whether `a < b`, as `same` says it of equality."""
     return decide("<", a, b)

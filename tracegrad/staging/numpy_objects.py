@@ -18,6 +18,7 @@ from ..faces.numpy.lookup import result_type
 from ..faces.operators import array_of, operand
 from ..ir.trace import user_line
 from ..ops.define import ndim_of, shape_of
+from ..sizes.size import known_empty
 from ..tensor import Boxed
 from ..types import broadcast_shapes, show
 from .numba_objects import (
@@ -95,7 +96,7 @@ def _lines(
 ) -> Any:
     check_lines(func1d, axis)
     rows, others, place = lines_of(arr, axis)
-    if any(isinstance(n, int) and n == 0 for n in others):
+    if known_empty(*others):
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
     f = session.version(func1d)
     found = mapping.map(lambda row: array_of(f(row, *args, **kwargs)), rows)
@@ -144,7 +145,7 @@ def _elements(session: Session, vectorized: Any, args: Any, kwargs: Any) -> Any:
             )
     loops = [tuple(shape_of(x))[: ndim_of(x) - len(c)] for x, c in zip(given, cores, strict=True)]
     loop = broadcast_shapes(*loops)
-    if any(isinstance(n, int) and n == 0 for n in loop):
+    if known_empty(*loop):
         raise ValueError("cannot call `vectorize` on size 0 inputs of traced values")
     if not loop:
         return _typed(vectorized, one(*given))

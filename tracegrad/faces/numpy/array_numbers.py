@@ -18,6 +18,7 @@ from ...ir.dispatch import STATE, Value
 from ...ir.graph import Var
 from ...ir.lines import formats_text, user_line
 from ...ir.of_sizes import of_sizes
+from ...ops.define import shape_of
 from ..operators import as_number
 from .refusals import inside_library
 
@@ -79,6 +80,9 @@ class ArrayNumbers(Value):
                 raise ValueError("can only convert an array of size 1 to a Python scalar")
             return ops.reshape(self, ())
         index = args[0] if len(args) == 1 else args
+        parts = index if isinstance(index, tuple) else (index,)
+        if any(shape_of(i) for i in parts):
+            raise TypeError("item(): an index is an integer, not an array")
         if isinstance(index, tuple):
             if len(index) != self.ndim:
                 raise ValueError("incorrect number of indices for array")

@@ -10,11 +10,13 @@ import numpy as np
 
 from ... import ops
 from ...checks import describe
+from ...checks.ranges import out_of_range
 from ...dtypes import DType
 from ...errors import ShapeError
 from ...ops.define import ndim_of, shape_of
 from ...ops.places.keys import of_places
 from ...sizes import numel, same
+from ...sizes.size import known_empty
 from ..operators import array_of, operand
 from .in_turn import refuse_overlap
 from .lookup import has_written, result_type, store, unsupported
@@ -68,12 +70,14 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     places = ops.reshape(array_of(places), -1)
     size, count = numel(a.shape), shape_of(places)[0]
     values = _fitting(np.put, v, a)
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError(f'np.put: mode must be "raise", "wrap" or "clip", not {mode!r}')
+    if known_empty(size) and not known_empty(count):
+        raise out_of_range("np.put: the array has no elements")
     if mode == "wrap":
         places = ops.mod(places, size)
     elif mode == "clip":
         places = ops.clip(places, 0, size - 1)
-    elif mode != "raise":
-        raise ValueError(f'np.put: mode must be "raise", "wrap" or "clip", not {mode!r}')
     if ndim_of(values) and not (ndim_of(values) == 1 and same(shape_of(values)[0], count)):
         if same(numel(shape_of(values)), 0):
             return

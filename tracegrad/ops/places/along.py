@@ -6,9 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...checks.ranges import out_of_range
 from ...errors import ShapeError
+from ...sizes.size import known_empty
 from ...types import Shape, broadcast_shapes, normalize_axis, show
-from ..arrays.shape import reshape
+from ..arrays.shape import broadcast_to, reshape
 from ..arrays.slices import slice_array
 from ..define import as_array, ndim_of, shape_of
 from ..elementwise.comparison import clip
@@ -44,12 +46,17 @@ def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
         x, axis = reshape(x, (-1,) if shape_of(x) else (1,)), 0
     where_ = normalize_axis(axis, ndim_of(x))
     n = shape_of(x)[where_]
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError(f'mode must be "raise", "wrap" or "clip", not {mode!r}')
+    result = (*shape_of(x)[:where_], *shape_of(indices), *shape_of(x)[where_ + 1 :])
+    if known_empty(n) and not known_empty(*result):
+        raise out_of_range(f"elements are taken from axis {where_}, which has none")
+    if known_empty(n, *result[:where_]):
+        return broadcast_to(x.dtype.type(0), result)  # NumPy asks of no index then
     if mode == "wrap":
         indices = mod(indices, n)
     elif mode == "clip":
         indices = clip(indices, 0, n - 1)
-    elif mode != "raise":
-        raise ValueError(f'mode must be "raise", "wrap" or "clip", not {mode!r}')
     return gather_at(x, [indices], (where_,), where_, (), ndim_of(indices) == 0)
 
 

@@ -25,15 +25,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._codegen import lowering as lower
-from ...ir.dispatch import Value, bind
+from ...checks.ranges import out_of_range
+from ...ir.dispatch import STATE, Value, bind
+from ...ir.lines import program_place
 from ...ir.op import Op, Rules, op
 from ...sizes import numel
+from ...sizes.size import known_empty
 from ...types import ArrayType, Int
 from ..arrays.creation import iota
 from ..arrays.shape import broadcast_to, front, moveaxis, reshape, transpose
-from ..define import ndim_of, shape_of
-from ..elementwise.arithmetic import equal, where
+from ..check import check as check_code
+from ..check import error_text
+from ..define import as_array, ndim_of, shape_of
+from ..elementwise.arithmetic import equal, greater_equal, less, where
 from ..elementwise.derived import add, convert, mul
+from ..elementwise.logic import logical_or
 from .positions import (
     Aligned,
     Params,
@@ -378,19 +384,39 @@ class Placed:
         return _bind("put", [x, y, *self.indices], params)
 
 
+def _params(x: Any, indices: Sequence[Any], places: Sequence[Any]) -> Params:
+    """The parameters. Compiled code asks whether an index is in range where it reads or writes an
+    element; where another axis has none, that is asked here."""
+    params = Places(*places).params()
+    if STATE.traces and known_empty(*shape_of(x)):
+        for i, axis, window in zip(indices, params["axes"], params["windows"], strict=True):
+            if window is None:
+                _check(i, axis, shape_of(x)[axis])
+    return params
+
+
+def _check(index: Any, axis: int, size: Int) -> None:
+    if known_empty(*shape_of(index)):
+        return
+    index = as_array(index)
+    error = out_of_range(f"an index is out of bounds for axis {axis} with size {size}")
+    outside = logical_or(less(index, -size), greater_equal(index, size))
+    check_code(convert(outside, np.int64), (error_text(error, *program_place()),))
+
+
 def gather_at(x: Any, indices: Sequence[Any], *places: Any) -> Any:
     """Elements of x at index arrays; `places` are those of `Places`."""
-    return _bind("gather", [x, *indices], Places(*places).params())
+    return _bind("gather", [x, *indices], _params(x, indices, places))
 
 
 def add_at(x: Any, updates: Any, indices: Sequence[Any], *places: Any) -> Any:
     """x with the updates added at index arrays."""
-    return _bind("add", [x, updates, *indices], Places(*places).params())
+    return _bind("add", [x, updates, *indices], _params(x, indices, places))
 
 
 def put_at(x: Any, updates: Any, indices: Sequence[Any], *places: Any) -> Any:
     """x with the updates stored at index arrays."""
-    return _bind("put", [x, updates, *indices], Places(*places).params())
+    return _bind("put", [x, updates, *indices], _params(x, indices, places))
 
 
 OPS = tuple(o for made in _MADE for o in made)

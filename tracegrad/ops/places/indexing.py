@@ -12,6 +12,7 @@ from ...errors import DTypeError, ShapeError
 from ...ir.dispatch import STATE, Value, bind
 from ...ir.op import Op, Types, op
 from ...sizes import SYMBOLIC, meeting, same
+from ...sizes.size import known_empty
 from ...types import Int, Shape, broadcast_shapes, show
 from ..arrays.shape import broadcast_to, front, reshape
 from ..arrays.slices import embed, flip, select_op, slice_array
@@ -108,7 +109,7 @@ slice_put_op: Op = op(
 def slice_put(x: Any, y: Any, start: Sequence[Int], step: Sequence[int]) -> Any:
     """x with `out[start + i * step] = y[i]`; y has x's rank and dtype."""
     size = shape_of(y)
-    if any(isinstance(n, int) and n == 0 for n in size):
+    if known_empty(*size):
         return x
     backwards = tuple(k for k, s in enumerate(step) if s < 0)
     if all(abs(s) == 1 for s in step):
