@@ -24,6 +24,7 @@ from .faces.differentiable import Differentiable
 from .faces.dispatch import NumpyDispatch
 from .faces.numpy.array_methods import ArrayMethods
 from .faces.numpy.array_numbers import ArrayNumbers
+from .faces.numpy.refusals import inside_library
 from .faces.operators import Operators
 from .faces.tensor.methods import TensorMethods
 from .faces.writing import Writes
@@ -310,9 +311,11 @@ class Boxed(Operators, Writes, NumpyDispatch):
                 trace.deciding.append(self)
 
     def _condition(self) -> np.ndarray[Any, Any]:
+        library = inside_library() if isinstance(self._data, Var) else ""
         return self._concrete(
             "a Python condition (if, while, and, or, not, assert)",
-            "Use tg.where(condition, a, b) for a choice by element, tg.cond for a branch, "
+            library
+            or "Use tg.where(condition, a, b) for a choice by element, tg.cond for a branch, "
             "tg.while_loop for a loop to a condition (in which &, | and ~ stand for and, or, not), "
             "or mark the argument static with static_argnames."
             + ("" if text_is_known() else _NO_TEXT),

@@ -209,6 +209,13 @@ def _function_of(frame: FrameType) -> tuple[str, str]:
     return module, name
 
 
+def is_of_root_finder(frame: FrameType) -> bool:
+    """Whether it is of brentq or brenth of scipy.optimize, whose C code calls the function once
+    more before it sees that a value was refused: what it raises then is anything."""
+    name = str(frame.f_globals.get("__name__"))
+    return frame.f_code.co_name in ("brentq", "brenth") and name.startswith("scipy.optimize")
+
+
 def formats_text(frame: FrameType) -> bool:
     """Whether what this frame is doing is `text % values`."""
     for instruction in dis.get_instructions(frame.f_code):

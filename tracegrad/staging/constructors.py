@@ -4,6 +4,7 @@ their elements and sizes are traced."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -111,6 +112,18 @@ def _taken(values: Any, dtype: Any, copy: bool | None, order: str | None) -> Any
     return results.own_memory(values, found) if copy else found
 
 
+def from_iterator(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Any:
+    """`np.fromiter(iter, dtype, count)`."""
+    values = list(iter if count < 0 else islice(iter, count))
+    if not any(map(followed, values)) or any(map(np.ndim, values)):
+        return np.fromiter(values, dtype, count)
+    if len(values) < count:
+        raise ValueError(
+            f"iterator too short: Expected {count} but iterator had only {len(values)} items."
+        )
+    return stacked(values, dtype)
+
+
 OF_VALUES: dict[Any, Callable[..., Any]] = {
     np.array: array,
     np.asarray: asarray,
@@ -127,6 +140,8 @@ def made(function: Any, args: Any, kwargs: Any) -> Any:
         if any_in(args, followed, 8):
             given = {k: v for k, v in kwargs.items() if k not in ("subok", "like")}
             return OF_VALUES[function](*args, **given)
+    elif function is np.fromiter:
+        return from_iterator(*args, **kwargs)
     elif function in NEW and any_in((args, kwargs), _new_kind):
         return NEW[function](*args, **_known(kwargs))
     return None

@@ -8,8 +8,9 @@ from types import CodeType, TracebackType
 from typing import TYPE_CHECKING
 
 from ..errors import ConcretizationError
-from ..ir.lines import FOREIGN, INSTALLED
+from ..ir.lines import FOREIGN, INSTALLED, is_of_root_finder
 from ..sizes.owners import LateLength
+from ..tape.attempts import ATTEMPTS
 from .functions import MADE, version_of
 
 if TYPE_CHECKING:
@@ -35,11 +36,22 @@ def explained(error: BaseException, session: Session) -> BaseException | None:
             if f"'{name}'" in str(error):
                 line = _line_of(error.__traceback__, session)
                 return ConcretizationError(f"{line}{name!r} is read here, but {reason}")
+    if ATTEMPTS.refused and not isinstance(error, ConcretizationError):
+        if _through_root_finder(error.__traceback__):
+            return ConcretizationError(ATTEMPTS.refused)
     if isinstance(error, LateLength):
         return ConcretizationError(f"{_line_of(error.__traceback__, session)}{error}")
     if type(error) is not ConcretizationError and isinstance(error, ConcretizationError):
         return ConcretizationError(str(error))
     return None
+
+
+def _through_root_finder(tb: TracebackType | None) -> bool:
+    while tb is not None:
+        if is_of_root_finder(tb.tb_frame):
+            return True
+        tb = tb.tb_next
+    return False
 
 
 def without_source(error: BaseException) -> None:

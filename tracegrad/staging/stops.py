@@ -8,10 +8,13 @@ from ..dtypes import module_of
 from ..errors import ConcretizationError
 from ..sizes import Size
 
-FLAT = "Error setting single item of array."
-"""What NumPy makes of the error where `x.flat[k] = value` gets a traced value."""
+TOLD_BY_NUMPY = (
+    "Error setting single item of array.",  # x.flat[k] = value
+    "setting an array element with a sequence.",  # np.fromiter(values, dtype)
+)
+"""What NumPy makes of the error where it gets a traced value."""
 NO_SIZE = "expected a sequence of integers or a single integer, got '<traced"
-"""And of that where a traced number is the shape of a new array."""
+"""And where a traced number is the shape of a new array."""
 
 
 def stops(error: BaseException) -> bool:
@@ -26,7 +29,7 @@ def stops(error: BaseException) -> bool:
             return True
         if module_of(type(e)).partition(".")[0] == "numba" or _in_numba(e.__traceback__):
             return True
-        if getattr(e, "of_python", False) or (type(e) is ValueError and str(e) == FLAT):
+        if getattr(e, "of_python", False) or (type(e) is ValueError and str(e) in TOLD_BY_NUMPY):
             return True
         if type(e) is TypeError and str(e).startswith(NO_SIZE):
             return True

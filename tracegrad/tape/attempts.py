@@ -28,6 +28,8 @@ class _Attempts(threading.local):
     """What is known (`Knowing`), of the outermost call that is going on."""
     frame: FrameType | None = None
     """The call that opened it."""
+    refused: str = ""
+    """Why a value did not become a number for C code that goes on after such an error."""
 
     def __init__(self) -> None:
         self.marks: tuple[Mark, ...] = ()

@@ -16,9 +16,10 @@ from ... import ops
 from ...errors import ConcretizationError
 from ...ir.dispatch import STATE, Value
 from ...ir.graph import Var
-from ...ir.lines import formats_text, user_line
+from ...ir.lines import formats_text, is_of_root_finder, user_line
 from ...ir.of_sizes import of_sizes
 from ...ops.define import shape_of
+from ...tape.attempts import ATTEMPTS
 from ..operators import as_number
 from .refusals import inside_library
 
@@ -65,7 +66,12 @@ class ArrayNumbers(Value):
     def __float__(self: Any) -> float:
         if not isinstance(self._data, Var) and formats_text(sys._getframe(1)):
             return float(self._concrete("float()", NUMBER))
-        return float(self._number("float()"))
+        try:
+            return float(self._number("float()"))
+        except ConcretizationError as error:
+            if is_of_root_finder(sys._getframe(1)):
+                ATTEMPTS.refused = str(error)
+            raise
 
     def __complex__(self) -> complex:
         return complex(self._number("complex()"))
@@ -95,6 +101,17 @@ class ArrayNumbers(Value):
         if not self._followed():
             return self._concrete("tolist()", NUMBER).tolist()
         return [row.tolist() for row in self] if self.ndim else self
+
+    def as_integer_ratio(self: Any) -> tuple[int, int]:
+        """A number as the fraction that it is exactly."""
+        found: tuple[int, int] = self._number("as_integer_ratio()").item().as_integer_ratio()
+        return found
+
+    def is_integer(self: Any) -> Any:
+        """Which elements are whole numbers."""
+        if self.dtype.kind == "c":
+            raise AttributeError(f"{user_line()}: complex numbers have no is_integer()")
+        return ops.logical_and(ops.equal(ops.floor(self), self), ops.isfinite(self))
 
     def tobytes(self: Any, order: Any = "C") -> bytes:
         """The memory as bytes."""
