@@ -121,6 +121,7 @@ class BothBranches:
                 continue
             except Want as want:
                 if want.depth != len(self.session.regions):
+                    self._looks.learn([*self.choices[self._given :], *want.places], None)
                     raise
                 wanted = {p.key for p in self.choices}
                 self.choices.extend([p for p in want.places if p.key not in wanted])

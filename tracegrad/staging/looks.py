@@ -33,9 +33,12 @@ class Looks:
         path, opened = session.around()
         number = opened[line, codes] = opened.get((line, codes), 0) + 1
         self.key = *path, (line, codes, number)
-        self.functions = functions
-        self.wanted, self.plan = session.looks.get(self.key, ((), None))
-        self.session = session
+        self.functions, self.session = functions, session
+        self.recall()
+
+    def recall(self) -> None:
+        """Begin with what is known now."""
+        self.wanted, self.plan = self.session.looks.get(self.key, ((), None))
 
     def places(self, given: Sequence[StagedPlace]) -> list[StagedPlace]:
         """The places that the statement was found to change besides the given ones."""

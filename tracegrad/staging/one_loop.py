@@ -67,13 +67,15 @@ class StagedLoop:
         ends: bool = False,
         room: Any = None,
         block: bool = False,
+        looks: Looks | None = None,
     ) -> None:
         self.session, self.line, self.functions = session, line, functions
         self.known, self.others = known, others
         self.count, self.ends, self.room, self.block = count, ends, room, block
         """The number of passes, where it is known before, and whether they may be fewer; where it
-        is not, for how many items there is room. `block`: it is no loop, but a block for itself."""
-        self.looks = Looks(session, line, functions)
+        is not, for how many items there is room. `block`: it is no loop, but a block for itself.
+        `looks`: what is known of the statement, where it is not the first loop made of it."""
+        self.looks = Looks(session, line, functions) if looks is None else looks
         self.given = {p.key for p in places}
         every = [*places, *self.looks.places(places)]
         self.carried: list[Any] = [self._carried(p) for p in every]
@@ -100,24 +102,28 @@ class StagedLoop:
 
     def until_known(self, attempt: Callable[[], Any]) -> Any:
         """The result of an attempt, once nothing more is learnt of what is carried."""
-        for _ in range(64):
-            try:
-                found = attempt()
-                self.looks.learn(
-                    [c.place for c in self.carried if c.place.key not in self.given],
-                    [(c.place.name, c.began, c.learnt) for c in self.carried if c.learnt],
-                )
-                return found
-            except Retry:
-                for c in self.carried:
-                    c.settle()
-            except Varying:
-                self.varies = True
-            except Want as want:
-                if want.depth != len(self.session.regions):
-                    raise
-                have = {c.place.key for c in self.carried}
-                self.carried += [self._carried(p) for p in want.places if p.key not in have]
+        also: Sequence[StagedPlace] = ()
+        try:
+            for _ in range(64):
+                try:
+                    return attempt()
+                except Retry:
+                    for c in self.carried:
+                        c.settle()
+                except Varying:
+                    self.varies = True
+                except Want as want:
+                    if want.depth != len(self.session.regions):
+                        also = want.places
+                        raise
+                    have = {c.place.key for c in self.carried}
+                    self.carried += [self._carried(p) for p in want.places if p.key not in have]
+        finally:
+            # Where it ends with an exception, too: mostly it is looked at again then.
+            self.looks.learn(
+                [*[c.place for c in self.carried if c.place.key not in self.given], *also],
+                [(c.place.name, c.began, c.learnt) for c in self.carried if c.learnt],
+            )
         raise Refused(f"{self.line}: what this loop changes differs from one look to the next")
 
     @property

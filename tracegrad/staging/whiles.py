@@ -19,6 +19,7 @@ from .branches import truth_of
 from .carried import Carried
 from .failing import is_failing
 from .iterables import Numbers
+from .looks import Looks
 from .loops import Budget, Unroll, all_nodes, counted_loop, of_outer
 from .one_loop import Changing, StagedLoop
 from .places import VariablePlace, traced, unknown, variables
@@ -156,12 +157,22 @@ class Whiles:
         functions = (test, body)
         place = self.line_of(line)
 
-        def loop_in(room: Any) -> StagedLoop:
+        looks: Looks | None = None
+
+        def loop_of(flag: str, count: Any, ends: bool, room: Any) -> StagedLoop:
+            nonlocal looks
             assert session is not None
-            return StagedLoop(
+            if looks is not None:
+                looks.recall()
+            loop = StagedLoop(
                 session, place, functions, variables(functions, names), known,
-                variables(functions, others), flag, None, True, room,
+                variables(functions, others), flag, count, ends, room, looks=looks,
             )  # fmt: skip
+            looks = loop.looks
+            return loop
+
+        def loop_in(room: Any) -> StagedLoop:
+            return loop_of(flag, None, True, room)
 
         def counted() -> bool:
             """Make it a loop of known length, where that is a fact."""
@@ -170,10 +181,7 @@ class Whiles:
             count = passes_of(loop_in(MUCH), test, body)
             if count is None:
                 return False
-            loop = StagedLoop(
-                session, place, functions, variables(functions, names), known,
-                variables(functions, others), "", count,
-            )  # fmt: skip
+            loop = loop_of("", count, False, None)
             counted_loop(loop, Numbers(range(count)), lambda _: body(), count)
             _put_numbers(loop)
             return True
