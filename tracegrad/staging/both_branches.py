@@ -4,7 +4,7 @@ leave in each place fits together; then the places get what the condition choose
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from .. import ops
 from ..control.branch import cond
@@ -101,20 +101,34 @@ class BothBranches:
         self.agreed: list[Agreed | None] | None = None
         """What is left in each of these, as far as it is known."""
         self.result: Agreed | None = None
-        if self._looks.plan is not None and self._looks.plan[0] == [p.name for p in self.choices]:
-            _, self.agreed, self.result = self._looks.plan
         self._mark = len(session.merged)
         self._sides: list[list[Side]] = []
         """What each branch that has run left, and gave."""
         self._numbers: dict[Any, Any] = {}
         """The places in which sizes are numbers that the graph computes, and what evens lists in
         them; None: the result."""
+        self._recalled: set[Any] = set()
+        """The places for whose lists that is what an earlier look found."""
+        self._uneven: dict[Any, list[Any]] = {}
+        """What those that have run left in these, as it was."""
+        if self._looks.plan is not None and self._looks.plan[0] == [p.name for p in self.choices]:
+            _, self.agreed, self.result, numbers = self._looks.plan
+            for p, evened in zip([*self.choices, None], numbers, strict=True):
+                self._recall(p, evened)
+
+    def _recall(self, p: Any, evened: Any) -> None:
+        key = None if p is None else p.key
+        if isinstance(evened, Evened) and isinstance(evened.most, int):
+            self._numbers[key] = evened.again(p.owner, self.line)
+            self._recalled.add(key)
+        elif evened is None:
+            self._numbers[key] = None
 
     def run(self, flag: Any) -> list[Any]:
         """What `cond` gives once both agree."""
         for _ in range(MOST):
             # `cond` looks at the branch where the condition does not hold first.
-            self._sides = []
+            self._sides, self._uneven = [], {}
             try:
                 found = cond(flag, *map(self._branch, self.functions))
             except _Replan:
@@ -131,7 +145,9 @@ class BothBranches:
             bare = [None if a is None else a.bare() for a in self.agreed]
             last = None if self.result is None else self.result.bare()
             names = [p.name for p in self.choices]
-            self._looks.learn(self.choices[self._given :], (names, bare, last))
+            keys = [*[p.key for p in self.choices], None]
+            numbers = [self._numbers.get(key, MISSING) for key in keys]
+            self._looks.learn(self.choices[self._given :], (names, bare, last, numbers))
             return list(found)
         raise Refused(f"{self.line}: what this branch changes differs from one look to the next")
 
@@ -165,6 +181,7 @@ class BothBranches:
                 # As long as nothing is known of the other branch: as if it did the same.
                 forms = [] if own[-1].ended else forms_of(self.choices, [own, own], self.line)
             return forms, own
+        self._check_recalled()
         different = self._different()
         if different.keys() - self._numbers:
             self._numbers.update(different)
@@ -178,7 +195,7 @@ class BothBranches:
     def _left(self, value: Any, found: Sequence[Any]) -> list[Side]:
         """What a branch has left in the places, and given."""
         found = [
-            _evened(x, self._numbers[p.key]) if p.key in self._numbers else x
+            self._evened(p, x) if p.key in self._numbers else x
             for p, x in zip(self.choices, found, strict=True)
         ]
         value = with_numbers(value) if None in self._numbers else value
@@ -190,6 +207,31 @@ class BothBranches:
         own.append(Side(session, MISSING if ended else value, ended))
         session.merged[self._mark :] = [m for m in session.merged[self._mark :] if not m.others]
         return own
+
+    def _evened(self, p: StagedPlace, x: Any) -> Any:
+        evened = self._numbers[p.key]
+        if evened is None or x is MISSING:
+            return with_numbers(x)
+        if p.key in self._recalled:
+            self._uneven.setdefault(p.key, []).append(x)
+            if not evened.takes(x):
+                self._forget(p.key)
+        return evened.of(x)
+
+    def _forget(self, key: Any) -> NoReturn:
+        self._recalled.discard(key)
+        del self._numbers[key]
+        raise _Replan
+
+    def _check_recalled(self) -> None:
+        """_Replan where lists are to be evened in another way than in an earlier look."""
+        for p in self.choices:
+            if p.key in self._recalled and isinstance(p, GrownPlace):
+                pair = self._uneven.get(p.key, ())
+                if len(pair) < 2 or not uneven(*pair):
+                    self._forget(p.key)
+                if not Evened(p.owner, pair, self.line).same_as(self._numbers[p.key]):
+                    self._forget(p.key)
 
     def _different(self) -> dict[Any, Any]:
         """Where the sizes of what both leave differ, and what evens the lists there."""
@@ -248,10 +290,6 @@ def _remember(session: Session, given: Sequence[tuple[Agreed, Any]], line: str) 
             if (len(set(mine)) < len(mine) if b is a else not set(mine).isdisjoint(others))
         ]
         session.merge(value, [*[r for r in roots if r is not None], *partners], line)
-
-
-def _evened(x: Any, evened: Any) -> Any:
-    return with_numbers(x) if evened is None or x is MISSING else evened.of(x)
 
 
 def _start(p: StagedPlace, numbers: bool) -> Any:

@@ -89,7 +89,8 @@ class Growing:
         self.taken: bool
         self.written: bool
         self.guarded: bool
-        self.taken, self.written, self.guarded = self.seen.known
+        self.reads: bool
+        self.taken, self.written, self.guarded, self.reads = self.seen.known
         """What is known of it (`Seen`)."""
         self.began: Any = own, _shown(self.form)
 
@@ -152,7 +153,7 @@ class Growing:
         if self.found is not None:
             self.learnt.append(self.found)
             (self.form, self.per, self.counted, known), self.found = self.found, None
-            self.taken, self.written, self.guarded = known
+            self.taken, self.written, self.guarded, self.reads = known
             self.seen.note(known)
 
     def recall(self, began: Any, learnt: Any) -> None:
@@ -189,7 +190,7 @@ class Growing:
     def enter(self, given: list[Any]) -> Stacked:
         """The list at the start of a pass; it takes its arrays off what is given."""
         base, before, most = self.prior.count, 0, None
-        arrays = self.prior.arrays if self.taken else None
+        arrays = self.prior.arrays if self.taken or self.reads else None
         if self._carries:
             assert self.form is not None
             arrays = [given.pop(0) for _ in self.form.kinds]
@@ -207,7 +208,7 @@ class Growing:
         if (
             not same(most, self.per)
             or counted != self.counted
-            or self.seen.known != (self.taken, self.written, self.guarded)
+            or self.seen.known != (self.taken, self.written, self.guarded, self.reads)
             or not (form is self.form or (form is not None and form.same_as(self.form)))
         ):
             self.found = form, most, counted, self.seen.known
@@ -469,6 +470,8 @@ def read(session: Session, owner: Grown, form: Form, at: Any, line: str) -> Any:
     now = owner.stacked
     assert now is not None
     if now.arrays is None:
+        assert now.seen is not None
+        now.seen.read = True
         return Stacked(form, None, 0).made([inside(nothing(k)) for k in form.kinds])
     leaves = [bind(identity_op, [inside(a)[at]]) for a in now.arrays]
     if now.seen is not None:

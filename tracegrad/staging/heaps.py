@@ -128,6 +128,8 @@ class _Heap:
         now = self.now
         assert now.form is not None
         if now.arrays is None:
+            assert now.seen is not None
+            now.seen.read = True
             return Stacked(now.form, None, 0).made([ops.zeros((), k.dtype) for k in now.form.kinds])
         return now.made(_at(now.arrays, 0))
 

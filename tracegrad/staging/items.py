@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -118,6 +119,29 @@ class Evened:
         self.form = forms[0] if forms else None
         for form in forms[1:]:
             self.form = wider(forms[0], form, line, owner.name)
+
+    def again(self, owner: Grown, line: str) -> Evened:
+        """The same of the list that stands there in another look."""
+        found = copy.copy(self)
+        found.owner, found.line = owner, line
+        return found
+
+    def same_as(self, other: Evened) -> bool:
+        """Whether both give the same form."""
+        return (self.rebased, self.most) == (other.rebased, other.most) and (
+            self.form is other.form or (self.form is not None and self.form.same_as(other.form))
+        )
+
+    def takes(self, value: Stacked | None) -> bool:
+        """Whether this form, which is that of an earlier look, has room for what a branch
+        leaves."""
+        x = prior_of(self.owner, self.line) if value is None else value
+        most = x.rows if self.rebased else x.most
+        return (
+            isinstance(most, int)
+            and most <= self.most
+            and (x.form is None or (self.form is not None and self.form.spec == x.form.spec))
+        )
 
     def of(self, value: Stacked | None) -> Stacked:
         """What one of them leaves, in that form."""

@@ -51,22 +51,22 @@ class Seen:
         self.form: Form | None = None
         self.anchor = np.zeros(1)
         """Stands for all items, where it matters whether an array may be one of them."""
-        self.taken = self.written = self.unbounded = self.roomy = False
+        self.taken = self.written = self.unbounded = self.read = self.roomy = False
         """Whether items were taken off the end, or replaced; whether nobody knows how many a pass
-        appends, so that each is checked to have a row; and whether the outermost loop can be run
+        appends, so that each is checked to have a row; whether items were read in a look that does
+        not know them, so that another one has to follow; and whether the outermost loop can be run
         with more rows."""
 
     @property
-    def known(self) -> tuple[bool, bool, bool]:
+    def known(self) -> tuple[bool, ...]:
         """What loops that are looked at again begin with."""
-        return self.taken, self.written, self.unbounded
+        return self.taken, self.written, self.unbounded, self.read
 
-    def note(self, known: tuple[bool, bool, bool]) -> None:
+    def note(self, known: tuple[bool, ...]) -> None:
         """Know what an earlier look found."""
-        had = self.known
-        self.taken, self.written, self.unbounded = (
-            had[0] or known[0], had[1] or known[1], had[2] or known[2]
-        )  # fmt: skip
+        self.taken, self.written, self.unbounded, self.read = [
+            a or b for a, b in zip(self.known, known, strict=True)
+        ]
 
 
 class Stacked:

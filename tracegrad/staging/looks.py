@@ -19,6 +19,7 @@ from .aliases import arrays_of, root_of
 from .growing import GrownPlace
 from .lists import Grown
 from .places import MISSING, BoxPlace, StagedPlace
+from .queues import Queue
 from .session import Session
 
 
@@ -95,7 +96,10 @@ def _variables(functions: Sequence[Callable[..., Any]]) -> dict[str, list[Any]]:
         if isinstance(f, FunctionType):
             for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
                 with contextlib.suppress(ValueError):
-                    found.setdefault(name, []).append(cell.cell_contents)
+                    value = cell.cell_contents
+                    found.setdefault(name, []).append(value)
+                    if type(value) is Queue:
+                        found.setdefault(f"{name}.items", []).append(value.items)
     return found
 
 
