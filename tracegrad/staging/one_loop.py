@@ -148,6 +148,15 @@ class StagedLoop:
         self._ends = list(itertools.accumulate(map(len, leaves)))
         return [x for own in leaves for x in own]
 
+    def start(self) -> list[Any]:
+        """The leaves of all that is no list."""
+        return [x for c in self.carried if isinstance(c, Carried) for x in c.initial()]
+
+    def places_of_start(self) -> list[int]:
+        """Where these stand among all leaves."""
+        spans = zip(self.carried, [0, *self._ends], self._ends, strict=False)
+        return [k for c, a, b in spans if isinstance(c, Carried) for k in range(a, b)]
+
     def settled(self, found: Sequence[Any]) -> bool:
         """Whether the loop is to be made again: how many items it appends is known now."""
         grown = zip(self.carried, self._ends, strict=True)

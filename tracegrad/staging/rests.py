@@ -105,7 +105,7 @@ class Rests:
                     raise
                 lengths.extend(new)
                 if isinstance(error, Roomless):
-                    rooms.extend(FoundRoom(name, error.passes) for name in new)
+                    rooms.extend(FoundRoom(name, error.passes, error.ends) for name in new)
                 raise Retry from error
 
         found = loop.until_known(attempt)

@@ -1,10 +1,11 @@
 """Room for what a `while` appends to lists: how many rows that takes is found by running the loop
 with twice as many until they are enough; then the rest of the block is a graph over that number.
-How many passes it makes is known then, too."""
+How many passes it makes is known then, too, and what it ends with: the loop that is made again has
+its derivative, and no value that anybody reads."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,12 +13,17 @@ import numpy as np
 from .. import ops
 from .._codegen import integers
 from ..control.lengths import over_size
+from ..control.region import strong
 from ..control.repeat import while_loop
-from ..ir.dispatch import STATE
+from ..ir.dispatch import STATE, bind
 from ..ir.forms import ENDLESS, bounded, form_of
+from ..ops.elementwise.arithmetic import number
 from ..ops.places.spans import ComputedLength
+from ..ops.totals.statistics import overwritten_op
 from ..sizes import seen
 from ..tensor import Array
+from ..transforms.tracing import leaf_type
+from .carried import ends_after
 from .session import Session
 
 FIRST = 32
@@ -26,19 +32,39 @@ FIRST = 32
 
 class Roomless(ComputedLength):
     """A loop appends to a list, for which nobody knows how many rows it takes; how many passes it
-    makes, where that was counted."""
+    makes, and what it ends with, where that was found."""
 
-    def __init__(self, text: str, names: frozenset[str] = frozenset(), passes: Any = None) -> None:
+    def __init__(
+        self,
+        text: str,
+        names: frozenset[str] = frozenset(),
+        passes: Any = None,
+        ends: Sequence[Any] = (),
+    ) -> None:
         super().__init__(text, names)
-        self.passes = passes
+        self.passes, self.ends = passes, ends
 
 
 class FoundRoom(NamedTuple):
-    """Of a loop: the name of the size that is its room, and the number of its passes; None where
-    that is not counted."""
+    """Of a loop: the name of the size that is its room, the number of its passes, None where that
+    is not counted, and the leaves that it ends with, where they were found."""
 
     name: str
     passes: Any
+    ends: Sequence[Any]
+
+
+class Tried(NamedTuple):
+    """What a loop that is run with some room finds: whether that is enough, the number of passes,
+    and the leaves that it ends with, besides the lists."""
+
+    enough: Any
+    passes: Any
+    ends: Sequence[Any]
+
+
+class _Unlike(Exception):
+    """A loop ends with leaves of other types than it begins with."""
 
 
 class OpenRest:
@@ -59,40 +85,70 @@ def value_of(name: str) -> Any:
 
 
 def room_for(
-    session: Session, error: Roomless, fits: Callable[[Any], tuple[Any, Any]]
-) -> tuple[Any, Any]:
-    """The rows for a loop that needs some, as a size, and the number of its passes, or None;
-    `fits(room)` runs it with so many, and says whether they are enough, and after how many passes.
-    Roomless where the rows are no size yet."""
+    session: Session, error: Roomless, fits: Callable[[Any], Tried], start: Sequence[Any]
+) -> tuple[Any, Any, Sequence[Any]]:
+    """The rows for a loop that needs some, as a size, the number of its passes, or None, and the
+    leaves that it ends with, or none; `fits(room)` runs it with so many, from `start` on. Roomless
+    where the rows are no size yet."""
     rest = session.open_rests[-1] if session.open_rests else None
     if rest is None or rest.trace is not STATE.traces[-1]:
         raise error
     if rest.used < len(rest.rooms):
         rest.used += 1
-        name, passes = rest.rooms[rest.used - 1]
-        return seen(form_of(value_of(name))), passes
+        name, passes, ends = rest.rooms[rest.used - 1]
+        return seen(form_of(value_of(name))), passes, ends
 
-    counts = True
+    # Arrays of a length that only a run knows are no leaves of a loop over the rows.
+    kept = all(ends_after(n, frozenset()) for x in start for n in leaf_type(x).shape)
+    for leaves in (list(map(_strong, start)) if kept else [], []):
+        counts, nodes = True, len(STATE.traces[-1].nodes)
 
-    def more(carry: Any) -> Any:
-        room, _, _ = carry
-        bounded(room, FIRST, ENDLESS)
+        def more(carry: Any, leaves: Sequence[Any] = leaves) -> Any:
+            room = carry[0]
+            bounded(room, FIRST, ENDLESS)
 
-        def once(_: Any) -> list[Any]:
-            nonlocal counts
-            enough, passes = fits(seen(form_of(room)))
-            counts = passes is not None
-            return [ops.logical_not(enough), passes if counts else np.int64(0)]
+            def once(_: Any) -> list[Any]:
+                nonlocal counts
+                enough, passes, ends = fits(seen(form_of(room)))
+                counts = passes is not None
+                ends = list(map(_strong, ends)) if leaves else []
+                if list(map(leaf_type, ends)) != list(map(leaf_type, leaves)):
+                    raise _Unlike
+                return [ops.logical_not(enough), passes if counts else np.int64(0), *ends]
 
-        full, passes = over_size(room, once, [])
-        return ops.where(full, 2 * room, room), full, passes
+            full, *found = over_size(room, once, [])
+            return ops.where(full, 2 * room, room), full, *found
 
-    start = np.int64(FIRST), np.bool_(True), np.int64(0)
-    room, _, passes = while_loop(lambda carry: carry[1], more, start)
+        begin = np.int64(FIRST), np.bool_(True), np.int64(0), *leaves
+        try:
+            room, _, passes, *ends = while_loop(lambda carry: carry[1], more, begin)
+        except _Unlike:
+            del STATE.traces[-1].nodes[nodes:]
+            continue
+        break
     bounded(room, FIRST, ENDLESS)
     bounded(passes, 0, ENDLESS)
     names = frozenset(integers.symbols(form_of(room)))
-    raise Roomless(str(error), names, passes if counts else None) from error
+    raise Roomless(str(error), names, passes if counts else None, ends if counts else ()) from error
 
 
-__all__ = ["FoundRoom", "OpenRest", "Roomless", "room_for", "value_of"]
+def ended(found: Sequence[Any], ends: Sequence[Any]) -> list[Any]:
+    """What the loop ends with that is made again: the values are those that were found with its
+    room, derivatives go through the loop."""
+    if len(found) != len(ends):
+        return list(found)
+    return [
+        number(_twin(x, y)) if leaf_type(x).weak else _twin(x, y)
+        for x, y in zip(found, ends, strict=True)
+    ]
+
+
+def _strong(x: Any) -> Any:
+    return ops.convert(x, strong(x).dtype)
+
+
+def _twin(x: Any, y: Any) -> Any:
+    return bind(overwritten_op, [_strong(x), y])
+
+
+__all__ = ["FoundRoom", "OpenRest", "Roomless", "Tried", "ended", "room_for", "value_of"]

@@ -23,7 +23,7 @@ from .looks import Looks
 from .loops import Budget, Unroll, all_nodes, counted_loop, of_outer
 from .one_loop import Changing, StagedLoop
 from .places import VariablePlace, traced, unknown, variables
-from .rooms import Roomless, room_for
+from .rooms import Roomless, Tried, ended, room_for
 from .session import Restart, current
 
 LOG = logging.getLogger("tracegrad")
@@ -58,10 +58,10 @@ def passes_of(loop: StagedLoop, test: Callable[[], Any], body: Callable[[], Any]
 
 def tried_loop(
     loop: StagedLoop, test: Callable[[], Any], body: Callable[[], Any], truth: Any
-) -> tuple[Any, Any]:
-    """Whether a `while` has room for all that it appends, and how many passes it makes; the latter
-    is not counted where the condition changes something, since these are more than its passes. It
-    ends where there is no room for what a further pass appends."""
+) -> Tried:
+    """Whether a `while` has room for all that it appends, how many passes it makes, and what it
+    ends with; passes are not counted where the condition changes something, since these are more
+    than its passes. It ends where there is no room for what a further pass appends."""
 
     def goes() -> Any:
         return ops.logical_and(_goes(test(), loop.line), loop.fits())
@@ -78,7 +78,8 @@ def tried_loop(
         )
     except Changing:
         passes, found = None, conditional_loop(loop, goes, body, truth)
-    return loop.inside(found, loop.fits, False), passes
+    ends = [found[k] for k in loop.places_of_start()]
+    return Tried(loop.inside(found, loop.fits, False), passes, ends)
 
 
 def conditional_loop(
@@ -189,19 +190,22 @@ class Whiles:
         def staged(sure: bool, truth: Any) -> None:
             assert session is not None
 
-            def fits(room: Any) -> tuple[Any, Any]:
+            def fits(room: Any) -> Tried:
                 return tried_loop(loop_in(room), test, body, truth)
 
             try:
                 loop = loop_in(None)
                 found = conditional_loop(loop, test, body, truth)
             except Roomless as error:
-                room, passes = room_for(session, error, fits)
+                room, passes, ends = room_for(session, error, fits, loop_in(None).start())
                 loop = loop_in(room)
                 if passes is None:
                     found = conditional_loop(loop, test, body, truth)
                 else:
-                    found = repeated(loop, body, passes)
+                    found = list(repeated(loop, body, passes))
+                    own = loop.places_of_start()
+                    for k, x in zip(own, ended([found[k] for k in own], ends), strict=True):
+                        found[k] = x
             loop.finish(found, sure)
 
         started, passes = all_nodes(), 0

@@ -46,12 +46,28 @@ def cut_regions(graph: Graph, late: set[Atom], free: set[Var], hints: Hints) -> 
 
 
 def _choice(node: Node, late: set[Atom], free: set[Var], hints: Hints) -> list[Node] | None:
+    before = node
+    node = _cut_inside(node, late, free, hints)
     found = None if node.inputs[0] in late else choice_in_two(node, late, free, hints)
     if found is None:
         # What no branch reads need not be kept.
         smaller = TRIMMED["switch"](node, [True] * len(node.outputs))
         found = [smaller] if len(smaller.inputs) < len(node.inputs) else None
-    return found
+    return [node] if found is None and node is not before else found
+
+
+def _cut_inside(node: Node, late: set[Atom], free: set[Var], hints: Hints) -> Node:
+    """A choice whose branches' own regions are cut: a choice in a branch reads fewer arrays than it
+    is given."""
+    graphs: list[Graph] = []
+    for g in node.params["branches"]:
+        given = list(zip(g.inputs, node.inputs[1:], strict=True))
+        waiting = [v for v, a in given if a in late]
+        there = {v for v, a in given if a not in late and _there(a, free)}
+        graphs.append(_inside(g, waiting, there, hints))
+    if all(map(operator.is_, graphs, node.params["branches"])):
+        return node
+    return node.replace(params={**node.params, "branches": tuple(graphs)})
 
 
 def _there(atom: Atom, free: set[Var]) -> bool:
@@ -132,13 +148,16 @@ def _sized(node: Node, late: set[Atom], free: set[Var], hints: Hints) -> list[No
     size it may have."""
     most: Int | None = node.params.get("most")
     count, operands = node.inputs[0], node.inputs[1:]
-    if most is None or count in late:
+    if count in late:
         return None
     symbol: str = node.params["symbol"]
     graph: Graph = node.params["graph"]
     given = dict(zip(graph.inputs, operands, strict=True))
     waiting = [v for v, a in given.items() if a in late]
     there = {v for v, a in given.items() if a not in late and _there(a, free)}
+    if most is None:
+        whole = _inside(graph, waiting, there, hints)
+        return None if whole is graph else [node.replace(params={**node.params, "graph": whole})]
     hints = {**hints, symbol: number_of(most, hints)}
 
     def price(v: Var) -> float:
