@@ -305,60 +305,45 @@ def _make_eigh(a: Any, w: Any, v: Any) -> Body:
     return of_real
 
 
-def _make_svd(a: Any, u: Any, s: Any, vh: Any) -> Body:
-    is_complex = letter(a.dtype) in "cz"
+def _gesdd(a: Any) -> Body:
+    """The factors of `work`, which is lost; what LAPACK says."""
     t, real = _numpy_type(a.dtype), _real_type(a.dtype)
+    is_complex = letter(a.dtype) in "cz"
     gesdd = lapack(a.dtype, "gesdd", "ciiaiaaiaiaiaao" if is_complex else "ciiaiaaiaiaiao")
 
-    def of_complex(a: Any, u: Any, s: Any, vh: Any, status: Any, code: int) -> None:
-        m, n = a.shape
+    def of_complex(m: int, n: int, work: Any, s: Any, left: Any, right: Any) -> Any:
         k, large = min(m, n), max(m, n)
-        if k == 0:
-            return
-        work, left, right = np.empty((n, m), t), np.empty((k, m), t), np.empty((n, k), t)
         space = np.empty(k * k + 3 * k + 64 * large + 2 * k * large, t)
         reals = np.empty(max(5 * k * k + 5 * k, 2 * large * k + 2 * k * k + k), real)
         ints = np.empty(8 * k, np.int32)
-        turned(a, work)
-        # From infinite numbers gesdd may not come back.
-        if not finite(work):
-            fill(s, np.nan)
-            fill(u, np.nan)
-            fill(vh, np.nan)
-            record(status, code, 1)
-            return
-        info = gesdd(
+        return gesdd(
             SLIM, m, n, work, 0, m, s, 0, left, 0, m, right, 0, k, space, 0, space.size, reals, 0,
             ints, 0,
         )  # fmt: skip
-        if info != 0:
-            fill(s, np.nan)
-            fill(u, np.nan)
-            fill(vh, np.nan)
-            record(status, code, info)
-        else:
-            turned(left, u)
-            turned(right, vh)
 
-    def of_real(a: Any, u: Any, s: Any, vh: Any, status: Any, code: int) -> None:
-        m, n = a.shape
+    def of_real(m: int, n: int, work: Any, s: Any, left: Any, right: Any) -> Any:
         k, large = min(m, n), max(m, n)
+        space = np.empty(4 * k * k + 7 * k + 64 * (large + k), t)
+        ints = np.empty(8 * k, np.int32)
+        return gesdd(
+            SLIM, m, n, work, 0, m, s, 0, left, 0, m, right, 0, k, space, 0, space.size, ints, 0
+        )
+
+    return compiled(of_complex if is_complex else of_real)
+
+
+def _make_svd(a: Any, u: Any, s: Any, vh: Any) -> Body:
+    gesdd, t = _gesdd(a), _numpy_type(a.dtype)
+
+    def core(a: Any, u: Any, s: Any, vh: Any, status: Any, code: int) -> None:
+        m, n = a.shape
+        k = min(m, n)
         if k == 0:
             return
         work, left, right = np.empty((n, m), t), np.empty((k, m), t), np.empty((n, k), t)
-        space = np.empty(4 * k * k + 7 * k + 64 * (large + k), t)
-        ints = np.empty(8 * k, np.int32)
         turned(a, work)
         # From infinite numbers gesdd may not come back.
-        if not finite(work):
-            fill(s, np.nan)
-            fill(u, np.nan)
-            fill(vh, np.nan)
-            record(status, code, 1)
-            return
-        info = gesdd(
-            SLIM, m, n, work, 0, m, s, 0, left, 0, m, right, 0, k, space, 0, space.size, ints, 0
-        )
+        info = gesdd(m, n, work, s, left, right) if finite(work) else 1
         if info != 0:
             fill(s, np.nan)
             fill(u, np.nan)
@@ -368,7 +353,7 @@ def _make_svd(a: Any, u: Any, s: Any, vh: Any) -> Body:
             turned(left, u)
             turned(right, vh)
 
-    return of_complex if is_complex else of_real
+    return core
 
 
 def _make_triangular(a: Any, b: Any, x: Any) -> Body:

@@ -128,12 +128,16 @@ def _missing(module: str, name: str) -> NoReturn:
     if there in INSTEAD:
         words += f"; in place of {there} write {INSTEAD[there]}"
     elif name[:1] != "_" and hasattr(importlib.import_module(f"scipy.{room}"), name):
-        words += (
-            f": {there} has no counterpart for traced or differentiated values. Write it with "
-            "supported functions, or apply it to plain arrays outside of the traced or "
-            "differentiated function"
-        )
+        words += f": {_no_counterpart(there)}"
     raise AttributeError(words)
+
+
+def _no_counterpart(name: str, hint: str | None = None, through: str = "") -> str:
+    instead = f"Write {hint}" if hint else "Write it with supported functions"
+    return (
+        f"{name} has no counterpart for traced or differentiated values{through}. {instead}, "
+        "or apply it to plain arrays outside of the traced or differentiated function"
+    )
 
 
 def unsupported(name: str, detail: str = "", reason: str = "") -> UnsupportedFunctionError:
@@ -146,13 +150,8 @@ def unsupported(name: str, detail: str = "", reason: str = "") -> UnsupportedFun
             f"{user_line()}: {name}{detail} is not supported for traced or differentiated values. "
             "Leave that argument out, or write it with other functions."
         )
-    hint = instead_of(name)
-    instead = f"Write {hint}" if hint else "Write it with supported functions"
-    return UnsupportedFunctionError(
-        f"{user_line()}: "
-        f"{name} has no counterpart for traced or differentiated values{_through()}. {instead}, "
-        "or apply it to plain arrays outside of the traced or differentiated function."
-    )
+    words = _no_counterpart(name, instead_of(name), _through())
+    return UnsupportedFunctionError(f"{user_line()}: {words}.")
 
 
 def inside_library() -> str:
