@@ -3,6 +3,7 @@ ranges that are known are kept."""
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
@@ -15,7 +16,12 @@ from .traversal import within
 
 Ranges: TypeAlias = Mapping[str, tuple[Int, Int] | None]
 """The loop indices that are seen, [lo, hi); None where no more is known."""
-_PLACE = re.compile(r"\{(\w+)\}")
+
+
+@functools.cache
+def _places(code: str) -> frozenset[str]:
+    """The names of the arguments of a template."""
+    return frozenset(re.findall(r"\{(\w+)\}", code))
 
 
 class ProgramError(AssertionError):
@@ -32,6 +38,7 @@ def verify_program(program: kernel.Program) -> kernel.Program:
 class _Verifier:
     def __init__(self, program: kernel.Program) -> None:
         self.program = program
+        self.sizes = {name for name, _ in program.sizes}
         self.buffers: dict[str, kernel.Buffer] = {}
         self.taken: set[str] = set()
         """Names of sizes and buffers, which no local may have."""
@@ -206,32 +213,25 @@ class _Verifier:
     def expression(
         self, e: Any, names: Mapping[str, Any], ranges: Ranges, buffers: Mapping[str, kernel.Buffer]
     ) -> None:
-        match e:
-            case kernel.Name(name, dtype):
-                if name not in names:
-                    raise self.wrong(f"{name} is read where nobody has given it")
-                if names[name][0] != dtype:
-                    raise self.wrong(f"{name} is {names[name][0]} and is read as {dtype}")
-            case kernel.Load(buffer, index, dtype):
-                self.access(buffer, index, dtype, ranges, names, buffers)
-            case kernel.Index(value):
-                self.integer(value, names, ranges)
-            case kernel.Apply(code, arguments):
-                if not {m[1] for m in _PLACE.finditer(code)} <= {
-                    "dtype",
-                    *[name for name, _ in arguments],
-                }:
-                    raise self.wrong(f"{code!r} is applied to {[name for name, _ in arguments]}")
-                for _, a in arguments:
-                    self.expression(a, names, ranges, buffers)
+        # No patterns: this sees every expression behind each pass.
+        if isinstance(e, kernel.Name):
+            if e.name not in names:
+                raise self.wrong(f"{e.name} is read where nobody has given it")
+            if names[e.name][0] != e.dtype:
+                raise self.wrong(f"{e.name} is {names[e.name][0]} and is read as {e.dtype}")
+        elif isinstance(e, kernel.Load):
+            self.access(e.buffer, e.index, e.dtype, ranges, names, buffers)
+        elif isinstance(e, kernel.Index):
+            self.integer(e.value, names, ranges)
+        elif isinstance(e, kernel.Apply):
+            if not _places(e.code) <= {"dtype", *[name for name, _ in e.arguments]}:
+                raise self.wrong(f"{e.code!r} is applied to {[name for name, _ in e.arguments]}")
+            for _, a in e.arguments:
+                self.expression(a, names, ranges, buffers)
 
     def integer(self, value: Int, names: Mapping[str, Any], ranges: Ranges) -> None:
-        for name in set() if isinstance(value, int) else integers.symbols(value):
-            if (
-                name not in ranges
-                and name not in names
-                and not any(name == size for size, _ in self.program.sizes)
-            ):
+        for name in () if isinstance(value, int) else integers.symbols(value):
+            if name not in ranges and name not in names and name not in self.sizes:
                 raise self.wrong(f"the integer {value} holds {name}, which nobody knows here")
 
     def access(

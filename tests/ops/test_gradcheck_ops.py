@@ -1,5 +1,5 @@
-"""gradcheck and gradgradcheck of every differentiable operation: eager, as a traced graph, and
-compiled; reverse and forward mode.
+"""gradcheck and gradgradcheck of every differentiable operation: eager, as a traced graph, as
+generated source and compiled; reverse and forward mode.
 
 The rows of the op table (tests/cases) are the functions. Their derivatives are compared with
 differences in `fast_mode`: products with random vectors, and where these differ the whole
@@ -17,7 +17,7 @@ import pytest
 
 import tracegrad as tg
 from tests.cases import Case, half, mostly
-from tests.checks import as_tuple, floating
+from tests.checks import as_tuple, floating, sampled
 from tests.ops.test_ops import CASES, rng_for
 from tracegrad.autograd import gradcheck, gradgradcheck
 from tracegrad.autograd.function import once_differentiable
@@ -167,8 +167,24 @@ def flat(
     return of_vector, tg.tensor(whole, requires_grad=True)
 
 
-@pytest.mark.parametrize("cases", GROUPS, ids=lambda cases: cases[0].name)
+@pytest.mark.parametrize(
+    "cases",
+    sampled(GROUPS, lambda cases: GROUPS.index(cases) % 4 == 0),
+    ids=lambda cases: cases[0].name,
+)
 def test_compiled(cases: list[Case]) -> None:
+    """Of one group in four: test_as_source has the others, and compiled code of first derivatives
+    is compared with eager ones in test_ops."""
+    function, argument = flat(*on_tensors(cases))
+    check(tg.jit(function), (argument,), forward_over_reverse=False)
+
+
+@pytest.mark.usefixtures("kernels_in_python")
+@pytest.mark.parametrize(
+    "cases", [g for k, g in enumerate(GROUPS) if k % 4], ids=lambda cases: cases[0].name
+)
+def test_as_source(cases: list[Case]) -> None:
+    """By the generated source of the derivatives of all, which CPython runs."""
     function, argument = flat(*on_tensors(cases))
     check(tg.jit(function), (argument,), forward_over_reverse=False)
 

@@ -13,6 +13,8 @@ import pytest
 
 import tracegrad as tg
 
+pytestmark = pytest.mark.usefixtures("kernels_in_python")
+
 X = np.array([0.5, 1.5])
 
 

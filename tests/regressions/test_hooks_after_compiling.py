@@ -11,6 +11,8 @@ import pytest
 
 import tracegrad as tg
 
+pytestmark = pytest.mark.usefixtures("kernels_in_python")
+
 X = np.array([3.0, 4.0])
 
 

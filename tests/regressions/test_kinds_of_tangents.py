@@ -11,6 +11,8 @@ import pytest
 
 import tracegrad as tg
 
+pytestmark = pytest.mark.usefixtures("kernels_in_python")
+
 X = np.arange(1.0, 4.0)
 ONES = tg.ones(3)
 

@@ -14,6 +14,8 @@ import pytest
 import tracegrad as tg
 from tests.state_programs import loaded
 
+pytestmark = pytest.mark.usefixtures("kernels_in_python")
+
 X = np.array([0.5, 1.5])
 HEAD = """
 import collections, functools, operator, types

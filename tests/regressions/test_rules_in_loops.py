@@ -12,6 +12,8 @@ import pytest
 import tracegrad as tg
 from tracegrad.errors import TracegradError
 
+pytestmark = pytest.mark.usefixtures("kernels_in_python")
+
 Function = Callable[[Any], Any]
 X, B = np.array([0.4, 0.8]), np.array([0.5, 2.0])
 

@@ -10,6 +10,8 @@ import pytest
 
 import tracegrad as tg
 
+pytestmark = pytest.mark.usefixtures("kernels_in_python")
+
 VECTORS: dict[str, Any] = {
     "arange": lambda x: x * np.arange(x.shape[0]),
     "index by arange": lambda x: x[np.arange(x.shape[0])],

@@ -23,6 +23,8 @@ from tracegrad.transforms.sizes import with_sizes
 from tracegrad.transforms.tracing import trace_function
 from tracegrad.tree import flatten
 
+pytestmark = pytest.mark.usefixtures("kernels_in_python")
+
 Function = Callable[..., Any]
 
 # --- forms of one size ----------------------------------------------------------------------------

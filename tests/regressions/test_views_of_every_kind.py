@@ -15,6 +15,8 @@ import pytest
 
 import tracegrad as tg
 
+pytestmark = pytest.mark.usefixtures("kernels_in_python")
+
 Function = Callable[[Any], Any]
 X = np.arange(1.0, 13.0).reshape(3, 4)
 

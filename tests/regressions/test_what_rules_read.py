@@ -11,6 +11,8 @@ import pytest
 
 import tracegrad as tg
 
+pytestmark = pytest.mark.usefixtures("kernels_in_python")
+
 X, B, WEIGHTS = np.array([0.3, 0.7]), np.array([1.5, 2.5]), np.array([1.0, 2.0])
 
 

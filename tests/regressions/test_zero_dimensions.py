@@ -118,6 +118,7 @@ DTYPES = [np.float32, np.float64, np.int64]
 METHODS = ["linear", "lower", "higher", "nearest", "midpoint"]
 
 
+@pytest.mark.usefixtures("kernels_in_python")
 @pytest.mark.parametrize(
     "places",
     sampled(

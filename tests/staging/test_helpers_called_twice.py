@@ -12,6 +12,8 @@ import pytest
 
 import tracegrad as tg
 
+pytestmark = pytest.mark.usefixtures("kernels_in_python")
+
 X = np.linspace(-0.7, 1.3, 20)
 ARRAYS = {
     "float64": X,

@@ -5,13 +5,16 @@ and windows as people write them."""
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections import deque
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tracegrad as tg
+from tests.checks import sampled
 from tests.staging.ways import GRADIENTS, VALUES, Programs, check_gradient, check_value
 from tests.texts import executed
 from tracegrad.ir.evaluate import evaluate
@@ -19,8 +22,6 @@ from tracegrad.staging import both_branches
 
 X = np.array([1.45, -0.45, 2.55, 0.3])
 PROGRAMS = Programs()
-SHORT = ("jit", "vmap"), ("grad", "jit of grad")
-"""Of the longer programs."""
 
 
 @PROGRAMS
@@ -330,21 +331,28 @@ def lists_as_conditions(x: Any) -> Any:
 
 
 LONG = ("depth_first", "methods_of_lists", "both_ends", "shortest_ways")
+"""Of which the quicker ways run."""
+OTHERS = [("vmap", "grad"), ("jit of vmap", "grad of jit"), ("vmap", "jvp")]
+WAYS = {
+    name: ("jit", "jit of grad", *OTHERS[0 if name in LONG else k % 3])
+    for k, name in enumerate(PROGRAMS)
+}
+"""Each program as one graph, and another way of batches and of derivatives in turns."""
 
 
-@pytest.mark.parametrize("way", VALUES)
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_the_value_is_that_of_plain_python(name: str, way: str) -> None:
-    if name in LONG and way not in SHORT[0]:
-        pytest.skip("takes long")
+def pairs(ways: Iterable[str]) -> list[Any]:
+    return sampled(itertools.product(PROGRAMS, ways), lambda pair: pair[1] in WAYS[pair[0]])
+
+
+@pytest.mark.parametrize("pair", pairs(VALUES), ids="-".join)
+def test_the_value_is_that_of_plain_python(pair: tuple[str, str]) -> None:
+    name, way = pair
     check_value(PROGRAMS[name], way, X)
 
 
-@pytest.mark.parametrize("way", GRADIENTS)
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_the_gradient_is_that_of_differences(name: str, way: str) -> None:
-    if name in LONG and way not in SHORT[1]:
-        pytest.skip("takes long")
+@pytest.mark.parametrize("pair", pairs(GRADIENTS), ids="-".join)
+def test_the_gradient_is_that_of_differences(pair: tuple[str, str]) -> None:
+    name, way = pair
     check_gradient(PROGRAMS[name], way, X)
 
 

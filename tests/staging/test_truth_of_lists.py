@@ -97,6 +97,7 @@ def gradient(f: Any, x: Any) -> Any:
     return np.array([(f(x + s) - f(x - s)) / 2e-6 for s in steps])
 
 
+@pytest.mark.usefixtures("kernels_in_python")
 @pytest.mark.parametrize("x", ARGUMENTS[:3], ids=len)
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 def test_gradients(f: Any, x: Any) -> None:

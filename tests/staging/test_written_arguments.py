@@ -84,6 +84,7 @@ ALONG: dict[str, Callable[[Any], Callable[[Any], Any]]] = {
 }
 
 
+@pytest.mark.usefixtures("kernels_in_python")
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_derivatives_leave_them_as_they_were(program: Any) -> None:
     h = 1e-6
@@ -136,6 +137,7 @@ def pushed(f: Any, x: Any) -> Any:
     return push(T)
 
 
+@pytest.mark.usefixtures("kernels_in_python")
 @pytest.mark.parametrize("later", [pulled, pushed])
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_the_point_stays_where_it_was(program: Any, later: Any) -> None:

@@ -15,6 +15,8 @@ import tracegrad as tg
 from tests.checks import assert_same
 from tracegrad.errors import ShapeError
 
+pytestmark = pytest.mark.usefixtures("kernels_in_python")
+
 
 def f(x: Any) -> Any:
     return np.sum(np.sin(x) * x * x) + np.sum(x[1:] * x[:-1] ** 3)
