@@ -22,7 +22,7 @@ __all__ = [
     "blocked_solve", "blocked_triangular_solve", "cholesky_adjoint",
 ]  # fmt: skip
 
-LEAST = 48
+LEAST = 24
 """Below, LAPACK's take no longer."""
 
 

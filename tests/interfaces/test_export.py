@@ -175,12 +175,12 @@ def test_what_c_has_not_is_refused_by_name(tmp_path: Path) -> None:
 
     big = tg.jit(lambda a: np.linalg.solve(a, a))
     with pytest.raises(tg.TracegradError, match=r"LAPACK's dgesv.*libraries="):
-        big.export(tmp_path, "big", np.eye(30))
+        big.export(tmp_path, "big", np.eye(20))
     with pytest.raises(tg.TracegradError, match="psi"):
         tg.jit(scipy.special.digamma).export(tmp_path, "psi", 1.5)
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(RuntimeError, match="no_such_lapack"):
-        big.export(tmp_path, "big", np.eye(30), libraries=["no_such_lapack"])
+        big.export(tmp_path, "big", np.eye(20), libraries=["no_such_lapack"])
 
 
 def test_another_processor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import tracegrad as tg
 from tests.transforms.test_algebra import names
+from tracegrad.transforms.rewrite import optimize
 
 N = 100
 RNG = np.random.default_rng(0)
@@ -41,6 +42,10 @@ def likelihood(a: Any) -> Any:
             ["factored_inv", "factored_slogdet", "lu_factors"],
         ),
         (
+            tg.grad(lambda a: np.sum(np.linalg.solve(a[:24, :24], B[:24]) ** 2)),
+            ["factored_solve", "factored_solve", "lu_factors"],
+        ),
+        (
             lambda a: np.linalg.slogdet(a[:9, :9])[1] + np.linalg.inv(a[:9, :9]),
             ["inv", "slogdet"],
         ),
@@ -58,6 +63,13 @@ def test_one_factorisation(function: Callable[..., Any], found: list[str]) -> No
     pairs = zip(ours, plain, strict=True) if isinstance(ours, tuple) else [(ours, plain)]
     for o, p in pairs:
         np.testing.assert_allclose(o, p, rtol=1e-9, atol=1e-9 * np.abs(p).max())
+
+
+def test_a_device_has_no_routine_for_factors() -> None:
+    graph = tg.jit(tg.grad(likelihood)).graphs(A)[0]
+    found = {node.op.name for node in optimize(graph, tapes=False).nodes}
+    assert {"solve", "inv"} <= found
+    assert "lu_factors" not in found
 
 
 def test_second_derivatives_share_them() -> None:

@@ -19,9 +19,6 @@ from ..ops.matrices.systems import inv_op, slogdet_op, solve_op
 from .rewriter import Rewriter, rewrite
 
 BY_FACTORS = {inv_op: factored_inv_op, slogdet_op: factored_slogdet_op}
-FEWEST = 24
-"""The rows from which on an inverse and a determinant share their factors: smaller than where
-LAPACK is left for one of them, since half of the work goes."""
 
 
 def factor_once(graph: Graph) -> Graph:
@@ -66,13 +63,7 @@ def factor_once(graph: Graph) -> Graph:
 def _share(nodes: Sequence[Node]) -> bool:
     """Whether factors that these nodes share take less time than each by itself."""
     kind = nodes[0].inputs[0].type
-    rows = kind.shape[-1]
-    inverse = any(node.op is inv_op for node in nodes) and not (
-        isinstance(rows, int) and rows < FEWEST
-    )
-    return len(nodes) > 1 and (
-        is_large("solve", kind.dtype, rows) or (kind.dtype.kind == "f" and inverse)
-    )
+    return len(nodes) > 1 and is_large(kind.dtype, kind.shape[-1])
 
 
 __all__ = ["factor_once"]

@@ -156,7 +156,8 @@ def spell_out(graph: Graph, joined: bool = True) -> Graph:
     """Small products, and those that read a large matrix a second time, as sums of products, and
     what several systems of one matrix share; the rules for products come before.
 
-    joined  narrow products, too, which loops of a CPU add up on the way
+    joined  narrow products, too, which loops of a CPU add up on the way, and what systems share:
+            a GPU's libraries have no routine that takes factors of LU
     """
     streams = streamed(graph)
     narrow = beside_computed(graph) if joined else set()
@@ -169,7 +170,8 @@ def spell_out(graph: Graph, joined: bool = True) -> Graph:
         spelled = small_product(b, node, inputs)
         return None if spelled is None else (spelled,)
 
-    return factor_once(rewrite(graph, rule))
+    spelled_out = rewrite(graph, rule)
+    return factor_once(spelled_out) if joined else spelled_out
 
 
 def remove_dead(graph: Graph) -> Graph:

@@ -34,17 +34,18 @@ off many at a time in registers."""
 IN_REGISTERS = ("cholesky", "det", "inv", "solve", "triangular_solve")
 
 
-IN_BLOCKS = {
-    "eigh": 24, "eigvalsh": 24, "cholesky": 48, "triangular_solve": 48, "inv": 48, "qr": 48,
-    "det": 96, "slogdet": 96, "solve": 96, "svdvals": 24,
-}  # fmt: skip
+IN_BLOCKS = (
+    "eigh", "eigvalsh", "cholesky", "triangular_solve", "inv", "qr", "det", "slogdet", "solve",
+    "svdvals",
+)  # fmt: skip
+BLOCKED = 24
 """Real matrices of at least so many rows, and of numbers of rows that are not known, are worked off
 by own routines in blocks; below, LAPACK takes no longer."""
 
 
-def is_large(name: str, dtype: Any, n: Int) -> bool:
-    """Whether that is done in blocks for matrices of n rows."""
-    return bool(dtype.kind == "f") and not (isinstance(n, int) and n < IN_BLOCKS[name])
+def is_large(dtype: Any, n: Int) -> bool:
+    """Whether own routines in blocks work off matrices of n rows."""
+    return bool(dtype.kind == "f") and not (isinstance(n, int) and n < BLOCKED)
 
 
 def routine(name: str, *parameters: str, failure: str = "") -> lower.Library:
@@ -60,7 +61,7 @@ def routine(name: str, *parameters: str, failure: str = "") -> lower.Library:
             and inputs[0].dtype.kind == "f"
             and all(isinstance(s, int) and 0 < s <= SMALL for s in sizes)
         )
-        large = name in IN_BLOCKS and is_large(name, inputs[0].dtype, inputs[0].shape[-1])
+        large = name in IN_BLOCKS and is_large(inputs[0].dtype, inputs[0].shape[-1])
         return f"small_{name}" if small else f"blocked_{name}" if large else name, (
             *[kernel.Literal(v, FLOAT64) if isinstance(v, float) else v for v in given],
             *status,

@@ -130,8 +130,14 @@ def _cotangent(factor: Any, ct: Any) -> Any:
     return _symmetric(adjoint(triangular_solve_stack(factor, adjoint(left), True, 2)))
 
 
+ADJOINT_ROWS = 48
+"""The rows from which on the cotangent of a Cholesky factor is an operation of its own: a GPU's
+libraries have none, and below it takes two thirds of the time at best."""
+
+
 def _cholesky_vjp(ct: Any, out: Any) -> Any:
-    if is_large("cholesky", out.dtype, shape_of(out)[-1]):
+    n = shape_of(out)[-1]
+    if is_large(out.dtype, n) and not (isinstance(n, int) and n < ADJOINT_ROWS):
         return bind(cholesky_adjoint_op, [out, ct])
     return _cotangent(out, ct)
 
