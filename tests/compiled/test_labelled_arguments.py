@@ -12,6 +12,8 @@ import pytest
 import tracegrad as tg
 from tracegrad.labels import with_values
 
+pytestmark = pytest.mark.usefixtures("kernels_in_python")
+
 VALUES = np.arange(1.0, 7.0).reshape(3, 2)
 
 

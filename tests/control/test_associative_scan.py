@@ -10,6 +10,8 @@ import pytest
 import tracegrad as tg
 from tracegrad.autograd import gradcheck, gradgradcheck
 
+pytestmark = pytest.mark.usefixtures("kernels_in_python")
+
 WRAP = {"eager": lambda f: f, "jit": tg.jit}
 RNG = np.random.default_rng(7)
 

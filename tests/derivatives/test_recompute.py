@@ -15,6 +15,8 @@ from tracegrad.ir.parser import parse_graph
 from tracegrad.registry import OPS_BY_NAME
 from tracegrad.utils.checkpoint import CheckpointError
 
+pytestmark = pytest.mark.usefixtures("kernels_in_python")
+
 RNG = np.random.default_rng(0)
 W = RNG.normal(size=(3, 3)) / 2
 X, V, XS = RNG.normal(size=3), RNG.normal(size=3), RNG.normal(size=(4, 3))

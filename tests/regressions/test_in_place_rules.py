@@ -13,6 +13,8 @@ import pytest
 import tracegrad as tg
 from tracegrad.autograd import forward_ad
 
+pytestmark = pytest.mark.usefixtures("kernels_in_python")
+
 # --- changes in place that could not be recorded --------------------------------------------------
 
 

@@ -17,6 +17,8 @@ from tracegrad.codegen import work
 import tracegrad as tg
 from tracegrad.schedule import schedule
 
+pytestmark = pytest.mark.usefixtures("kernels_in_python")
+
 Function = Callable[[Any], Any]
 
 

@@ -16,6 +16,8 @@ import pytest
 
 import tracegrad as tg
 
+pytestmark = pytest.mark.usefixtures("kernels_in_python")
+
 X = np.array([1.0, -2.0, 3.0])
 SPACE = globals()
 FACTOR = 2.0

@@ -16,6 +16,8 @@ from tracegrad.errors import DTypeError, TracegradError
 from tracegrad.sparse.derivatives import FORMATS
 from tracegrad.sparse.structure import Order
 
+pytestmark = pytest.mark.usefixtures("kernels_in_python")
+
 X = np.random.default_rng(0).normal(size=12)
 
 

@@ -29,7 +29,7 @@ from tests.staging.programs.failing import (
     the_first_of_several,
     without_end_otherwise,
 )
-from tests.staging.ways import GRADIENTS, VALUES, copies
+from tests.staging.ways import CALLS, VALUES, copies
 from tracegrad.errors import ConcretizationError
 
 FINE = np.array([1.2, 2.0, 2.0])
@@ -52,7 +52,7 @@ PROGRAMS: list[Callable[..., Any]] = [
 ]
 GIVEN = [FINE, np.array([-1.0, 0.5, np.nan]), np.array([1.0, -0.5, np.inf]), -6 * FINE]
 OF_VALUES: dict[str, Callable[[Any], Any]] = {"jit": tg.jit, "vmap": VALUES["vmap"]}
-WAYS = {**OF_VALUES, **{k: w for k, w in GRADIENTS.items() if k != "jvp"}}
+WAYS = {**OF_VALUES, **{k: w for k, w in CALLS.items() if k != "jvp"}}
 
 
 def outcome(f: Callable[[], Any]) -> Any:

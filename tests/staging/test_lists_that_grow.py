@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
-from tests.staging.ways import GRADIENTS, VALUES, by_source, check_gradient, check_value
+from tests.staging.ways import CALLS, VALUES, by_source, check_gradient, check_value
 
 X = np.array([1.45, -0.45, 2.55, 0.3])
 N = 90
@@ -312,7 +312,7 @@ def test_places_that_are_not_there(f: Any) -> None:
     assert "list index out of range" in str(plain_error.value)
 
 
-@pytest.mark.parametrize("way", GRADIENTS)
+@pytest.mark.parametrize("way", CALLS)
 def test_nothing_is_appended_twice(way: str) -> None:
     """A list around the function is Python's, and grows at each call of it."""
     seen: list[int] = []
@@ -324,5 +324,5 @@ def test_nothing_is_appended_twice(way: str) -> None:
         seen.append(len(out))
         return np.sum(out) ** 2
 
-    GRADIENTS[way](f)(X)
+    CALLS[way](f)(X)
     assert set(seen) == {N}

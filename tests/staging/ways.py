@@ -1,7 +1,7 @@
 """The ways in which every program of these tests runs, and what plain Python gives for it.
 
-Compiled are gradients; values, and values of batches, are those of generated source that CPython
-runs, since compiling is what takes the time.
+Compiled are gradients of compiled functions; values, values of batches and gradients in one graph
+are those of generated source that CPython runs, since compiling is what takes the time.
 """
 
 from __future__ import annotations
@@ -78,10 +78,12 @@ VALUES: dict[str, Callable[[Function], Function]] = {
 }
 GRADIENTS: dict[str, Callable[[Function], Function]] = {
     "grad": tg.grad,
-    "jit of grad": lambda f: tg.jit(tg.grad(f)),
+    "jit of grad": lambda f: by_source(tg.grad(f)),
     "grad of jit": lambda f: tg.grad(tg.jit(f)),
     "jvp": forward,
 }
+CALLS = {**GRADIENTS, "jit of grad": lambda f: tg.jit(tg.grad(f))}
+"""The same as a user calls them: where errors and what else a call does are looked at."""
 
 
 def copies(args: tuple[Any, ...]) -> tuple[Any, ...]:
