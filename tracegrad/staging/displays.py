@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from .pieces import arguments, asks_truth, binds, loaded, place
 
 LISTS = ("append", "extend", "pop", "insert", "remove")
-HEAPS = ("heappush", "heappop", "heapify", "heapreplace")
+HEAPS = ("heappush", "heappop", "heapify", "heapreplace", "heappushpop")
 OF_ALL = ("sum", "list", "tuple", "min", "max")
 """Functions that read all items of what they are given."""
 

@@ -253,7 +253,7 @@ class Growing:
     def finish(self, given: list[Any], session: Session, sure: bool) -> None:
         """Put what the loop ended with in the list."""
         room, before = self._more(), self.prior
-        arrays = before.arrays if self.taken else None
+        arrays = before.arrays
         if self._carries:
             assert self.form is not None
             arrays = [given.pop(0) for _ in self.form.kinds]

@@ -10,15 +10,18 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..checks.ranges import out_of_range
 from ..control.repeat import fori_loop, while_loop
 from ..ir.dispatch import STATE
 from ..tensor import inside
+from ..tree import flatten
 from .agreement import with_numbers
+from .algorithms import program
 from .items import parts_of, put
 from .lists import Grown, Stacked
 from .places import any_in, followed
-from .regions import Refused
-from .taking import detach, filled, is_open, last_of, replace
+from .regions import Refused, is_static
+from .taking import detach, filled, is_open, last_of, replace, version
 
 Leaves = Sequence[Any]
 
@@ -31,6 +34,20 @@ def less(a: Leaves, b: Leaves) -> Any:
             x, y = ops.convert(x, np.int8), ops.convert(y, np.int8)
         found = ops.where(ops.equal(x, y), found, ops.less(x, y))
     return found
+
+
+def _below(a: Any, b: Any) -> Any:
+    """`a < b` of items."""
+    leaves = [[inside(np.asarray(x) if is_static(x) else x) for x in flatten(i)[0]] for i in (a, b)]
+    return less(*leaves)
+
+
+@program
+def pushed_and_taken(heap: Any, x: Any) -> Any:
+    """`heapq.heappushpop`."""
+    if len(heap) > 0 and _below(heap[0], x):
+        return heapq.heapreplace(heap, x)
+    return x
 
 
 def _at(arrays: Leaves, k: Any) -> list[Any]:
@@ -126,11 +143,14 @@ class _Heap:
     def least(self) -> Any:
         """The first item."""
         now = self.now
-        assert now.form is not None
+        form = now.form or (now.seen.form if now.seen else None)
+        if form is None:
+            # Nothing was ever appended.
+            raise out_of_range("index out of range")
         if now.arrays is None:
             assert now.seen is not None
             now.seen.read = True
-            return Stacked(now.form, None, 0).made([ops.zeros((), k.dtype) for k in now.form.kinds])
+            return Stacked(form, None, 0).made([ops.zeros((), k.dtype) for k in form.kinds])
         return now.made(_at(now.arrays, 0))
 
 
@@ -185,11 +205,16 @@ def _replace(heap: _Heap, x: Any) -> Any:
     return least
 
 
+def _pushpop(heap: _Heap, x: Any) -> Any:
+    return version(pushed_and_taken)(heap.owner, x)
+
+
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     heapq.heappush: _push,
     heapq.heappop: _pop,
     heapq.heapify: _heapify,
     heapq.heapreplace: _replace,
+    heapq.heappushpop: _pushpop,
 }
 """What stands for functions of `heapq`."""
 

@@ -67,8 +67,16 @@ def wider(a: Form, b: Form, line: str, name: str) -> Form:
         reason = "(other tuples or lists)"
     raise Refused(
         f"{line}: the items of {name} are not of one form {reason}, which those that a loop on "
-        "traced values appends have to be."
+        f"traced values appends have to be.{_way_out(a, b)}"
     )
+
+
+def _way_out(a: Form, b: Form) -> str:
+    for x, y in zip(a.kinds, b.kinds, strict=False):
+        if x.weak is not y.weak and same_shape(x.shape, y.shape):
+            dtype = (y if x.weak else x).dtype
+            return f" Append Python's numbers as NumPy's of that dtype: np.{dtype}(v)"
+    return ""
 
 
 def _kind(a: ArrayType, b: ArrayType) -> ArrayType | None:
@@ -119,6 +127,8 @@ class Evened:
         self.form = forms[0] if forms else None
         for form in forms[1:]:
             self.form = wider(forms[0], form, line, owner.name)
+        self.counted = _lengths_differ(*lists)
+        """Whether only the forms of the items differ, else."""
 
     def again(self, owner: Grown, line: str) -> Evened:
         """The same of the list that stands there in another look."""
@@ -128,8 +138,12 @@ class Evened:
 
     def same_as(self, other: Evened) -> bool:
         """Whether both give the same form."""
-        return (self.rebased, self.most) == (other.rebased, other.most) and (
-            self.form is other.form or (self.form is not None and self.form.same_as(other.form))
+        return (
+            (self.rebased, self.most) == (other.rebased, other.most)
+            and (
+                self.form is other.form or (self.form is not None and self.form.same_as(other.form))
+            )
+            and self.counted is other.counted
         )
 
     def takes(self, value: Stacked | None) -> bool:
@@ -147,16 +161,17 @@ class Evened:
         """What one of them leaves, in that form."""
         x = prior_of(self.owner, self.line) if value is None else value
         x = x.rebased() if self.rebased else x
-        if not x.open:
+        if not x.open and self.counted:
             x = wider_rows(x, self.form, self.most - x.most)
         elif self.form is not None and not self.form.same_as(x.form):
-            # The loop around is looked at again.
+            # Of a list that is open the loop around is looked at again.
             kinds = self.form.kinds
             arrays = x.arrays and [
                 ops.convert(a, k.dtype) for a, k in zip(x.arrays, kinds, strict=True)
             ]
-            x = Stacked(self.form, arrays, x.base, x.added, x.seen, x.most, x.off)
-        return x.but(x.arrays, x.added, self.most)
+            most = x.most if x.counted else None
+            x = Stacked(self.form, arrays, x.base, x.added, x.seen, most, x.off)
+        return x.but(x.arrays, x.added, self.most if self.counted else None)
 
 
 def _base(x: Stacked) -> Any:
@@ -164,9 +179,15 @@ def _base(x: Stacked) -> Any:
 
 
 def uneven(a: Any, b: Any) -> bool:
-    """Whether two branches leave lists of different lengths."""
+    """Whether two branches leave lists of different lengths, or with items of different forms."""
     if not (isinstance(a, Stacked) and isinstance(b, Stacked)):
         return isinstance(a, Stacked) is not isinstance(b, Stacked)
+    forms = [x.form for x in (a, b) if x.form is not None]
+    other = len(forms) > 1 and not forms[0].same_as(forms[1])
+    return (other and not (a.open or b.open)) or _lengths_differ(a, b)
+
+
+def _lengths_differ(a: Stacked, b: Stacked) -> bool:
     return (
         a.counted != b.counted
         or (_base(a), a.off) != (_base(b), b.off)

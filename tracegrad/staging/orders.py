@@ -21,6 +21,7 @@ from ..schedule.values import identity
 from ..sizes import form, number_of
 from ..sizes.owners import is_late
 from ..tensor import Boxed, inside
+from .agreement import with_numbers
 from .constructors import stacked
 from .items import prior_of
 from .iterables import COUNTED, by_number
@@ -91,15 +92,15 @@ class Ordering:
                 "i = max(range(n), key=lambda i: a[i])"
             ) from error
 
-    def leaves(self) -> list[Any]:
-        """The keys, as arrays that are compared one after another; none where they are arrays
-        each."""
+    def leaves(self, late: bool = False) -> list[Any]:
+        """The keys, as arrays that are compared one after another; none where they are arrays each,
+        nor, but for `late`, where only a run knows how many rows hold a key."""
         if isinstance(self.keys, (Boxed, np.ndarray)):
             return [inside(self.keys)] if self.keys.ndim == 1 else []
         rows = self._rows(self.keys)
         if rows.form is None or rows.arrays is None or any(k.shape for k in rows.form.kinds):
             return []
-        if rows.counted:
+        if rows.counted and not late:
             return []
         if any(a.dtype.kind == "c" for a in rows.arrays):
             sign = "<" if self.name in ("min", "sorted", "sort") else ">"
@@ -131,7 +132,10 @@ class Ordering:
         rows = self._rows(self.items)
         found = Grown()
         arrays = [ops.take(a, order, 0) for a in rows.arrays or ()]
-        found.stacked = Stacked(rows.form, arrays, rows.count)
+        if rows.counted:
+            found.stacked = Stacked(rows.form, arrays, 0, rows.count, None, rows.base + rows.most)
+        else:
+            found.stacked = Stacked(rows.form, arrays, rows.count)
         return found
 
     def _at(self, place: Any) -> Any:
@@ -262,16 +266,25 @@ def _sorted(helpers: Any, line: int, name: str, items: Any, kwargs: Any) -> Any:
     key, backwards = kwargs.get("key"), kwargs.get("reverse", False)
     if kwargs.keys() - {"key", "reverse"} or any_in(backwards, unknown):
         return NotImplemented
-    if isinstance(items, Grown) and items.stacked is not None and items.stacked.counted:
-        return NotImplemented
+    late = isinstance(items, Grown) and (now := items.ready()) is not None and now.counted
+    if late and key is not None:
+        raise Refused(
+            f"{helpers.line_of(line)}: {name}() by a key of a list of which only a run knows the "
+            "length. Append tuples that begin with the key, and sort these."
+        )
     found = Ordering(helpers, line, name, items, key)
     if not found.open or found.is_empty:
         own, keys = found.plain()
         order = builtins.sorted(range(len(own)), key=keys.__getitem__, reverse=bool(backwards))
         return [own[k] for k in order]
-    leaves = found.leaves()
+    leaves = found.leaves(late)
     if not leaves:
         return NotImplemented
+    if late:
+        # Rows that hold no item come last.
+        rows = items.stacked.base + items.stacked.most
+        there = ops.less(ops.arange(rows), with_numbers(items.stacked.count))
+        leaves = [there if backwards else ops.logical_not(there), *leaves]
     return found.all_of(found.order(leaves, bool(backwards)))
 
 

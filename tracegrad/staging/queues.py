@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from ..ir.trace import user_line
 from ..tree import node
-from .algorithms import insert, program
+from .algorithms import alike, index, insert, program, taken_at
 from .items import part_of, prior_of
 from .lists import Grown
 from .regions import Refused
@@ -95,6 +95,39 @@ class Queue:
                 self.items.append(x)
 
     @program
+    def remove(self, x: Any) -> None:
+        """Take off the first item that is so."""
+        k = index(self.items, x, self.first)
+        if k < 0:
+            raise ValueError(f"{x!r} is not in deque")
+        taken_at(self.items, k)
+
+    @program
+    def index(self, x: Any) -> Any:
+        """Where an item is first."""
+        k = index(self.items, x, self.first)
+        if k < 0:
+            raise ValueError(f"{x!r} is not in deque")
+        return k - self.first
+
+    @program
+    def count(self, x: Any) -> Any:
+        """How many items are so."""
+        found = 0
+        for k in range(self.first, len(self.items)):
+            if alike(self.items[k], x):
+                found += 1
+        return found
+
+    @program
+    def reverse(self) -> None:
+        """Turn it round."""
+        n = len(self.items) - self.first
+        for j in range(n // 2):
+            a, b = self.first + j, self.first + n - 1 - j
+            self.items[a], self.items[b] = self.items[b], self.items[a]
+
+    @program
     def item(self, k: Any) -> Any:
         """The item of a number."""
         return self.items[k] if k < 0 else self.items[self.first + k]
@@ -112,7 +145,8 @@ class Queue:
             raise AttributeError(name)
         raise Refused(
             f"{user_line()}: {name!r} of a deque that a branch or loop on traced values changes. "
-            "Use a list, which has it, or append, appendleft, pop, popleft, extend or rotate."
+            "Use a list, which has it, or append, appendleft, pop, popleft, extend, remove or "
+            "rotate."
         )
 
     def __len__(self) -> int:

@@ -116,20 +116,20 @@ def _pop(owner: Grown, helpers: Any, line: int, key: Any = -1) -> Any:
         return last_of(owner, helpers, line)
     detach(owner, helpers.line_of(line))
     place = place_in(key, owner.length(), helpers, line, "pop index out of range")
-    return _version(taken_at)(owner, place)
+    return version(taken_at)(owner, place)
 
 
 def _index(owner: Grown, helpers: Any, line: int, x: Any, *ends: Any) -> Any:
-    place = with_numbers(_version(index)(owner, x, *ends))
+    place = with_numbers(version(index)(owner, x, *ends))
     _found(place, helpers, line, "list.index(x): x not in list")
     return place
 
 
 def _remove(owner: Grown, helpers: Any, line: int, x: Any) -> None:
     detach(owner, helpers.line_of(line))
-    place = with_numbers(_version(index)(owner, x))
+    place = with_numbers(version(index)(owner, x))
     _found(place, helpers, line, "list.remove(x): x not in list")
-    _version(taken_at)(owner, ops.maximum(place, 0) if unknown(place) else place)
+    version(taken_at)(owner, ops.maximum(place, 0) if unknown(place) else place)
 
 
 def _found(place: Any, helpers: Any, line: int, error: str) -> None:
@@ -142,16 +142,16 @@ def _found(place: Any, helpers: Any, line: int, error: str) -> None:
 
 def _insert(owner: Grown, helpers: Any, line: int, place: Any, x: Any) -> None:
     detach(owner, helpers.line_of(line))
-    _version(insert)(owner, place, x)
+    version(insert)(owner, place, x)
 
 
 def _count(owner: Grown, helpers: Any, line: int, x: Any) -> Any:
-    return _version(count)(owner, x)
+    return version(count)(owner, x)
 
 
 def _reverse(owner: Grown, helpers: Any, line: int) -> None:
     detach(owner, helpers.line_of(line))
-    _version(reverse)(owner)
+    version(reverse)(owner)
 
 
 def _clear(owner: Grown, helpers: Any, line: int) -> None:
@@ -163,7 +163,8 @@ def _clear(owner: Grown, helpers: Any, line: int) -> None:
         owner.stacked = Stacked(now.form, [a[:0] for a in now.arrays or ()], 0, off=True)
 
 
-def _version(function: Any) -> Any:
+def version(function: Any) -> Any:
+    """What is called in the place of a function that is rewritten."""
     session = current()
     assert session is not None
     return session.version(function)
@@ -177,7 +178,7 @@ METHODS: dict[str, Callable[..., Any]] = {
 
 def holds(owner: Grown, x: Any) -> Any:
     """`x in owner`."""
-    place = _version(index)(owner, x)
+    place = version(index)(owner, x)
     return place >= 0
 
 
@@ -209,4 +210,14 @@ def place_in(
     return ops.clip(at, 0, ops.maximum(count - 1, 0))
 
 
-__all__ = ["changed", "detach", "filled", "holds", "is_open", "last_of", "place_in", "replace"]
+__all__ = [
+    "changed",
+    "detach",
+    "filled",
+    "holds",
+    "is_open",
+    "last_of",
+    "place_in",
+    "replace",
+    "version",
+]
