@@ -16,8 +16,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from .processes import Process
-from .report.files import Section
-from .report.tables import Rows, significant
+from .report.files import Costs
+from .report.tables import Rows, met, significant
 from .run import HERE, STANDALONE, Settings, surroundings
 from .scipy_expressions import EXPRESSIONS, Expression
 
@@ -57,18 +57,13 @@ class NameCost:
 
 
 @dataclass
-class NameTimes(Section):
+class NameTimes(Costs):
     """What a run measured. `head` says with which version, machine and settings."""
 
     head: dict[str, Any]
     costs: Sequence[NameCost]
     remarks: list[str] = field(default_factory=list)
     name: str = "scipy"
-
-    @property
-    def wrong(self) -> bool:
-        """Whether results are wrong or missing."""
-        return any(cost.check != "ok" for cost in self.costs)
 
     def tables(self) -> list[tuple[str, Rows]]:
         """Titles, headings and rows, in microseconds."""
@@ -111,21 +106,8 @@ class NameTimes(Section):
                 rows.append([what, f"{wanted:.2g}", f"{least:.2f}", worst, met(least >= wanted)])
         return rows
 
-    def as_dict(self) -> dict[str, Any]:
-        """Everything, times in seconds."""
-        return {
-            **self.head,
-            "scipy": [asdict(c) for c in self.costs],
-            "remarks": self.remarks,
-        }
-
 
 AIMS = ["aim", "wanted", "measured", "where, or how many", "met"]
-
-
-def met(yes: bool) -> str:
-    """In a table."""
-    return "yes" if yes else "no"
 
 
 def microseconds(seconds: float | None) -> str:

@@ -6,12 +6,12 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from .processes import Process
-from .report.files import Section
-from .report.tables import Rows, milliseconds
+from .report.files import Costs
+from .report.tables import Rows, met, milliseconds
 from .run import HERE, STANDALONE, Settings, surroundings
 
 DTYPES = ("float64", "float32")
@@ -42,18 +42,13 @@ class DenseCost:
 
 
 @dataclass
-class DenseTimes(Section):
+class DenseTimes(Costs):
     """What a run measured. `head` says with which version, machine and settings."""
 
     head: dict[str, Any]
     costs: Sequence[DenseCost]
     remarks: list[str] = field(default_factory=list)
     name: str = "linalg"
-
-    @property
-    def wrong(self) -> bool:
-        """Whether results differ or are missing."""
-        return any(cost.check != "ok" for cost in self.costs)
 
     def tables(self) -> list[tuple[str, Rows]]:
         """Titles, headings and rows."""
@@ -95,17 +90,9 @@ class DenseTimes(Section):
             }
             if speeds:
                 worst = min(speeds, key=lambda k: speeds[k])
-                met = "yes" if speeds[worst] >= wanted else "no"
-                rows.append([what, f"{wanted}", f"{speeds[worst]:.2f}", worst, met])
+                least = speeds[worst]
+                rows.append([what, f"{wanted}", f"{least:.2f}", worst, met(least >= wanted)])
         return rows
-
-    def as_dict(self) -> dict[str, Any]:
-        """Everything, times in seconds."""
-        return {
-            **self.head,
-            "linalg": [asdict(c) for c in self.costs],
-            "remarks": self.remarks,
-        }
 
 
 AIMS = ["aim", "wanted", "measured", "where", "met"]

@@ -6,11 +6,11 @@ import math
 import statistics
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from .processes import Process
-from .report.files import Section
+from .report.files import Costs
 from .report.tables import Rows, significant
 from .run import HERE, STANDALONE, Settings, surroundings
 from .small import CHAINS, ITEMS, OPERATIONS, RECORDING, SIZES, Item
@@ -45,18 +45,13 @@ class Cost:
 
 
 @dataclass
-class OperationTimes(Section):
+class OperationTimes(Costs):
     """What a run measured. `head` says with which version, machine and settings."""
 
     head: dict[str, Any]
     costs: Sequence[Cost]
     remarks: list[str] = field(default_factory=list)
     name: str = "operations"
-
-    @property
-    def wrong(self) -> bool:
-        """Whether results differ."""
-        return any(cost.check != "ok" for cost in self.costs)
 
     def mean(self, kind: str | None = None) -> float | None:
         """The geometric mean of the ratios (of one kind)."""
@@ -110,12 +105,7 @@ class OperationTimes(Section):
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, times in seconds."""
-        return {
-            **self.head,
-            "operations": [asdict(c) for c in self.costs],
-            "geometric_mean": self.mean(),
-            "remarks": self.remarks,
-        }
+        return {**super().as_dict(), "geometric_mean": self.mean()}
 
 
 def measure(

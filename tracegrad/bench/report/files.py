@@ -148,6 +148,23 @@ class Section:
         return "\n\n".join([*parts, *[table(title, rows) for title, rows in self.tables()]]) + "\n"
 
 
+class Costs(Section):
+    """A section with a row of each thing that was timed: a dataclass whose `check` is "ok", or says
+    what is wrong."""
+
+    costs: Sequence[Any]
+
+    @property
+    def wrong(self) -> bool:
+        """Whether results are wrong or missing."""
+        return any(cost.check != "ok" for cost in self.costs)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, times in seconds."""
+        costs = [asdict(cost) for cost in self.costs]
+        return {**self.head, self.name: costs, "remarks": self.remarks}
+
+
 def replace_section(path: Path, section: str, text: str) -> None:
     """Put the text between the lines that begin and end a section; at the end of a page of other
     sections; else it is all that the file holds."""

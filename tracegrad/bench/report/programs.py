@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from .files import Section
+from .files import Costs
 from .tables import Rows, milliseconds, seconds
 
 NUMBA, FUNCTION, BOTH = "Numba", "function", "value and gradient"
@@ -62,7 +62,7 @@ class FirstCalls:
 
 
 @dataclass
-class ProgramTimes(Section):
+class ProgramTimes(Costs):
     """What a run measured. `head` says with which version, machine and settings."""
 
     head: dict[str, Any]
@@ -77,11 +77,6 @@ class ProgramTimes(Section):
                 self.remarks.append(f"{cost.name}: {cost.check}.")
             if cost.check_jax not in ("", "ok"):
                 self.remarks.append(f"JAX, {cost.name}: {cost.check_jax}.")
-
-    @property
-    def wrong(self) -> bool:
-        """Whether a result of tracegrad is wrong or missing."""
-        return any(cost.check != "ok" for cost in self.costs)
 
     @property
     def beside_jax(self) -> bool:
@@ -177,11 +172,9 @@ class ProgramTimes(Section):
         """Everything, times in seconds."""
         headings, rows = self.aim_rows()
         return {
-            **self.head,
-            "programs": [asdict(c) for c in self.costs],
+            **super().as_dict(),
             "compiled": [asdict(c) for c in self.compiled],
             "targets": [dict(zip(headings, row, strict=True)) for row in rows],
-            "remarks": self.remarks,
         }
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from .files import Section
-from .tables import Rows, milliseconds, seconds
+from .tables import Rows, met, milliseconds, seconds
 
 BY_HAND, OWN = "by hand", "tracegrad"
 AIM = 3.0
@@ -96,8 +94,8 @@ class SparseTimes(Section):
         worst = max((r.values / self.by_hand(r) for r in own), default=0.0)
         slowest = max((r.setup for r in own), default=0.0)
         aims = [
-            ["values over a loop by hand, at worst", f"{AIM}", f"{worst:.2f}", yes(worst <= AIM)],
-            ["set-up, s, at worst", f"{SETUP}", f"{slowest:.2f}", yes(slowest <= SETUP)],
+            ["values over a loop by hand, at worst", f"{AIM}", f"{worst:.2f}", met(worst <= AIM)],
+            ["set-up, s, at worst", f"{SETUP}", f"{slowest:.2f}", met(slowest <= SETUP)],
         ]
         solved_headings = ["problem", "n", "who", "set-up", "solved", "functions", "result"]
         solved = [
@@ -117,20 +115,14 @@ class SparseTimes(Section):
             ("Aims of sparse derivatives", (["aim", "wanted", "measured", "met"], aims)),
         ]
 
-    def write_json(self, path: Path) -> None:
+    def as_dict(self) -> dict[str, Any]:
         """Everything, times in seconds."""
-        everything = {
+        return {
             **self.head,
             "sparse": [r._asdict() for r in self.rows],
             "solved": [r._asdict() for r in self.solved],
             "colours": [r._asdict() for r in self.colours],
         }
-        path.write_text(json.dumps(everything, indent=2) + "\n", encoding="utf-8")
-
-
-def yes(met: bool) -> str:
-    """Whether an aim is met."""
-    return "yes" if met else "no"
 
 
 __all__ = ["BY_HAND", "OWN", "ColourRow", "SolvedRow", "SparseRow", "SparseTimes"]

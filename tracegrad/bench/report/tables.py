@@ -54,6 +54,11 @@ def _magnitude(value: float) -> int:
     return int(f"{value:e}".rpartition("e")[2]) if value > 0 else 0
 
 
+def met(aim: bool) -> str:
+    """Whether an aim is met."""
+    return "yes" if aim else "no"
+
+
 def time_of(outcome: Outcome | None) -> str:
     """The time of a derivative, or what there is instead of one; nothing where the workload does
     not fit."""
