@@ -14,6 +14,8 @@ import pytest
 import tracegrad as tg
 from tracegrad.bench import long_loop
 
+pytestmark = pytest.mark.usefixtures("kernels_in_python")
+
 
 def stacked(body: Callable[..., Any], *args: Any, n: int = 1000, argnums: Any = 0) -> float:
     """The bytes that the gradient of a loop keeps for each of its steps; arguments, results and

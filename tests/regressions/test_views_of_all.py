@@ -15,6 +15,8 @@ import pytest
 
 import tracegrad as tg
 
+pytestmark = pytest.mark.usefixtures("kernels_in_python")
+
 N = 2
 Function = Callable[[Any], Any]
 

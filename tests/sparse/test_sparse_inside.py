@@ -13,6 +13,8 @@ import scipy.sparse as sp
 import tracegrad as tg
 from tracegrad.errors import TracegradError
 
+pytestmark = pytest.mark.usefixtures("kernels_in_python")
+
 X = np.linspace(0.1, 1.0, 9)
 P = np.linspace(1.0, 2.0, 9)
 

@@ -11,6 +11,8 @@ import tracegrad as tg
 from tracegrad._codegen import integers
 from tracegrad.errors import TracegradError
 
+pytestmark = pytest.mark.usefixtures("kernels_in_python")
+
 RNG = np.random.default_rng(3)
 
 

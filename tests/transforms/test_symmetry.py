@@ -11,6 +11,8 @@ import tracegrad as tg
 from tests.checks import assert_same
 from tracegrad.transforms.rewrite import optimize
 
+pytestmark = pytest.mark.usefixtures("kernels_in_python")
+
 RNG = np.random.default_rng(2)
 N = 7
 X, W, A = RNG.normal(size=(N, 3)), RNG.uniform(1, 2, N), RNG.normal(size=N)
