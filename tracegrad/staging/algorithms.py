@@ -86,4 +86,17 @@ def reverse(items: Any) -> None:
         items[j], items[n - 1 - j] = items[n - 1 - j], items[j]
 
 
-__all__ = ["count", "index", "insert", "program", "reverse", "taken_at"]
+@program
+def bisected(items: Any, x: Any, right: bool) -> Any:
+    """The place of an item in order, behind those like it or before them."""
+    low, high = 0, len(items)
+    while low < high:
+        middle = (low + high) // 2
+        if (not x < items[middle]) if right else items[middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+__all__ = ["bisected", "count", "index", "insert", "program", "reverse", "taken_at"]

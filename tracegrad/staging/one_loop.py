@@ -141,9 +141,11 @@ class StagedLoop:
 
     def initial(self) -> list[Any]:
         """All leaves carried."""
-        grown = [c for c in self.carried if isinstance(c, Growing) and c.counted]
-        for c in grown:
-            c.twin = None if c.apart or c is grown[0] else grown[0]
+        every = [c for c in self.carried if isinstance(c, Growing) and c.counted]
+        # Those that it takes items off count what was there before, each for itself.
+        grown = [c for c in every if not c.taken]
+        for c in every:
+            c.twin = None if c.apart or c.taken or c is grown[0] else grown[0]
         leaves = [c.initial() for c in self.carried]
         self._ends = list(itertools.accumulate(map(len, leaves)))
         return [x for own in leaves for x in own]

@@ -22,6 +22,7 @@ from ..sizes import form, number_of
 from ..sizes.owners import is_late
 from ..tensor import Boxed, inside
 from .agreement import with_numbers
+from .algorithms import bisected
 from .constructors import stacked
 from .items import prior_of
 from .iterables import COUNTED, by_number
@@ -30,6 +31,7 @@ from .places import any_in, followed, is_leaf, unknown
 from .regions import Refused
 from .session import current
 from .stand_ins import item_of
+from .taking import version
 
 FEW = 8
 """So many numbers are compared one after another."""
@@ -220,6 +222,8 @@ def ordered(helpers: Any, line: int, function: Any, args: Any, kwargs: Any) -> A
     except TypeError:
         return NotImplemented
     if side is not None and len(args) == 2 and not kwargs:
+        if isinstance(args[0], Grown) and args[0].stacked is not None and args[0].stacked.counted:
+            return (version(bisected)(*args, side == "right"),)
         return _bisected(side, *args)
     if function is builtins.sorted and len(args) == 1:
         found = _sorted(helpers, line, "sorted", args[0], kwargs)

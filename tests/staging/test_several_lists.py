@@ -1,8 +1,10 @@
-"""Lists of which only a run knows the length, in order; further functions of heaps and deques."""
+"""Several stacks in one loop; lists of which only a run knows the length, in order; further
+functions of heaps and deques."""
 
-# ruff: noqa: PERF401 - the programs are as people write them
+# ruff: noqa: B905, PERF401 - the programs are as people write them
 from __future__ import annotations
 
+import bisect
 import heapq
 from collections import deque
 from typing import Any
@@ -16,6 +18,56 @@ from tracegrad.errors import ConcretizationError
 
 X = np.array([0.22, 0.61, 0.35, 0.93])
 PROGRAMS = Programs()
+
+
+@PROGRAMS
+def isotonic(x: Any) -> Any:
+    """Neighbours in the wrong order are pooled: two stacks of one length."""
+    means, weights = [], []
+    for v in x:
+        means.append(v)
+        weights.append(1)
+        while len(means) > 1 and means[-2] > means[-1]:
+            w = weights[-2] + weights[-1]
+            m = (means[-2] * weights[-2] + means[-1] * weights[-1]) / w
+            means.pop()
+            weights.pop()
+            means[-1] = m
+            weights[-1] = w
+    total = 0.0
+    for m, w in zip(means, weights):
+        total += w * m * m + len(weights)
+    return total
+
+
+@PROGRAMS
+def one_stack_and_what_is_noted_of_it(x: Any) -> Any:
+    """Of two lists that begin alike one loses items."""
+    stack, seen, both = [x[0], x[3]], [1.0, 2.0], []
+    n = 0
+    while len(stack) > 0 and n < 20:
+        n += 1
+        v = stack.pop()
+        seen.append(v * n)
+        both.append(seen[-1] * len(stack))
+        if v > 0.2:
+            stack.append(0.5 * v)
+            stack.append(0.3 * v + 0.01 * x[1])
+    return sum(seen) + sum(both) * len(seen) + len(stack)
+
+
+@PROGRAMS
+def increasing(x: Any) -> Any:
+    """The longest increasing subsequence, by patience."""
+    tails = []
+    for k in range(12):
+        v = x[k % 4] * (1 + np.sin(3.0 * k))
+        i = bisect.bisect_left(tails, v)
+        if i == len(tails):
+            tails.append(v)
+        else:
+            tails[i] = v
+    return sum(tails) * len(tails) + bisect.bisect(tails, x[0])
 
 
 @PROGRAMS
@@ -99,7 +151,7 @@ def test_by_a_key() -> None:
         out.sort(key=lambda v: abs(v - 0.5))
         return out[0]
 
-    with pytest.raises(ConcretizationError, match=r"test_sorted_late.*sort.. by a key.*tuples"):
+    with pytest.raises(ConcretizationError, match=r"test_several_lists.*sort.. by a key.*tuples"):
         tg.jit(by_distance)(X)
 
 
