@@ -11,6 +11,7 @@ from typing import Any
 
 import llvmlite.binding as binding
 from numba.core import types
+from numba.experimental import function_type  # noqa: F401  the type of a FunctionValue
 
 from ..c_function import THREAD
 from ..loading import COMPILING

@@ -405,6 +405,7 @@ def test_a_pointer_is_not_pickled() -> None:
 # --- from the disk -------------------------------------------------------------------------------
 
 PROGRAM = """
+import numba
 import numpy as np
 import tracegrad as tg
 from tracegrad.codegen.disk.cache import COUNTERS
@@ -418,6 +419,7 @@ x = np.ones(3)
 f.cfunc(x), tg.value_and_grad(f).cfunc(x), f.cfunc(x, signature="nutpie")
 f.cfunc(x, signature="ipopt", constraints=g)
 print(COUNTERS.compiled, COUNTERS.loaded)
+assert isinstance(numba.typeof(f.cfunc(x)), numba.types.FunctionType)
 """
 
 
