@@ -24,6 +24,13 @@ def _count(a: Any) -> Any:
     return n
 
 
+def _in_a_branch(a: Any) -> Any:
+    total = sum(v for v in a if v > 0)
+    if a[0] != 0:
+        total = 1 / total
+    return total
+
+
 QUOTIENTS: dict[str, Callable[[Any], Any]] = {
     "sum of a generator": lambda a: 1 / sum(1 for v in a if v > 0),
     "sum of a list": lambda a: 1 / sum([1 for v in a if v > 0]),
@@ -32,6 +39,12 @@ QUOTIENTS: dict[str, Callable[[Any], Any]] = {
     "float of a length": lambda a: 1 // float(len(a[a > 0])),
     "remainder by a float": lambda a: 7 % float(len(a[a > 0])),
     "length of a list": lambda a: 1 // float(len([v for v in a if v > 0])),
+    "sum of elements": lambda a: 1 / sum(v for v in a if v > 0),
+    "sum of elements, whole": lambda a: 7 // sum([v for v in a if v > 0]),
+    "remainder by elements": lambda a: 7 % sum(v for v in a if v > 0),
+    "mean of harmonies": lambda a: len(a[a > 0]) / sum(1 / v for v in a if v > 0),
+    "largest or 0": lambda a: 1 / max([v for v in a if v > 0], default=0),
+    "in a branch": lambda a: _in_a_branch(a),
     "whole": lambda a: 7 // sum(1 for v in a if v > 0),
 }
 
@@ -47,6 +60,18 @@ def test_divided_by_what_may_be_nothing(name: str) -> None:
             f(NONE)
         with pytest.raises(ZeroDivisionError, match="by zero"):
             compiled(NONE)
+
+
+@in_python
+def test_totals_of_something_divide_as_numpys() -> None:
+    def f(a: Any) -> Any:
+        total = sum(v for v in a if v > -9)
+        return 1 / total, a[0] / sum(v for v in a if v > 9)
+
+    with np.errstate(all="ignore"):
+        for a in (SOME, np.array([-1.0, 1.0])):
+            for got, expected in zip(tg.jit(f)(a), f(a), strict=True):
+                np.testing.assert_array_equal(got, expected)
 
 
 @in_python

@@ -12,6 +12,7 @@ from .. import ops
 from ..checks import REFUSED, array, describe, explained, fault_of_array
 from ..dtypes import INT64, is_flag, of_another_library
 from ..ir.dispatch import NO_PARAMS, SPECIAL, STATE, Value
+from ..ir.forms import count_behind
 from ..ir.graph import Var
 from ..ir.lines import unpacked_to, user_line
 from ..ir.op import WEAK as WEAK_KINDS
@@ -92,6 +93,7 @@ def counts(x: Any) -> bool:
     return x.shape == () and x.dtype.kind in "iu" and (x.boxes_everything or not x.writes_numbers)
 
 
+_MISSING: Any = object()
 _NO_OPERAND = "{}: an operand is {}; it must be an array, a Tensor or a number"
 
 
@@ -129,8 +131,10 @@ def _operands(function: Function | None, *operands: Any) -> Any:
     its, as such. A quotient of Python's numbers asks whether the divisor is 0."""
     if not STATE.traces:
         return operands
-    if function is ops.div and all(map(_is_number, operands)):
-        check_divisor(operands[1])
+    if function is ops.div and _is_number(operands[0]):
+        y = operands[1]
+        if _is_number(y) or count_behind(y) is not None:
+            check_divisor(y)
     if function not in _OF_INTEGERS or not all(map(_is_truth, operands)):
         return operands
     return [int(x) if type(x) is bool else number(convert_op(x, dtype=INT64)) for x in operands]
@@ -202,6 +206,21 @@ def _reflected(function: Function) -> Any:
     )
 
 
+def _written_by(ufunc: Any, self: Any, other: Any) -> Any:
+    """What NumPy's operators in place answer to an object: they leave it to its own `+` only where
+    its `__array_priority__` says so; else another name of the array would not be written."""
+    kind = type(other)
+    protocol = getattr(kind, "__array_ufunc__", _MISSING)
+    if protocol is None:
+        raise TypeError(f"operand '{kind.__name__}' does not support ufuncs (__array_ufunc__=None)")
+    if protocol is not _MISSING and ufunc is not None:
+        return ufunc(self, other, out=self)
+    if protocol is _MISSING and hasattr(kind, "__array_priority__"):
+        return NotImplemented
+    wanted = "an operand of an operator in place must be an array, a Tensor or a number"
+    raise TypeError(f"{wanted}, not {describe(other)}. Write w = w + x for what the object makes.")
+
+
 def _in_place(function: Function) -> Function:
     ufunc = ufunc_of(function)
 
@@ -209,7 +228,8 @@ def _in_place(function: Function) -> Function:
         if ufunc is not None and self._update_at_once(ufunc, other):
             return self
         if not isinstance(other, (*OPERANDS, list, tuple)):
-            return _unknown(other)
+            answer = _unknown(other)
+            return answer if self.boxes_everything else _written_by(ufunc, self, other)
         try:
             return self._update(function, operand(other))
         except REFUSED as error:

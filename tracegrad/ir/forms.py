@@ -54,6 +54,9 @@ class Forms:
         """Of what is not known, where it is said, the least value and one above the largest."""
         self.of_lengths: set[Var] = set()
         """Python's numbers that are made of lengths which only a run knows."""
+        self.of_none: dict[Var, Any] = {}
+        """What is one of Python's numbers if there is nothing that it is made of: how much there
+        is."""
 
     def of(self, var: Var) -> Int:
         """The expression of an integer of this trace."""
@@ -72,6 +75,8 @@ class Forms:
                 return
             if outer.trace.forms.of_length(outer):
                 self.of_lengths.add(inner)
+            if outer in outer.trace.forms.of_none:
+                self.of_none[inner] = outer.trace.forms.of_none[outer]
             if _integral(outer):
                 self.known[inner] = outer.trace.forms.of(outer)
             else:
@@ -195,6 +200,24 @@ def as_length(x: Any) -> Any:
     if isinstance(data, Var) and data.trace is not None:
         data.trace.forms.of_lengths.add(data)
     return x
+
+
+def python_if_none(x: Any, count: Any) -> Any:
+    """The same value, known to be one of Python's numbers where `count` is 0: `sum` of nothing."""
+    data = x._data if isinstance(x, Value) else x
+    if isinstance(data, Var) and data.trace is not None:
+        data.trace.forms.of_none[data] = count
+    return x
+
+
+def count_behind(x: Any) -> Any:
+    """Of such a value its count; None of others."""
+    data = x._data if isinstance(x, Value) else x
+    if not isinstance(data, Var) or data.trace is None:
+        return None
+    forms = data.trace.forms
+    forms.of(data) if _integral(data) else forms.origin(data)  # what is captured is seen then
+    return forms.of_none.get(data)
 
 
 def form_of(x: Any) -> Int:

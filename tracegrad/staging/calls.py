@@ -20,7 +20,7 @@ from .._codegen import loading
 from ..faces.numpy.writes import WRITES
 from ..faces.operators import as_number
 from ..ir.dispatch import STATE
-from ..ir.forms import as_length
+from ..ir.forms import as_length, python_if_none
 from ..ir.trace import user_line
 from ..ops.elementwise.arithmetic import number
 from ..sizes import Size
@@ -162,7 +162,7 @@ def _truths(name: str, args: tuple[Any, ...]) -> Any:
 
 def _sum(values: Any, start: Any = 0) -> Any:
     if type(values) is Grown and (found := values.total()) is not None:
-        return as_length(found + start)  # of none it is 0
+        return python_if_none(as_length(found + start), values.length())  # of none it is 0
     if isinstance(values, Boxed) and values.ndim == 1 and len(values) > 8:
         return ops.sum(values) + start
     return builtins.sum(values, start)

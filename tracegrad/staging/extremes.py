@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import ops
 from .._codegen import lowering
+from ..ir.forms import python_if_none
 from ..schedule.values import identity
 from ..sizes import form as size_form
 from ..sizes.owners import is_late
@@ -91,7 +92,7 @@ def _of_list(owner: Grown, largest: bool, found: Found, check: Check, default: A
     else:
         value = found(filled(largest), largest)
     if default is not MISSING:
-        value = ops.where(some, value, default)
+        value = python_if_none(ops.where(some, value, default), x.count)
     return x.as_items(value) if found is _by_python else value
 
 
@@ -103,7 +104,7 @@ def _of_array(x: Boxed, largest: bool, found: Found, check: Check, default: Any)
     flat = ops.reshape(x, -1)
     some = ops.greater(length_of(flat), 0)
     if default is not MISSING:
-        return ops.where(some, found(flat, largest), default)
+        return python_if_none(ops.where(some, found(flat, largest), default), length_of(flat))
     check(some, partial(ValueError, _of_none(found, largest)))
     return found(flat, largest)
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..._codegen import integers
 from ...dtypes import INT64, is_flag
 from ...ir.dispatch import Value, bind
-from ...ir.forms import form_of, is_of_length, told, unknown
+from ...ir.forms import count_behind, form_of, is_of_length, told, unknown
 from ...ir.graph import Var
 from ...ir.lines import program_place
 from ...sizes import SYMBOLIC, same
@@ -21,6 +21,7 @@ from ..check import error_text
 from .arithmetic import equal
 from .comparison import REAL, trunc
 from .derived import convert, is_number
+from .logic import logical_and
 from .pointwise import pointwise
 
 BY_ZERO = ZeroDivisionError("division by zero")
@@ -28,9 +29,11 @@ BY_ZERO = ZeroDivisionError("division by zero")
 
 def check_divisor(y: Any, error: ZeroDivisionError = BY_ZERO) -> None:
     """Python's quotients of its numbers fail where the divisor is 0; NumPy's are infinite, NaN or,
-    of integers, 0. Asked of Python's integers that only a run knows, and of all that is made of
-    lengths of that kind; other numbers divide as NumPy's."""
-    if type(y) is int or is_number(y):
+    of integers, 0. Asked of Python's integers that only a run knows, of all that is made of lengths
+    of that kind, and of totals of nothing; other numbers divide as NumPy's."""
+    if (count := count_behind(y)) is not None:
+        code = convert(logical_and(equal(y, 0), equal(count, 0)), INT64)
+    elif type(y) is int or is_number(y):
         form = form_of(y)
         if told("<", form) or told("<", -form):
             return
@@ -62,7 +65,7 @@ def _is_python(x: Any) -> bool:
 
 def _checked(x: Any, y: Any) -> Any:
     """Of Python's numbers a quotient or remainder fails where the divisor is 0."""
-    if _is_python(x) and _is_python(y):
+    if _is_python(x) and (_is_python(y) or count_behind(y) is not None):
         whole = all(type(z) is int or is_number(z) for z in (x, y))
         check_divisor(y, by_zero() if whole else BY_ZERO)
     return NotImplemented
