@@ -122,8 +122,13 @@ class Boxed(Operators, Writes, NumpyDispatch):
 
     def _alias(self) -> Self:
         """Another box of the same data at the same place on the tape."""
-        value: Self = self._as(self.face)
+        value: Self = self._as(self.face_of_memory)
         return value
+
+    @property
+    def face_of_memory(self) -> type[Boxed]:
+        """The face, of an array without axes as one that can be written into."""
+        return type(self) if self.writes_numbers else self.face
 
     def _as(self, face: type[Boxed]) -> Any:
         """The same data at the same place on the tape, in a box of this face."""
@@ -452,7 +457,7 @@ def primal(x: Any, face: type[Boxed] = Array) -> Boxed:
     if type(x) is np.ndarray and not STATE.traces and writable(x):
         # The function, or whoever calls it, may write into the array before a rule reads it.
         own = kept(x)
-        box = face(own)
+        box = (face if x.ndim or face is not Array else ZeroDimensional)(own)
         box._versions = OfArray(x) if own is x else None
         return box
     if type(x) not in PYTHON and type(x) not in KINDS:
@@ -481,11 +486,11 @@ def fresh_leaf(x: Any, face: type[Boxed] = Array) -> Boxed:
     is not the same: a derivative with respect to it must not pick up what else depends on x."""
     x = primal(x, face)
     if x._requires_grad and MODE.enabled:
-        value: Boxed = fresh(x.face, x._data)
+        value: Boxed = fresh(x.face_of_memory, x._data)
         node = record(identity_op, [x], {}, [x._data])
         value._grad_fn, value._requires_grad = node, node is not None
     else:
-        value = fresh(x.face, x._data)
+        value = fresh(x.face_of_memory, x._data)
         value._requires_grad = is_differentiable(x.dtype)
     value._versions = followed(x)
     value._tangents = x._tangents

@@ -206,10 +206,10 @@ def _reflected(function: Function) -> Any:
     )
 
 
-def _written_by(ufunc: Any, self: Any, other: Any) -> Any:
+def _written_by(function: Function, self: Any, other: Any) -> Any:
     """What NumPy's operators in place answer to an object: they leave it to its own `+` only where
     its `__array_priority__` says so; else another name of the array would not be written."""
-    kind = type(other)
+    kind, ufunc = type(other), ufunc_of(function)
     protocol = getattr(kind, "__array_ufunc__", _MISSING)
     if protocol is None:
         raise TypeError(f"operand '{kind.__name__}' does not support ufuncs (__array_ufunc__=None)")
@@ -217,8 +217,7 @@ def _written_by(ufunc: Any, self: Any, other: Any) -> Any:
         return ufunc(self, other, out=self)
     if protocol is _MISSING and hasattr(kind, "__array_priority__"):
         return NotImplemented
-    wanted = "an operand of an operator in place must be an array, a Tensor or a number"
-    raise TypeError(f"{wanted}, not {describe(other)}. Write w = w + x for what the object makes.")
+    raise TypeError(_NO_OPERAND.format(function.__name__, describe(other)))
 
 
 def _in_place(function: Function) -> Function:
@@ -229,7 +228,7 @@ def _in_place(function: Function) -> Function:
             return self
         if not isinstance(other, (*OPERANDS, list, tuple)):
             answer = _unknown(other)
-            return answer if self.boxes_everything else _written_by(ufunc, self, other)
+            return answer if self.boxes_everything else _written_by(function, self, other)
         try:
             return self._update(function, operand(other))
         except REFUSED as error:
@@ -447,7 +446,7 @@ class Operators(Value):
             if self._base is not None:
                 self._refresh()
             data = self._data
-            if type(data) is np.ndarray:
+            if type(data) is np.ndarray and data.shape:
                 found = reading(data.shape, index)
                 if found is not None:
                     op, params, key = found

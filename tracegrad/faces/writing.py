@@ -59,8 +59,7 @@ class Writes(WriteChecks):
     def _viewed(
         self: Any, op: Op | Placed, source: Any, params: dict[str, Any], result: Any
     ) -> Any:
-        """The result of a viewing operation, which follows the writes into what it shows a part
-        of."""
+        """The result of a viewing operation, which follows the writes into what it shows."""
         if not isinstance(source, Value):
             return result
         shown: Any = source
@@ -70,7 +69,8 @@ class Writes(WriteChecks):
         root = shown._root
         memory, data = shown._data, box._data
         if not isinstance(data, Var) and not isinstance(memory, Var):
-            if not share_memory(data, memory):
+            number = shown.writes_numbers and isinstance(memory, np.generic)
+            if not (number or share_memory(data, memory)):
                 return box  # NumPy had to copy, as for the reshape of a transposed array
             shared = box.boxes_everything and not root._borrowed and not isinstance(root._data, Var)
         else:

@@ -55,6 +55,8 @@ class Value:
     ndim: Any
     array_type: Any
     boxes_everything: ClassVar[bool]
+    writes_numbers: ClassVar[bool] = False
+    """Whether `+=` writes into one without axes, as into an ndarray that was given."""
     face: ClassVar[Any]
     """The class of results: of operations on a subclass of Tensor, Tensor."""
 

@@ -139,11 +139,11 @@ def made(function: Any, args: Any, kwargs: Any) -> Any:
     if function in OF_VALUES:
         if any_in(args, followed, 8):
             given = {k: v for k, v in kwargs.items() if k not in ("subok", "like")}
-            return OF_VALUES[function](*args, **given)
+            return results.in_memory(OF_VALUES[function](*args, **given))
     elif function is np.fromiter:
         return from_iterator(*args, **kwargs)
     elif function in NEW and any_in((args, kwargs), _new_kind):
-        return NEW[function](*args, **_known(kwargs))
+        return results.in_memory(NEW[function](*args, **_known(kwargs)))
     return None
 
 
@@ -221,12 +221,12 @@ def _new_kind(x: Any) -> bool:
 def boxed(found: np.ndarray[Any, Any]) -> Any:
     """A new plain array as one that traced values can be written into."""
     if not STATE.traces:
-        return Array(found)
+        return results.in_memory(Array(found))
     if found.size and found.dtype.kind in "biufc":
         first = found.flat[0]
         if (found == first).all() and not np.signbit(first.real):
             return _own(ops.full(found.shape, first, found.dtype))
-    return inside(found)
+    return _own(found)
 
 
 def new_array(shape: Any, dtype: Any) -> Any:
@@ -235,7 +235,7 @@ def new_array(shape: Any, dtype: Any) -> Any:
 
 
 def _own(x: Any) -> Any:
-    return x if isinstance(x, Boxed) else inside(x)
+    return results.in_memory(x if isinstance(x, Boxed) else inside(x))
 
 
 __all__ = ["boxed", "made", "new_array", "stacked", "with_lists", "with_rows"]

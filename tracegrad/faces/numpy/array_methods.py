@@ -6,7 +6,7 @@ import builtins
 import operator
 import warnings
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -72,9 +72,6 @@ class ArrayMethods(Value):
 
     __slots__ = ()
     strides, flags = _of_memory("strides"), _of_memory("flags")
-    writes_numbers: ClassVar[bool] = False
-    """Whether `+=` writes into one without axes, as into an ndarray that was given."""
-
     __iadd__, __isub__, __imul__ = (
         _augmented(operator.add),
         _augmented(operator.sub),
@@ -232,7 +229,8 @@ class ArrayMethods(Value):
 
     def copy(self: Any, order: str = "C") -> Any:
         """An array of its own: writes to it do not reach this one."""
-        return laying.copied(self, order)
+        made = laying.copied(self, order)
+        return results.in_memory(made) if self.writes_numbers else made
 
     def clip(self: Any, min: Any = None, max: Any = None, out: Any = None) -> Any:
         """The elements limited to [min, max]."""

@@ -109,7 +109,7 @@ def _ravel(a: Any, order: str = "C") -> Any:
 
 
 def _copy(a: Any, order: str = "K", subok: bool = False) -> Any:
-    return laying.copied(a, order) if isinstance(a, Value) else ops.positive(a)
+    return results.in_memory(laying.copied(a, order) if isinstance(a, Value) else ops.positive(a))
 
 
 def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:

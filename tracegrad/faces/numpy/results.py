@@ -34,13 +34,32 @@ from .laying import columns_first, in_one_row, laid
 Function = Callable[..., Any]
 
 
+def in_memory(x: Any) -> Any:
+    """What NumPy gives as an array, which can be written into, and as no number, where it has no
+    axes."""
+    if not isinstance(x, Value) or x.shape or x.boxes_everything or x.writes_numbers:
+        return x
+    box: Any = x
+    return box._as(box.without_axes)
+
+
 def own_view(x: Any, result: Any) -> Any:
     """What a function gave that shows `x`; where it is `x` itself, a view of all of it."""
     if result is not x:
         return result
     if isinstance(x, Value):
-        return x._bind(reshape_op, [x], {"shape": x.shape})
+        return one_element(x, x._bind(reshape_op, [x], {"shape": x.shape}))
     return x.view() if isinstance(x, np.ndarray) else x
+
+
+def one_element(x: Any, result: Any) -> Any:
+    """A result that shows the one element of an array under another shape: a view, also where it
+    has no axes."""
+    if not isinstance(x, Value) or not isinstance(result, Value) or result.shape:
+        return result
+    if result.boxes_everything or not (x.shape or x.writes_numbers):
+        return result
+    return x._viewed(reshape_op, x, {"shape": ()}, in_memory(result))
 
 
 def repeated_view(x: Any, result: Any) -> Any:
@@ -77,7 +96,7 @@ def _on_memory_of(x: Any, result: Any) -> bool:
 @functools.wraps(ops.reshape)
 def reshape(x: Any, shape: Any) -> Any:
     result = ops.reshape(x, shape)
-    return own_view(x, result) if result is x else result
+    return own_view(x, result) if result is x else one_element(x, result)
 
 
 @functools.wraps(ops.ravel)
@@ -89,7 +108,7 @@ def ravel(x: Any) -> Any:
 @functools.wraps(ops.squeeze)
 def squeeze(x: Any, axis: Any = None) -> Any:
     result = ops.squeeze(x, axis)
-    return own_view(x, result) if result is x else result
+    return own_view(x, result) if result is x else one_element(x, result)
 
 
 @functools.wraps(ops.expand_dims)
@@ -148,8 +167,7 @@ def shown(x: Any, key: Any) -> Any:
     part = x._bind(slice_op, [x], {"start": plan.start, "size": plan.size, "step": plan.step})
     number = part._bind(reshape_op, [part], {"shape": ()})
     if isinstance(part, Value) and part._base is not None and isinstance(number, Value):
-        box: Any = number
-        return part._viewed(reshape_op, part, {"shape": ()}, box._as(x.without_axes))
+        return part._viewed(reshape_op, part, {"shape": ()}, in_memory(number))
     return number
 
 

@@ -1,0 +1,127 @@
+"""Arrays without axes are written into under all of their names, as NumPy's are: `t = np.zeros(())`
+is an array, `x.sum()` a number. (`+=` bound the one name anew.)"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracegrad as tg
+
+pytestmark = pytest.mark.usefixtures("kernels_in_python")
+
+
+def _add(a: Any, v: Any) -> None:
+    a += v
+
+
+def _both(a: Any, b: Any, v: Any) -> Any:
+    a += v
+    return a * 2 + b
+
+
+def _in_a_function(x: Any) -> Any:
+    total = np.zeros(())
+    for v in x:
+        _add(total, v)
+    return total * x[0]
+
+
+def _in_a_branch(x: Any) -> Any:
+    total = np.zeros(())
+    other = total
+    if x[0] > 0:
+        total += x[0]
+    else:
+        total -= x[0]
+    return other * 2
+
+
+def _in_a_loop(x: Any) -> Any:
+    total = np.array(0.0)
+    best = total
+    for i in range(30):
+        total += x[0] * i
+        if total > best:
+            best = total
+    return best
+
+
+def _in_a_list(x: Any) -> Any:
+    total = np.array(0.0)
+    found = []
+    for _ in range(3):
+        total += x[1]
+        found.append(total)
+    return np.array(found)
+
+
+def _alike(x: Any) -> Any:
+    y = np.array(x[0])
+    return _both(y, y, 1.0)
+
+
+def _copied(x: Any) -> Any:
+    y = np.copy(x[0])
+    return _both(y, y.copy(), 1.0)
+
+
+def _reshaped(x: Any) -> Any:
+    y = x[:1].copy()
+    return _both(y.reshape(()), y, x[1])
+
+
+def _squeezed(x: Any) -> Any:
+    y = x[:1].copy()
+    z = np.squeeze(y)
+    y *= 3.0
+    return z
+
+
+def _shown(x: Any) -> Any:
+    y = np.asarray(x[0] * 2)
+    return _both(y[...], y.reshape(1), x[1])
+
+
+def _numbers(x: Any) -> Any:
+    y = x.sum()
+    z = x[0].copy()
+    return _both(y, y, 1.0) + _both(z, z, 1.0) + _both(x[1], x[1], 1.0)
+
+
+PROGRAMS = [
+    *(_in_a_function, _in_a_branch, _in_a_loop, _in_a_list, _alike, _copied, _reshaped),
+    *(_squeezed, _shown, _numbers),
+]
+
+
+def _ways(f: Callable[[Any], Any], x: Any) -> dict[str, Any]:
+    t = np.ones(x.shape)
+    return {
+        "compiled": tg.jit(f)(x),
+        "forwards": tg.jvp(f, (x,), (t,))[0],
+        "backwards": tg.value_and_grad(lambda x: np.sum(f(x)))(x)[0],
+        "batched": tg.vmap(f)(np.stack([x, x]))[1],
+    }
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_as_numpy(f: Callable[[Any], Any]) -> None:
+    x = np.array([2.0, 0.5])
+    expected = f(x)
+    for way, found in _ways(f, x).items():
+        wanted = np.sum(expected) if way == "backwards" else expected
+        np.testing.assert_allclose(found, wanted, err_msg=way)
+
+
+def test_an_argument_without_axes() -> None:
+    def f(x: Any) -> Any:
+        y = x.copy()
+        return _both(y, y, 1.0)
+
+    x = np.array(2.0)
+    assert tg.jit(f)(x) == tg.jvp(f, (x,), (x,))[0] == tg.value_and_grad(f)(x)[0] == f(x) == 9.0
+    assert x == 2.0
