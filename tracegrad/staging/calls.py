@@ -49,11 +49,8 @@ NUMPY: Any = np
 
 
 def _math(name: str) -> Callable[..., Any]:
-    return functools.partial(_of_numpy, name)
-
-
-def _of_numpy(name: str, *args: Any) -> Any:
-    return getattr(NUMPY, name)(*args)
+    """Of a number of Python's, such as that of a loop, it is one: it widens no float32."""
+    return lambda *args: as_number(getattr(NUMPY, name)(*args), *args)
 
 
 def _whole(name: str) -> Callable[..., Any]:
@@ -66,7 +63,9 @@ def _weak(x: Any) -> Any:
 
 
 def _log(x: Any, base: Any = None) -> Any:
-    return np.log(x) if base is None else np.log(x) / np.log(base)
+    if base is None:
+        return as_number(np.log(x), x)
+    return as_number(np.log(x) / np.log(base), x, base)
 
 
 def _int(x: Any = 0) -> Any:
