@@ -86,6 +86,11 @@ def _shown(x: Any) -> Any:
     return _both(y[...], y.reshape(1), x[1])
 
 
+def _like(x: Any) -> Any:
+    y, z = np.zeros_like(x[0]), np.ones_like(x[0]).astype(float)
+    return _both(y, y, x[0]) + _both(z, z, x[1])
+
+
 def _numbers(x: Any) -> Any:
     y = x.sum()
     z = x[0].copy()
@@ -94,7 +99,7 @@ def _numbers(x: Any) -> Any:
 
 PROGRAMS = [
     *(_in_a_function, _in_a_branch, _in_a_loop, _in_a_list, _alike, _copied, _reshaped),
-    *(_squeezed, _shown, _numbers),
+    *(_squeezed, _shown, _like, _numbers),
 ]
 
 

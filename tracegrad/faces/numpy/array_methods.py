@@ -225,7 +225,8 @@ class ArrayMethods(Value):
         converted = ops.convert(self, target)
         if order != "K" and (copy or converted is not self):
             return laying.copied(converted, order)
-        return results.own_memory(self, converted) if copy else converted
+        made = results.own_memory(self, converted) if copy else converted
+        return results.in_memory(made) if self.writes_numbers else made
 
     def copy(self: Any, order: str = "C") -> Any:
         """An array of its own: writes to it do not reach this one."""

@@ -62,7 +62,9 @@ def _like(make: Callable[..., Any]) -> Callable[..., Any]:
         given = {k: v for k, v in given.items() if k not in ("order", "subok")}
         if not isinstance(a, Value):
             return make(a, **given)
-        return laying.laid(own(type(a), make(a, **given), device=place_of(a)), order, a)
+        made = own(type(a), make(a, **given), device=place_of(a))
+        made = laying.laid(made, order, a)
+        return made if make is ops.full_like else results.in_memory(made)
 
     return like
 
