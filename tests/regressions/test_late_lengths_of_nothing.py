@@ -31,6 +31,10 @@ def _in_a_branch(a: Any) -> Any:
     return total
 
 
+def _mean(x: list[Any]) -> Any:
+    return sum(x) / len(x)
+
+
 QUOTIENTS: dict[str, Callable[[Any], Any]] = {
     "sum of a generator": lambda a: 1 / sum(1 for v in a if v > 0),
     "sum of a list": lambda a: 1 / sum([1 for v in a if v > 0]),
@@ -45,6 +49,11 @@ QUOTIENTS: dict[str, Callable[[Any], Any]] = {
     "mean of harmonies": lambda a: len(a[a > 0]) / sum(1 / v for v in a if v > 0),
     "largest or 0": lambda a: 1 / max([v for v in a if v > 0], default=0),
     "in a branch": lambda a: _in_a_branch(a),
+    "mean": lambda a: _mean([v for v in a if v > 0]),
+    "mean by a count": lambda a: sum(v for v in a if v > 0) / sum(1 for v in a if v > 0),
+    "mean, whole": lambda a: sum(v for v in a if v > 0) // len(a[a > 0]),
+    "share": lambda a: max([v for v in a if v > 0], default=0) / sum(v for v in a if v > 0),
+    "power": lambda a: sum(v for v in a if v > 0) ** -1,
     "whole": lambda a: 7 // sum(1 for v in a if v > 0),
 }
 
@@ -66,7 +75,9 @@ def test_divided_by_what_may_be_nothing(name: str) -> None:
 def test_totals_of_something_divide_as_numpys() -> None:
     def f(a: Any) -> Any:
         total = sum(v for v in a if v > -9)
-        return 1 / total, a[0] / sum(v for v in a if v > 9)
+        none = [v for v in a if v > 9]
+        started = 1 / sum(none, abs(a[0]) * 0), 1 / max(none, default=a[0] * 0)
+        return 1 / total, total / len(none), total / sum(none), a[0] / sum(none), *started
 
     with np.errstate(all="ignore"):
         for a in (SOME, np.array([-1.0, 1.0])):

@@ -92,6 +92,22 @@ def test_gradient_of_nothing_taken() -> None:
     )
 
 
+def test_nothing_taken_is_an_array_of_its_own() -> None:
+    def f(x: Any) -> Any:
+        y = np.take(x, np.zeros(0, int), axis=0)
+        y += 1.0
+        return np.sum(y) + np.sum(x)
+
+    for shape in ((0, 3), (3, 0)):
+        x = np.zeros(shape, np.float32)
+        for way in (tg.jit(f), lambda x: tg.value_and_grad(f)(x)[0]):
+            assert way(x) == f(x)
+    x = tg.Tensor(np.zeros((0, 3)), requires_grad=True)
+    taken = tg.take(x, np.zeros(0, int), 0)
+    assert isinstance(taken, tg.Tensor)
+    assert (taken.requires_grad, taken.shape) == (True, (0, 3))
+
+
 def test_raised_where_the_program_comes_to_it() -> None:
     def f(x: Any, c: Any) -> Any:
         total = 0.0

@@ -12,7 +12,6 @@ from .. import ops
 from ..checks import REFUSED, array, describe, explained, fault_of_array
 from ..dtypes import INT64, is_flag, of_another_library
 from ..ir.dispatch import NO_PARAMS, SPECIAL, STATE, Value
-from ..ir.forms import count_behind
 from ..ir.graph import Var
 from ..ir.lines import unpacked_to, user_line
 from ..ir.op import WEAK as WEAK_KINDS
@@ -21,7 +20,7 @@ from ..ir.operands import PLAIN, plain_operand, stands_for_array
 from ..ops.define import of_list
 from ..ops.elementwise.arithmetic import number
 from ..ops.elementwise.derived import convert_op, fitted
-from ..ops.elementwise.remainders import check_divisor
+from ..ops.elementwise.remainders import check_quotient, may_be_python
 from ..ops.exponents import power_of_numbers
 from ..ops.matrices.products import IN_ONE_STEP, matmul_op
 from ..ops.places.keys import reading
@@ -131,10 +130,8 @@ def _operands(function: Function | None, *operands: Any) -> Any:
     its, as such. A quotient of Python's numbers asks whether the divisor is 0."""
     if not STATE.traces:
         return operands
-    if function is ops.div and _is_number(operands[0]):
-        y = operands[1]
-        if _is_number(y) or count_behind(y) is not None:
-            check_divisor(y)
+    if function is ops.div and all(map(may_be_python, operands)):
+        check_quotient(*operands)
     if function not in _OF_INTEGERS or not all(map(_is_truth, operands)):
         return operands
     return [int(x) if type(x) is bool else number(convert_op(x, dtype=INT64)) for x in operands]
@@ -305,10 +302,10 @@ def as_scalar(result: Any) -> Any:
 
 
 def _power(x: Any, y: Any) -> Any:
+    if STATE.traces and type(y) in (int, float) and y < 0 and may_be_python(x):
+        check_quotient(1, x)
     if not (_is_number(x) and _is_number(y)):
         return ops.power(x, y)
-    if STATE.traces and type(y) in (int, float) and y < 0:
-        check_divisor(x)
     return as_number(power_of_numbers(x, y), x, y)
 
 

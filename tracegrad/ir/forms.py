@@ -202,10 +202,18 @@ def as_length(x: Any) -> Any:
     return x
 
 
-def python_if_none(x: Any, count: Any) -> Any:
-    """The same value, known to be one of Python's numbers where `count` is 0: `sum` of nothing."""
+def is_python(x: Any) -> bool:
+    """Whether it is one of Python's numbers, as far as a graph knows of them."""
+    if isinstance(x, Value):
+        return type(x._data) is Var and x._data.type.weak
+    return type(x) in (bool, int, float, complex) or isinstance(x, (Size, integers.Integer))
+
+
+def python_if_none(x: Any, count: Any, then: Any) -> Any:
+    """The same value, which is `then` where `count` is 0: known to be one of Python's numbers
+    there, if that is one (`sum` of nothing)."""
     data = x._data if isinstance(x, Value) else x
-    if isinstance(data, Var) and data.trace is not None:
+    if isinstance(data, Var) and data.trace is not None and is_python(then):
         data.trace.forms.of_none[data] = count
     return x
 
@@ -214,6 +222,8 @@ def count_behind(x: Any) -> Any:
     """Of such a value its count; None of others."""
     data = x._data if isinstance(x, Value) else x
     if not isinstance(data, Var) or data.trace is None:
+        return None
+    if not any(trace.forms.of_none for trace in STATE.traces):
         return None
     forms = data.trace.forms
     forms.of(data) if _integral(data) else forms.origin(data)  # what is captured is seen then

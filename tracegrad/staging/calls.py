@@ -161,7 +161,7 @@ def _truths(name: str, args: tuple[Any, ...]) -> Any:
 
 def _sum(values: Any, start: Any = 0) -> Any:
     if type(values) is Grown and (found := values.total()) is not None:
-        return python_if_none(as_length(found + start), values.length())  # of none it is 0
+        return python_if_none(as_length(found + start), values.length(), start)
     if isinstance(values, Boxed) and values.ndim == 1 and len(values) > 8:
         return ops.sum(values) + start
     return builtins.sum(values, start)

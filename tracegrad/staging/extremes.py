@@ -92,7 +92,7 @@ def _of_list(owner: Grown, largest: bool, found: Found, check: Check, default: A
     else:
         value = found(filled(largest), largest)
     if default is not MISSING:
-        value = python_if_none(ops.where(some, value, default), x.count)
+        value = python_if_none(ops.where(some, value, default), x.count, default)
     return x.as_items(value) if found is _by_python else value
 
 
@@ -104,7 +104,8 @@ def _of_array(x: Boxed, largest: bool, found: Found, check: Check, default: Any)
     flat = ops.reshape(x, -1)
     some = ops.greater(length_of(flat), 0)
     if default is not MISSING:
-        return python_if_none(ops.where(some, found(flat, largest), default), length_of(flat))
+        value = ops.where(some, found(flat, largest), default)
+        return python_if_none(value, length_of(flat), default)
     check(some, partial(ValueError, _of_none(found, largest)))
     return found(flat, largest)
 

@@ -8,11 +8,10 @@ import numpy as np
 
 from ..._codegen import integers
 from ...dtypes import INT64, is_flag
-from ...ir.dispatch import Value, bind
-from ...ir.forms import count_behind, form_of, is_of_length, told, unknown
-from ...ir.graph import Var
+from ...ir.dispatch import bind
+from ...ir.forms import count_behind, form_of, is_of_length, is_python, told, unknown
 from ...ir.lines import program_place
-from ...sizes import SYMBOLIC, same
+from ...sizes import same
 from ...sizes.owners import is_late
 from ...types import Int
 from ...weak import by_zero
@@ -27,27 +26,37 @@ from .pointwise import pointwise
 BY_ZERO = ZeroDivisionError("division by zero")
 
 
-def check_divisor(y: Any, error: ZeroDivisionError = BY_ZERO) -> None:
+def may_be_python(x: Any) -> bool:
+    """Whether it is one of Python's numbers, or is one where it is made of nothing."""
+    return is_python(x) or count_behind(x) is not None
+
+
+def check_quotient(x: Any, y: Any, error: ZeroDivisionError = BY_ZERO) -> None:
     """Python's quotients of its numbers fail where the divisor is 0; NumPy's are infinite, NaN or,
-    of integers, 0. Asked of Python's integers that only a run knows, of all that is made of lengths
-    of that kind, and of totals of nothing; other numbers divide as NumPy's."""
-    if (count := count_behind(y)) is not None:
-        code = convert(logical_and(equal(y, 0), equal(count, 0)), INT64)
+    of integers, 0. Of what may be Python's: asked of Python's integers that only a run knows, of
+    all that is made of lengths of that kind, and of totals, where both of these are of nothing;
+    other numbers divide as NumPy's."""
+    zero: Any
+    if count_behind(y) is not None:
+        zero = equal(y, 0)
     elif type(y) is int or is_number(y):
         form = form_of(y)
         if told("<", form) or told("<", -form):
             return
         if unknown(form) or is_late(form):
-            code = convert(equal(y, 0), INT64)
+            zero = equal(y, 0)
         elif same(form, 0):
-            code = np.int64(1)  # where this is reached
+            zero = np.bool_(True)  # where this is reached
         else:
             return  # sizes, and a fact of the arguments
     elif type(y) is not float and is_of_length(y):
-        code = convert(equal(y, 0), INT64)
+        zero = equal(y, 0)
     else:
         return
-    check_code(code, (error_text(error, *program_place()),))
+    for count in map(count_behind, (x, y)):
+        if count is not None:
+            zero = logical_and(zero, equal(count, 0))
+    check_code(convert(zero, INT64), (error_text(error, *program_place()),))
 
 
 def _quotients(low: Int | None, high: Int | None, divisor: int) -> tuple[Int, Int] | None:
@@ -56,18 +65,11 @@ def _quotients(low: Int | None, high: Int | None, divisor: int) -> tuple[Int, In
     return integers.floordiv(low, divisor), integers.floordiv(high, divisor)
 
 
-def _is_python(x: Any) -> bool:
-    """Whether it is one of Python's numbers, as far as a graph knows of them."""
-    if isinstance(x, Value):
-        return type(x._data) is Var and x._data.type.weak
-    return type(x) in (bool, int, float) or isinstance(x, SYMBOLIC)
-
-
 def _checked(x: Any, y: Any) -> Any:
     """Of Python's numbers a quotient or remainder fails where the divisor is 0."""
-    if _is_python(x) and (_is_python(y) or count_behind(y) is not None):
+    if may_be_python(x) and may_be_python(y):
         whole = all(type(z) is int or is_number(z) for z in (x, y))
-        check_divisor(y, by_zero() if whole else BY_ZERO)
+        check_quotient(x, y, by_zero() if whole else BY_ZERO)
     return NotImplemented
 
 

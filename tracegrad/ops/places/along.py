@@ -8,13 +8,15 @@ from typing import Any
 
 from ...checks.ranges import out_of_range
 from ...errors import ShapeError
+from ...ir.dispatch import bind
 from ...sizes.size import known_empty
 from ...types import Shape, broadcast_shapes, normalize_axis, show
-from ..arrays.shape import broadcast_to, reshape
+from ..arrays.shape import reshape
 from ..arrays.slices import slice_array
 from ..define import as_array, ndim_of, shape_of
 from ..elementwise.comparison import clip
 from ..elementwise.derived import mul
+from ..elementwise.elementary import identity_op
 from ..elementwise.remainders import mod
 from .gathering import add_at, gather_at, put_at
 from .indexing import as_value, slice_put
@@ -52,7 +54,7 @@ def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
     if known_empty(n) and not known_empty(*result):
         raise out_of_range(f"elements are taken from axis {where_}, which has none")
     if known_empty(n, *result[:where_]):
-        return broadcast_to(x.dtype.type(0), result)  # NumPy asks of no index then
+        return bind(identity_op, [reshape(x, result)])  # NumPy asks of no index then
     if mode == "wrap":
         indices = mod(indices, n)
     elif mode == "clip":
