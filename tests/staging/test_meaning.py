@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import functools
 import logging
-import math
 import types
 from collections.abc import Callable
 from typing import Any
@@ -318,23 +317,6 @@ def test_dtypes_are_those_of_numpy() -> None:
     for dtype in (np.float32, np.float64, np.int64):
         x = X.astype(dtype)
         assert tg.jit(program)(x).dtype == program(x).dtype
-
-
-@pytest.mark.parametrize("stage", ["auto", True])
-def test_functions_of_the_number_of_a_loop_are_numbers(stage: Any) -> None:
-    """`math.cos(2.0 * k)` is a float of Python's in plain Python, and where the loop is kept."""
-
-    def program(x: Any) -> Any:
-        s = 0.0
-        for k in range(40):
-            s += x[k % 3] * math.cos(2.0 * k) * math.sqrt(k) + math.fabs(k) * math.log(k + 1, 3)
-        return s
-
-    for dtype in (np.float32, np.float64):
-        x = X.astype(dtype)
-        found = tg.jit(program, stage=stage)(x)
-        assert found.dtype == program(x).dtype
-        np.testing.assert_allclose(found, program(x), rtol=1e-5)
 
 
 def one_branch(x: Any) -> Any:

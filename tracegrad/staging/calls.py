@@ -143,11 +143,13 @@ def _prod(values: Any, *, start: Any = 1) -> Any:
 
 
 def _dist(p: Any, q: Any) -> Any:
-    return NUMPY.sqrt(builtins.sum([(a - b) ** 2 for a, b in zip(p, q, strict=True)]))
+    found = NUMPY.sqrt(builtins.sum([(a - b) ** 2 for a, b in zip(p, q, strict=True)]))
+    return as_number(found, *p, *q)
 
 
 def _hypot(*values: Any) -> Any:
-    return functools.reduce(NUMPY.hypot, values) if len(values) > 1 else abs(values[0])
+    found = functools.reduce(NUMPY.hypot, values) if len(values) > 1 else abs(values[0])
+    return as_number(found, *values)
 
 
 def _truths(name: str, args: tuple[Any, ...]) -> Any:
@@ -180,7 +182,7 @@ _OTHER = {
 
 def _special(name: str) -> Callable[..., Any]:
     def call(x: Any) -> Any:
-        return getattr(loading.load("scipy.special"), name)(x)
+        return as_number(getattr(loading.load("scipy.special"), name)(x), x)
 
     return call
 
