@@ -8,6 +8,7 @@ import operator
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
+from ..checks.ranges import out_of_range
 from ..ir.trace import user_line
 from ..tree import node
 from .algorithms import alike, index, insert, program, taken_at
@@ -166,6 +167,31 @@ class Queue:
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.listed())
+
+    # What code that is not rewritten asks, as long as that is known.
+
+    def __getitem__(self, k: Any) -> Any:
+        return self.listed()[self._place(k)]
+
+    def __setitem__(self, k: Any, x: Any) -> None:
+        self.items[self._place(k) + operator.index(self.first)] = x
+
+    def _place(self, k: Any) -> int:
+        n, at = len(self), operator.index(k)
+        if not -n <= at < n:
+            raise out_of_range("deque index out of range")
+        return at % n
+
+    def __contains__(self, x: Any) -> bool:
+        return x in self.listed()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, (Queue, collections.deque)):
+            return NotImplemented
+        return self.listed() == list(other)
+
+    def __reversed__(self) -> Iterator[Any]:
+        return reversed(self.listed())
 
 
 node(Queue, lambda x: (list(x), None, None), lambda _, items: collections.deque(items))
