@@ -181,10 +181,7 @@ _OTHER = {
 
 
 def _special(name: str) -> Callable[..., Any]:
-    def call(x: Any) -> Any:
-        return as_number(getattr(loading.load("scipy.special"), name)(x), x)
-
-    return call
+    return lambda x: as_number(getattr(loading.load("scipy.special"), name)(x), x)
 
 
 OF_TRACED: dict[Any, Callable[..., Any]] = {
