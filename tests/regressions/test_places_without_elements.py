@@ -119,3 +119,33 @@ def test_raised_where_the_program_comes_to_it() -> None:
     assert compiled(np.zeros(0), -1.0) == 0.0
     with pytest.raises(IndexError):
         compiled(np.zeros(0), 1.0)
+
+
+def _by_mask(x: Any) -> Any:
+    chosen = x[x * x > 0.2]
+    half = chosen.size // 2
+    return x + np.sum(np.concatenate([chosen[half:] ** 2, np.sin(chosen[:half])]))
+
+
+def _by_places(x: Any) -> Any:
+    (i,) = np.nonzero(x.ravel() > 0)
+    several = [np.take(x.ravel(), i, mode=mode) for mode in ("raise", "wrap", "clip")]
+    return x * np.sum(np.stack(several))
+
+
+def _written(x: Any) -> Any:
+    y = x.copy()
+    y[x > 0] = np.sin(x[x > 0])
+    return y
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (2, 0)])
+@pytest.mark.parametrize("function", [_by_mask, _by_places, _written])
+def test_as_many_as_a_run_finds_of_nothing_are_nothing(
+    function: Callable[[Any], Any], shape: tuple[int, ...]
+) -> None:
+    """How many elements are taken is not known, that none can be is: once refused."""
+    x = np.ones(shape)
+    for call in (tg.jit(function), tg.jit(tg.jacfwd(function)), tg.jacrev(tg.jit(function))):
+        assert np.asarray(call(x)).shape[: x.ndim] == shape
+    np.testing.assert_array_equal(tg.jit(function)(x), function(x))

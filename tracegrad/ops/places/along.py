@@ -9,6 +9,8 @@ from typing import Any
 from ...checks.ranges import out_of_range
 from ...errors import ShapeError
 from ...ir.dispatch import bind
+from ...sizes import form
+from ...sizes.owners import is_late
 from ...sizes.size import known_empty
 from ...types import Shape, broadcast_shapes, normalize_axis, show
 from ..arrays.shape import reshape
@@ -52,8 +54,10 @@ def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
         raise ValueError(f'mode must be "raise", "wrap" or "clip", not {mode!r}')
     result = (*shape_of(x)[:where_], *shape_of(indices), *shape_of(x)[where_ + 1 :])
     if known_empty(n) and not known_empty(*result):
-        raise out_of_range(f"elements are taken from axis {where_}, which has none")
-    if known_empty(n, *result[:where_]):
+        # A run asks, where it alone knows how many are taken.
+        if not any(is_late(form(size)) for size in result):
+            raise out_of_range(f"elements are taken from axis {where_}, which has none")
+    elif known_empty(n, *result[:where_]):
         return bind(identity_op, [reshape(x, result)])  # NumPy asks of no index then
     if mode == "wrap":
         indices = mod(indices, n)
