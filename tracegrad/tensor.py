@@ -344,9 +344,6 @@ class ZeroDimensional(Array):
     writes_numbers = True
 
 
-Array.without_axes = ZeroDimensional
-
-
 class Tensor(TensorMethods, Differentiable, Boxed):
     """A boxed value with torch's methods.
 
@@ -394,7 +391,7 @@ class Tensor(TensorMethods, Differentiable, Boxed):
         self._requires_grad = requires_grad
 
 
-Array.face, Tensor.face = Array, Tensor
+Array.face, Array.without_axes, Tensor.face = Array, ZeroDimensional, Tensor
 
 
 def _box(data: Any, node: Node | None, output_nr: int) -> Any:

@@ -97,9 +97,68 @@ def _numbers(x: Any) -> Any:
     return _both(y, y, 1.0) + _both(z, z, 1.0) + _both(x[1], x[1], 1.0)
 
 
+def _chosen(x: Any) -> Any:
+    y = np.where(x[0] > 1, x[0], x[1])
+    z = np.select([x[0] > 1], [x[1]], x[0])
+    return _both(y, y, x[1]) + _both(z, z, x[0])
+
+
+def _filled(x: Any) -> Any:
+    y, z = np.full_like(x[0], 2.0), np.full((), x[0])
+    return _both(y, y, x[0]) + _both(z, z, x[1])
+
+
+def _contracted(x: Any) -> Any:
+    y, z = np.tensordot(x, x, 1), np.cov(x)
+    return _both(y, y, x[1]) + _both(z, z, x[0])
+
+
+def _moved(x: Any) -> Any:
+    y, z = np.roll(x[0], 1), np.tile(x[1], ())
+    w, v = np.pad(x[0], 0), np.resize(x, ())
+    return _both(y, y, 1.0) + _both(z, z, 2.0) + _both(w, w, 3.0) + _both(v, v, 4.0)
+
+
+def _elements(x: Any) -> Any:
+    y = np.array(x[0])
+    found = [y[()], y.item(), y.tolist(), np.flip(y), np.einsum("...->...", y)]
+    y *= 3.0
+    return np.stack([*found, y])
+
+
+def _without_nan(x: Any) -> Any:
+    y = np.array(x[0])
+    return _both(y, np.nan_to_num(y, copy=False), 1.0)
+
+
+def _filled_with_itself(x: Any) -> Any:
+    y = x.copy()
+    z, w = np.full(2, y), np.full_like(y, y)
+    z += 1.0
+    w *= 2.0
+    return np.stack([y, z, w])
+
+
+def _parts(x: Any) -> Any:
+    y = np.array(x[0] + 1j * x[1])
+    real, imag = y.real, np.imag(y)
+    real += x[1]
+    imag *= 3.0
+    return y.real + 2 * y.imag
+
+
+def _of_a_number(x: Any) -> Any:
+    y = x[0]
+    z, w = y.reshape(1), y[...]
+    z += 1.0
+    w *= x[1]
+    return np.stack([y, z[0], w])
+
+
 PROGRAMS = [
     *(_in_a_function, _in_a_branch, _in_a_loop, _in_a_list, _alike, _copied, _reshaped),
-    *(_squeezed, _shown, _like, _numbers),
+    *(_squeezed, _shown, _like, _numbers, _chosen, _filled, _contracted, _moved, _elements),
+    *(_without_nan, _filled_with_itself, _parts, _of_a_number),
 ]
 
 
@@ -130,3 +189,13 @@ def test_an_argument_without_axes() -> None:
     x = np.array(2.0)
     assert tg.jit(f)(x) == tg.jvp(f, (x,), (x,))[0] == tg.value_and_grad(f)(x)[0] == f(x) == 9.0
     assert x == 2.0
+
+
+def test_an_integer_as_what_to_fill_with() -> None:
+    def f(n: Any) -> Any:
+        y = n.copy()
+        z = np.full((), y)
+        z += 1
+        return y, z
+
+    assert tg.jit(f)(np.array(2)) == f(np.array(2)) == (2, 3)

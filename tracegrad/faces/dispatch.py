@@ -28,8 +28,9 @@ from .handed_out import handed_out
 from .lists import with_arrays
 from .numpy.in_turn import READ_LATE, refuse_out
 from .numpy.lookup import boxes_in, counterpart_of, shown, store_exactly, unsupported
-from .numpy.numpy_functions import FUNCTIONS
+from .numpy.numpy_functions import ARRAYS, FUNCTIONS
 from .numpy.refusals import asked_by_sparse, inside_library
+from .numpy.results import in_memory
 from .numpy.ufunc_methods import SPELLED, apply_method
 from .numpy.ufuncs import KNOWN, NO_VALUE, by_numpy, call, name_of
 from .operators import as_scalar, operand
@@ -211,6 +212,11 @@ def _is_default(parameter: inspect.Parameter, value: Any) -> bool:
 
 def call_numpy(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """What a NumPy function (no ufunc) gives for arguments of which one is boxed."""
+    made = _call_numpy(function, args, kwargs)
+    return in_memory(made) if function in ARRAYS else made
+
+
+def _call_numpy(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     about = FUNCTIONS.get(function)
     if about is not None:
         return about(*args, **kwargs)

@@ -1,11 +1,14 @@
-"""What may not be written in place: leaves that require gradients, read-only memory, inference
-tensors, and views that the rules of views protect."""
+"""What is not written in place, as NumPy's numbers, and what may not be: leaves that require
+gradients, read-only memory, inference tensors, and views that the rules of views protect."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from ..devices import share_memory
 from ..ir.dispatch import Value
 from ..tape.mode import MODE
 from ..tape.tape import AccumulateGrad
@@ -60,6 +63,18 @@ class WriteChecks(Value):
     """Refuses what may not be written in place."""
 
     __slots__ = ()
+
+    @property
+    def _is_number(self: Any) -> bool:
+        """Whether it is a number in NumPy: that lies in no memory, and `+=` replaces it."""
+        return not (self.boxes_everything or self.shape or self.writes_numbers)
+
+    def _apart_from(self: Any, memory: Any) -> Any:
+        """This box, of data that share nothing with `memory`."""
+        data = self._data
+        if type(data) is type(memory) is np.ndarray and share_memory(data, memory):
+            self._data = data.copy()
+        return self
 
     def _check_write(self: Any, root: Any, *values: Any) -> None:
         """Refuse writes into memory that would be wrong, or that could not be recorded."""

@@ -64,8 +64,8 @@ class Writes(WriteChecks):
             return result
         shown: Any = source
         box: Any = result if isinstance(result, Value) else fresh(self.face, np.asarray(result))
-        if not box.boxes_everything and not box.shape and not box.writes_numbers:
-            return box  # a number, which `+=` replaces
+        if box._is_number or shown._is_number:
+            return box if box._is_number else box._apart_from(shown._data)
         root = shown._root
         memory, data = shown._data, box._data
         if not isinstance(data, Var) and not isinstance(memory, Var):

@@ -23,12 +23,21 @@ from .lists import Grown
 from .places import any_in, followed
 
 _OF_OPS = (
-    "zeros", "ones", "empty", "full", "eye", "identity", "arange", "linspace", "logspace",
+    "zeros", "ones", "empty", "eye", "identity", "arange", "linspace", "logspace",
     "indices", "tri",
 )  # fmt: skip
 _WINDOWS = ("hanning", "hamming", "blackman", "bartlett", "kaiser")
+
+
+def _full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
+    found = ops.full(shape, fill_value, dtype)
+    number = isinstance(fill_value, SYMBOLIC) and not found.shape
+    return results.own_memory(found if number else fill_value, found)
+
+
 NEW: dict[Any, Callable[..., Any]] = {
     **{getattr(np, n): getattr(ops, n) for n in _OF_OPS},
+    np.full: _full,
     **{getattr(np, n): getattr(tapers, n) for n in _WINDOWS},
     np.fft.fftfreq: ops.fft.fftfreq,
     np.fft.rfftfreq: ops.fft.rfftfreq,
@@ -81,12 +90,13 @@ def asarray(
 def in_c_order(a: Any, dtype: Any = None, **options: Any) -> Any:
     """`np.ascontiguousarray(a, dtype)`, which has at least one axis."""
     found = asarray(a, dtype, "C")
-    return found if found.ndim else ops.reshape(found, (1,))
+    return found if found.ndim else results.reshape(found, (1,))
 
 
 def columns_first(a: Any, dtype: Any = None, **options: Any) -> Any:
-    """`np.asfortranarray(a, dtype)`."""
-    return asarray(a, dtype, "F")
+    """`np.asfortranarray(a, dtype)`, which has at least one axis."""
+    found = asarray(a, dtype, "F")
+    return found if found.ndim else results.reshape(found, (1,))
 
 
 def _taken(values: Any, dtype: Any, copy: bool | None, order: str | None) -> Any:

@@ -90,6 +90,8 @@ def sized_call(
         return start + ops.arange(size_of(stop - start), **kwargs)
     options = {k: v for k, v in kwargs.items() if k not in ("shape", "order", "like")}
     shape, *others = args if args else (kwargs["shape"],)
+    if not any_in(shape, is_count):
+        return None  # it is the number to fill an array with
     shape = tuple(map(size, shape)) if isinstance(shape, (tuple, list)) else size(shape)
     return getattr(ops, function.__name__)(shape, *others, **options)
 

@@ -274,13 +274,13 @@ class ArrayMethods(Value):
         for kind in (dtype, type):
             if isinstance(kind, builtins.type) and issubclass(kind, np.ndarray):
                 plain_array(np.empty(0).view(kind), "a traced or differentiated array would become")
-                return self[...]
+                return results.own_view(self, self)
         if dtype is not None and np.dtype(dtype) != self.dtype:
             raise TypeError(
                 "the bits of a traced or differentiated array cannot be viewed in another dtype; "
                 "use astype for a conversion"
             )
-        return self[...]
+        return results.own_view(self, self)
 
     def resize(self, *shape: Any, **_: Any) -> None:
         raise TypeError(

@@ -22,6 +22,7 @@ from ...ops.define import shape_of
 from ...tape.attempts import ATTEMPTS
 from ..operators import as_number
 from .refusals import inside_library
+from .results import element
 
 NUMBER = (
     "Leave the value an array: arithmetic and NumPy's functions work on it as on a number (np.sin, "
@@ -84,7 +85,7 @@ class ArrayNumbers(Value):
         if not args:
             if self.size != 1:
                 raise ValueError("can only convert an array of size 1 to a Python scalar")
-            return ops.reshape(self, ())
+            return element(self, ops.reshape(self, ()))
         index = args[0] if len(args) == 1 else args
         parts = index if isinstance(index, tuple) else (index,)
         if any(shape_of(i) for i in parts):
@@ -100,7 +101,7 @@ class ArrayNumbers(Value):
         derivative goes through them."""
         if not self._followed():
             return self._concrete("tolist()", NUMBER).tolist()
-        return [row.tolist() for row in self] if self.ndim else self
+        return [row.tolist() for row in self] if self.ndim else element(self, self)
 
     def as_integer_ratio(self: Any) -> tuple[int, int]:
         """A number as the fraction that it is exactly."""

@@ -22,6 +22,7 @@ from ...sizes import form, larger_of, number_of, same
 from ...sizes.owners import is_late
 from ...types import normalize_axis
 from ..operators import array_of, operand
+from ..tensor.casts import own
 from . import laying
 from .laying import lying
 from .lookup import result_type, store_exactly, unsupported
@@ -98,7 +99,8 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
         result = ops.where(condition, value, result)
     if result_type(result).kind == "c" and x.dtype.kind != "c":
         raise unsupported("np.piecewise", " with complex values over a real array")
-    return ops.convert(ops.broadcast_to(result, x.shape), x.dtype)
+    made = ops.convert(ops.broadcast_to(result, x.shape), x.dtype)
+    return own(type(x), made) if isinstance(x, Value) and not isinstance(made, Value) else made
 
 
 def polyval(p: Any, x: Any) -> Any:

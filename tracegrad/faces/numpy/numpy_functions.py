@@ -62,15 +62,14 @@ def _like(make: Callable[..., Any]) -> Callable[..., Any]:
         given = {k: v for k, v in given.items() if k not in ("order", "subok")}
         if not isinstance(a, Value):
             return make(a, **given)
-        made = own(type(a), make(a, **given), device=place_of(a))
-        made = laying.laid(made, order, a)
-        return made if make is ops.full_like else results.in_memory(made)
+        return laying.laid(own(type(a), make(a, **given), device=place_of(a)), order, a)
 
     return like
 
 
 def _full_like(a: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:
-    return _like(ops.full_like)(a, operand(fill_value), *args, **kwargs)
+    value = operand(fill_value)
+    return results.own_memory(value, _like(ops.full_like)(a, value, *args, **kwargs))
 
 
 def _array_repr(a: Any, *_: Any, **__: Any) -> str:
@@ -111,11 +110,12 @@ def _ravel(a: Any, order: str = "C") -> Any:
 
 
 def _copy(a: Any, order: str = "K", subok: bool = False) -> Any:
-    return results.in_memory(laying.copied(a, order) if isinstance(a, Value) else ops.positive(a))
+    return laying.copied(a, order) if isinstance(a, Value) else ops.positive(a)
 
 
 def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
-    return results.own_memory(x, ops.convert(x, dtype)) if copy else ops.convert(x, dtype)
+    made = results.own_memory(x, ops.convert(x, dtype)) if copy else ops.convert(x, dtype)
+    return results.in_memory(made) if getattr(x, "writes_numbers", False) else made
 
 
 def _allclose(
@@ -282,3 +282,12 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.linalg.diagonal: lambda x, /, *, offset=0: ops.diagonal(x, offset, -2, -1),
 }
 """By NumPy's function."""
+
+ARRAYS: frozenset[Callable[..., Any]] = frozenset({
+    np.apply_along_axis, np.block, np.copy, np.cov, np.cross, np.empty_like,
+    np.expand_dims, np.full_like, np.i0, np.isin, np.linalg.tensordot, np.linalg.tensorsolve,
+    np.ones_like, np.pad, np.piecewise, np.polyint, np.real_if_close, np.resize,
+    np.roll, np.select, np.tensordot, np.tile, np.where, np.zeros_like,
+})  # fmt: skip
+"""Those of NumPy's functions that give an array also where it has no axes; of most others what has
+none is a number, which `+=` replaces."""

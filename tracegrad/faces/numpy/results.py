@@ -19,7 +19,7 @@ from ... import ops
 from ...devices import share_memory
 from ...dtypes import kind_of
 from ...errors import ConcretizationError
-from ...ir.dispatch import Value
+from ...ir.dispatch import STATE, Value
 from ...ir.graph import Var
 from ...ir.trace import user_line
 from ...ops.arrays.padding import NOT_GIVEN
@@ -40,7 +40,10 @@ def in_memory(x: Any) -> Any:
     if not isinstance(x, Value) or x.shape or x.boxes_everything or x.writes_numbers:
         return x
     box: Any = x
-    return box._as(box.without_axes)
+    array = box._as(box.without_axes)
+    if STATE.traces and id(box) in STATE.traces[-1].made:
+        STATE.traces[-1].made[id(array)] = array
+    return array
 
 
 def own_view(x: Any, result: Any) -> Any:
@@ -60,6 +63,13 @@ def one_element(x: Any, result: Any) -> Any:
     if result.boxes_everything or not (x.shape or x.writes_numbers):
         return result
     return x._viewed(reshape_op, x, {"shape": ()}, in_memory(result))
+
+
+def element(x: Any, result: Any) -> Any:
+    """A result that is one element of `x`; where that is `x` itself, as an array without axes, the
+    number in it, which no later write reaches."""
+    written = result is x and isinstance(x, Value) and x.writes_numbers
+    return ops.positive(result) if written else result
 
 
 def repeated_view(x: Any, result: Any) -> Any:
@@ -151,7 +161,8 @@ def slice_array(x: Any, start: Any, size: Any, step: Any) -> Any:
 def getitem(x: Any, key: Any) -> Any:
     result = ops.getitem(x, key)
     if result is x:
-        return own_view(x, result)
+        found = own_view(x, element(x, result) if key == () else result)
+        return in_memory(found) if key is ... else found
     # torch's new tensors lie as their source, NumPy's as is best for what reads them.
     torchs = isinstance(result, Value) and result.boxes_everything and result._base is None
     return laid(result, "K" if result.ndim == np.ndim(x) else "C", x) if torchs else result
@@ -161,8 +172,10 @@ def shown(x: Any, key: Any) -> Any:
     """`x[key]` with an ellipsis in the key: NumPy gives an array without axes, and no number, where
     it shows one element. It is a view, too: of one element with axes, under another shape."""
     result = getitem(x, key)
+    if not x.ndim:
+        return in_memory(result)
     plan = None if result.shape or not isinstance(result, Value) else make_plan(x.shape, key)
-    if plan is None or plan.indices or not x.ndim:
+    if plan is None or plan.indices:
         return result
     part = x._bind(slice_op, [x], {"start": plan.start, "size": plan.size, "step": plan.step})
     number = part._bind(reshape_op, [part], {"shape": ()})
@@ -173,7 +186,7 @@ def shown(x: Any, key: Any) -> Any:
 
 @functools.wraps(ops.flip)
 def flip(x: Any, axis: Any = None) -> Any:
-    result = ops.flip(x, axis)
+    result = element(x, ops.flip(x, axis))
     return own_view(x, result) if result is x else result
 
 
@@ -298,7 +311,7 @@ def nan_to_num(
     if copy or not isinstance(x, Value):
         return own_memory(x, replaced(x)) if copy else replaced(x)
     box: Any = x
-    return box._update(replaced)
+    return element(x, box._update(replaced))
 
 
 @functools.wraps(ops.index_update)
@@ -344,7 +357,7 @@ class Part(Placed):
         box: Any = result
         if type(x._data) is np.ndarray and isinstance(box, Value):
             box._data = getattr(x._data, self.name)
-        return x._viewed(self, x, {}, result)
+        return x._viewed(self, x, {}, in_memory(result) if x.writes_numbers else result)
 
 
 @functools.wraps(ops.real)
@@ -377,7 +390,7 @@ def conjugate(x: Any) -> Any:
 def einsum(subscripts: Any, *operands: Any, **options: Any) -> Any:
     result = ops.einsum(subscripts, *operands, **options)
     for x in (subscripts, *operands):
-        result = own_view(x, result)
+        result = own_view(x, element(x, result))
     return result
 
 
