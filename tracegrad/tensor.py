@@ -53,7 +53,6 @@ from .weak import KINDS, PYTHON, as_python, as_weak
 
 _fill_box = filler(BOX)
 
-
 _NO_TEXT = (
     " Python's own if and while are taken as they are where the text of the function can be read: "
     "in a file or a notebook, not on standard input or after python -c."
@@ -482,12 +481,11 @@ def fresh_leaf(x: Any, face: type[Boxed] = Array) -> Boxed:
     """A new place on the tape with x's value. Where x has a history the new place leads to it, and
     is not the same: a derivative with respect to it must not pick up what else depends on x."""
     x = primal(x, face)
+    value: Boxed = fresh(x.face_of_memory, x._data)
     if x._requires_grad and MODE.enabled:
-        value: Boxed = fresh(x.face_of_memory, x._data)
         node = record(identity_op, [x], {}, [x._data])
         value._grad_fn, value._requires_grad = node, node is not None
     else:
-        value = fresh(x.face_of_memory, x._data)
         value._requires_grad = is_differentiable(x.dtype)
     value._versions = followed(x)
     value._tangents = x._tangents
