@@ -28,6 +28,7 @@ from ..tape.modes import restoring
 from ..tensor import Array, Boxed, Tensor, primal
 from ..transforms.history import cut_history, history_of
 from ..transforms.tracing import check_leaf, plain, result_of
+from ..transforms.weak import explicit
 from ..tree import flatten, map_leaves, unflatten
 from ..types import ArrayType
 
@@ -236,4 +237,5 @@ def linear_at(function: Function, primals: Sequence[Any], spec: Any) -> Lineariz
     history = [history_of(t, trace) for t in tangents]
     graph, captured = trace.finish(tangents, "linearize")
     # What a derivative inside read without recording it has no history for the pushforward either.
-    return Linearized(outs, out_spec, cut_history(graph, trace.live, history), captured)
+    graph = cut_history(explicit(graph), trace.live, history)
+    return Linearized(outs, out_spec, graph, captured)

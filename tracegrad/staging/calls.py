@@ -1,12 +1,11 @@
-"""Calls: of the user's functions by their rewritten versions, of Python's and `math`'s functions by
-operations where traced values are given."""
+"""Calls: of the user's functions by their rewritten versions, of Python's functions by operations
+where traced values are given."""
 
 from __future__ import annotations
 
 import builtins
 import collections
 import functools
-import math
 import operator
 from abc import ABCMeta
 from collections.abc import Callable
@@ -16,13 +15,10 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from .._codegen import loading
 from ..faces.numpy.writes import WRITES
 from ..faces.operators import as_number
 from ..ir.dispatch import STATE
-from ..ir.forms import as_length, python_if_none
-from ..ir.trace import user_line
-from ..ops.elementwise.arithmetic import number
+from ..ir.forms import as_length
 from ..sizes import Size
 from ..tensor import Boxed
 from .aliases import arrays_of, root_of
@@ -39,81 +35,12 @@ from .lists import Grown
 from .masks import by_mask
 from .numba_objects import is_generalized
 from .numpy_objects import is_mapping, mapped
+from .of_numbers import OF_TRACED, rounds, total, weak, whole
 from .orders import ordered
 from .places import any_in, followed, unknown
 from .regions import Refused, born, is_born
 from .session import Session, current
 from .tables import Tabled, length_of_table
-
-NUMPY: Any = np
-
-
-def _math(name: str) -> Callable[..., Any]:
-    """Of a number of Python's, such as that of a loop, it is one: it widens no float32."""
-    return lambda *args: as_number(getattr(NUMPY, name)(*args), *args)
-
-
-def _whole(name: str) -> Callable[..., Any]:
-    """A function of `math` whose result is an integer."""
-    return lambda x: _weak(ops.convert(getattr(NUMPY, name)(x), np.int64))
-
-
-def _weak(x: Any) -> Any:
-    return number(x) if STATE.traces and isinstance(x, Boxed) else x
-
-
-def _log(x: Any, base: Any = None) -> Any:
-    if base is None:
-        return as_number(np.log(x), x)
-    return as_number(np.log(x) / np.log(base), x, base)
-
-
-def _int(x: Any = 0) -> Any:
-    return _weak(ops.convert(x, np.int64)) if STATE.traces else int(x._data)
-
-
-def _finite(helpers: Any, line: int, x: Any) -> Any:
-    """A number that has an integer; the exceptions of Python's `int` for others."""
-    x = _real(_one(x), "int")
-    if x.dtype.kind != "f":
-        return x
-    if not STATE.traces:
-        int(x._data)
-        return np.trunc(x)
-    fine = [ops.logical_not(np.isnan(x)), ops.logical_not(np.isinf(x))]
-    nan = "cannot convert float NaN to integer"
-    helpers.check(line, fine[0], lambda: ValueError(nan))
-    infinite = "cannot convert float infinity to integer"
-    helpers.check(line, fine[1], lambda: OverflowError(infinite))
-    return np.trunc(ops.where(ops.logical_and(*fine), x, 0.0))
-
-
-def _real(x: Any, name: str) -> Any:
-    if x.dtype.kind == "c":
-        raise TypeError(
-            f"{user_line()}: {name}() takes a real number, not {x.dtype}; take its .real part"
-        )
-    return x
-
-
-def _float(x: Any = 0.0) -> Any:
-    x = _real(_one(x), "float")
-    return _weak(x if x.dtype == np.float64 else ops.convert(x, np.float64))
-
-
-def _complex(real: Any = 0.0, imag: Any = 0.0) -> Any:
-    parts = [x if hasattr(x, "dtype") else np.asarray(x) for x in (real, imag)]
-    whole = any(x.dtype.kind == "c" for x in parts)
-    made = real + 1j * imag if whole else ops.complex_(real, imag)
-    return _weak(ops.convert(_one(made), np.complex128))
-
-
-def _one(x: Any) -> Any:
-    return ops.reshape(x, ()) if x.shape else x
-
-
-def _bool(x: Any = False) -> Any:
-    return _one(x) != 0
 
 
 def _extreme(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -134,24 +61,6 @@ def _extreme(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return as_number(best, *values)
 
 
-def _scalar(dtype: Any) -> Callable[..., Any]:
-    return lambda x=0: ops.convert(x, dtype)
-
-
-def _prod(values: Any, *, start: Any = 1) -> Any:
-    return functools.reduce(operator.mul, values, start)
-
-
-def _dist(p: Any, q: Any) -> Any:
-    found = NUMPY.sqrt(builtins.sum([(a - b) ** 2 for a, b in zip(p, q, strict=True)]))
-    return as_number(found, *p, *q)
-
-
-def _hypot(*values: Any) -> Any:
-    found = functools.reduce(NUMPY.hypot, values) if len(values) > 1 else abs(values[0])
-    return as_number(found, *values)
-
-
 def _truths(name: str, args: tuple[Any, ...]) -> Any:
     values = list(args[0])
     found: Any = name == "all"
@@ -161,49 +70,6 @@ def _truths(name: str, args: tuple[Any, ...]) -> Any:
     return found
 
 
-def _sum(values: Any, start: Any = 0) -> Any:
-    if type(values) is Grown and (found := values.total()) is not None:
-        return python_if_none(as_length(found + start), values.length(), start)
-    if isinstance(values, Boxed) and values.ndim == 1 and len(values) > 8:
-        return ops.sum(values) + start
-    return builtins.sum(values, start)
-
-
-_SAME = (
-    *("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "log2", "log10", "log1p"),
-    *("sqrt", "fabs", "hypot", "copysign", "fmod", "isnan", "isinf", "isfinite", "degrees"),
-    *("radians", "cbrt", "exp2"),
-)
-_OTHER = {
-    "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "asinh": "arcsinh",
-    "acosh": "arccosh", "atanh": "arctanh", "pow": "power",
-}  # fmt: skip
-
-
-def _special(name: str) -> Callable[..., Any]:
-    return lambda x: as_number(getattr(loading.load("scipy.special"), name)(x), x)
-
-
-OF_TRACED: dict[Any, Callable[..., Any]] = {
-    **{getattr(math, n): _math(n) for n in _SAME if hasattr(math, n)},
-    **{getattr(math, n): _math(o) for n, o in _OTHER.items()},
-    **{getattr(math, n): _whole(n) for n in ("floor", "ceil", "trunc")},
-    **{getattr(math, n): _special(o) for n, o in (
-        ("erf", "erf"), ("erfc", "erfc"), ("gamma", "gamma"), ("lgamma", "gammaln"))},
-    math.log: _log,
-    builtins.int: _int,
-    builtins.float: _float,
-    builtins.bool: _bool,
-    builtins.complex: _complex,
-    builtins.sum: _sum,
-    math.hypot: _hypot,
-    math.prod: _prod,
-    math.fsum: builtins.sum,
-    math.dist: _dist,
-    **{kind: _scalar(kind) for kind in (
-        np.float64, np.float32, np.int64, np.int32, np.bool_, np.complex128, np.complex64)},
-}  # fmt: skip
-"""Functions of numbers, and what computes them of traced ones."""
 _OF_SIZES: dict[Any, Callable[[Any], Any]] = {
     builtins.int: lambda n: n,
     builtins.float: lambda n: n * 1.0,
@@ -293,13 +159,13 @@ class CallHelpers:
                 args = ("?", *args[1:])
         if any(type(a) is Tabled for a in args):
             if function is builtins.len:
-                return as_length(_weak(length_of_table(args[0])))
+                return as_length(weak(length_of_table(args[0])))
             if function in (builtins.isinstance, builtins.type):
                 args = ([], *args[1:])
             elif function is builtins.sorted and not args[0].nested:
                 args = (list(args[0]), *args[1:])
             elif function in (*BUILTINS, builtins.sum) and len(args) == 1 and args[0].of_python:
-                return _weak(self.call(line, number, function, args[0].copied(), **kwargs))
+                return weak(self.call(line, number, function, args[0].copied(), **kwargs))
             elif not (isinstance(function, FunctionType) and session.is_users(function.__code__)):
                 if function not in (builtins.zip, builtins.enumerate, builtins.reversed):
                     args, kwargs = plain_arguments(function, args, kwargs)
@@ -399,10 +265,10 @@ class CallHelpers:
         if function is builtins.delattr and session.regions:
             self.effect(line, "delattr")
         if function is builtins.sum and type(args[0]) is Grown:
-            return _sum(*args, **kwargs)
-        if function is builtins.round and _rounds(args, kwargs):
-            x = args[0] if args[0].dtype.kind != "f" else _finite(self, line, np.rint(args[0]))
-            return _int(x)
+            return total(*args, **kwargs)
+        if rounds(function, args, kwargs) and _open(args[0]):
+            if function is not builtins.round or _is_one(args[0]):
+                return whole(function, self, line, args[0])
         if len(args) == 1 and type(args[0]) is Size and function in _OF_SIZES and STATE.traces:
             return _OF_SIZES[function](args[0])
         try:
@@ -410,8 +276,6 @@ class CallHelpers:
         except TypeError:
             replaced = None
         if replaced is not None and any_in(args, _open):
-            if function is builtins.int:
-                args = (_finite(self, line, args[0]), *args[1:])
             return replaced(*args, **kwargs)
         if function in (builtins.min, builtins.max) and any_in(args, _open):
             found = _extreme(function.__name__, args, _staged(session, (), kwargs)[1])
@@ -446,15 +310,9 @@ _KINDS = frozenset(("ufunc", "_ArrayFunctionDispatcher", "method-wrapper"))
 _PRANGE: dict[str, Any] = {}
 
 
-def _rounds(args: Any, kwargs: Any) -> bool:
+def _is_one(x: Any) -> bool:
     """Whether `round` gives an integer: of one real number of NumPy's or Python's."""
-    x: Any = args[0] if len(args) == 1 and not kwargs else None
-    return (
-        bool(STATE.traces)
-        and _open(x)
-        and not (x.shape or x.boxes_everything)
-        and x.dtype.kind != "c"
-    )
+    return bool(STATE.traces) and not (x.shape or x.boxes_everything) and x.dtype.kind != "c"
 
 
 def _open(x: Any) -> bool:

@@ -461,8 +461,8 @@ def result_of(x: Any, tensor: bool) -> Any:
         if tensor or isinstance(x._data, Var) or x._requires_grad or x._tangents:
             return x
         x = x._data
-        if type(x) in KINDS:
-            return x.dtype.type(x)
     elif tensor or type(x) is DeviceArray:
         return boxed(Tensor, x)
+    if type(x) in KINDS:
+        return x.dtype.type(x)
     return x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x

@@ -19,6 +19,7 @@ from ...ir.graph import Var
 from ...ir.lines import formats_text, is_of_root_finder, user_line
 from ...ir.of_sizes import of_sizes
 from ...ops.define import shape_of
+from ...ops.elementwise.arithmetic import number
 from ...tape.attempts import ATTEMPTS
 from ..operators import as_number
 from .refusals import inside_library
@@ -140,23 +141,30 @@ class ArrayNumbers(Value):
             ).__index__()
         )
 
-    def _whole(self: Any, rounded: Any) -> Any:
-        """A number rounded by Python's functions is an integer."""
-        return rounded if self.ndim else as_number(ops.convert(rounded, np.int64), self)
+    def _whole(self: Any, name: str, rounded: Any) -> Any:
+        """A number rounded by Python's functions is an integer of Python's."""
+        if self.ndim:
+            return rounded
+        if STATE.traces or self.dtype.kind == "c":
+            return number(ops.convert(rounded, np.int64))
+        try:
+            return int(rounded)
+        except (ValueError, OverflowError) as error:  # NaN, infinity
+            raise type(error)(f"{user_line()}: {name}: {error}") from None
 
-    def __round__(self: Any, ndigits: int | None = None) -> Any:
+    def __round__(self, ndigits: int | None = None) -> Any:
         if ndigits is None:
-            return self._whole(ops.round(self, 0))
+            return self._whole("round", ops.round(self, 0))
         return as_number(ops.round(self, ndigits), self)
 
-    def __trunc__(self: Any) -> Any:
-        return self._whole(ops.trunc(self))
+    def __trunc__(self) -> Any:
+        return self._whole("math.trunc", ops.trunc(self))
 
-    def __floor__(self: Any) -> Any:
-        return self._whole(ops.floor(self))
+    def __floor__(self) -> Any:
+        return self._whole("math.floor", ops.floor(self))
 
-    def __ceil__(self: Any) -> Any:
-        return self._whole(ops.ceil(self))
+    def __ceil__(self) -> Any:
+        return self._whole("math.ceil", ops.ceil(self))
 
     # --- text ---
 

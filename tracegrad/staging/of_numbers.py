@@ -1,0 +1,196 @@
+"""Python's and `math`'s functions of numbers, by operations where traced values are given.
+
+Those of `math` compute in double precision and give a number of Python's, which widens nothing:
+`math.sqrt(v) * x` is float32 where x is, whatever v is.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from .._codegen import loading
+from ..ir.dispatch import STATE
+from ..ir.forms import as_length, python_if_none
+from ..ir.trace import user_line
+from ..ops.elementwise.arithmetic import number
+from ..sizes import Size
+from ..tensor import Boxed
+from .lists import Grown
+
+NUMPY: Any = np
+_WHOLE: dict[Any, Callable[[Any], Any]] = {
+    builtins.int: np.trunc,
+    math.trunc: np.trunc,
+    math.floor: np.floor,
+    math.ceil: np.ceil,
+    builtins.round: np.rint,
+}
+"""Functions that give an integer, and how they round."""
+
+
+def weak(x: Any) -> Any:
+    """The result as a number of Python's; its own where no derivative goes through it."""
+    if isinstance(x, Boxed):
+        return number(x)
+    return x.item() if isinstance(x, np.generic) else x
+
+
+def _one(x: Any, name: str) -> Any:
+    if x.shape and math.prod(x.shape) != 1:
+        raise TypeError(
+            f"{user_line()}: {name}() takes one number, not an array of shape {x.shape}; "
+            f"take one of its elements, or NumPy's function, which acts on each"
+        )
+    return ops.reshape(x, ()) if x.shape else x
+
+
+def _real(x: Any, name: str) -> Any:
+    if x.dtype.kind == "c":
+        raise TypeError(
+            f"{user_line()}: {name}() takes a real number, not {x.dtype}; take its .real part"
+        )
+    return x
+
+
+def _double(x: Any, name: str) -> Any:
+    """An argument as the double that Python computes with."""
+    if not isinstance(x, Boxed):
+        of_size: Any = x
+        return of_size * 1.0 if type(x) is Size else float(x)
+    x = _real(_one(x, name), name)
+    return x if x.dtype == np.float64 else ops.convert(x, np.float64)
+
+
+def _math(name: str, of_doubles: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *args: weak(of_doubles(*[_double(x, f"math.{name}") for x in args]))
+
+
+def _log(x: Any, base: Any = None) -> Any:
+    return NUMPY.log(x) if base is None else NUMPY.log(x) / NUMPY.log(base)
+
+
+def _hypot(*values: Any) -> Any:
+    return functools.reduce(NUMPY.hypot, values) if len(values) > 1 else abs(values[0])
+
+
+def _dist(p: Any, q: Any) -> Any:
+    pairs = [[_double(x, "math.dist") for x in pair] for pair in zip(p, q, strict=True)]
+    return weak(NUMPY.sqrt(builtins.sum([(a - b) ** 2 for a, b in pairs])))
+
+
+def _fsum(values: Any) -> Any:
+    if isinstance(values, Boxed):
+        return weak(total(ops.convert(_real(values, "math.fsum"), np.float64), 0.0))
+    if type(values) is Grown:
+        return _float(total(values, 0.0))
+    return weak(builtins.sum([_double(x, "math.fsum") for x in values]))
+
+
+def whole(function: Any, helpers: Any, line: int, x: Any) -> Any:
+    """`int(x)`, `math.floor(x)` and the like, and the exceptions of Python's for a number that has
+    no integer."""
+    name = f"{function.__module__}.{function.__name__}".removeprefix("builtins.")
+    x = _real(_one(x, name), name)
+    if x.dtype.kind != "f":
+        return _int(x)
+    rounded = _WHOLE[function](x)
+    if not STATE.traces:
+        return _int(rounded)
+    fine = [ops.logical_not(np.isnan(x)), ops.logical_not(np.isinf(x))]
+    nan = "cannot convert float NaN to integer"
+    helpers.check(line, fine[0], lambda: ValueError(nan))
+    infinite = "cannot convert float infinity to integer"
+    helpers.check(line, fine[1], lambda: OverflowError(infinite))
+    return _int(ops.where(ops.logical_and(*fine), rounded, 0.0))
+
+
+def rounds(function: Any, args: Any, kwargs: Any) -> bool:
+    """Whether this is a function of one number that gives an integer."""
+    try:
+        return function in _WHOLE and len(args) == 1 and not kwargs and isinstance(args[0], Boxed)
+    except TypeError:
+        return False
+
+
+def _int(x: Any) -> Any:
+    return weak(ops.convert(x, np.int64)) if STATE.traces else int(x._data)
+
+
+def _float(x: Any = 0.0) -> Any:
+    return weak(_double(x, "float"))
+
+
+def _complex(real: Any = 0.0, imag: Any = 0.0) -> Any:
+    parts = [x if hasattr(x, "dtype") else np.asarray(x) for x in (real, imag)]
+    all_real = all(x.dtype.kind != "c" for x in parts)
+    made = ops.complex_(real, imag) if all_real else real + 1j * imag
+    return weak(ops.convert(_one(made, "complex"), np.complex128))
+
+
+def _bool(x: Any = False) -> Any:
+    return weak(_one(x, "bool") != 0)
+
+
+def _scalar(dtype: Any) -> Callable[..., Any]:
+    return lambda x=0: ops.convert(x, dtype)
+
+
+def _prod(values: Any, *, start: Any = 1) -> Any:
+    return functools.reduce(operator.mul, values, start)
+
+
+def total(values: Any, start: Any = 0) -> Any:
+    """Python's `sum`."""
+    if type(values) is Grown and (found := values.total()) is not None:
+        return python_if_none(as_length(found + start), values.length(), start)
+    if isinstance(values, Boxed) and values.ndim == 1 and len(values) > 8:
+        return ops.sum(values) + start
+    return builtins.sum(values, start)
+
+
+_SAME = (
+    *("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "log2", "log10", "log1p"),
+    *("sqrt", "fabs", "copysign", "fmod", "isnan", "isinf", "isfinite", "degrees", "radians"),
+    *("cbrt", "exp2"),
+)
+_OTHER = {
+    "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "asinh": "arcsinh",
+    "acosh": "arccosh", "atanh": "arctanh", "pow": "power",
+}  # fmt: skip
+_SPECIAL = {"erf": "erf", "erfc": "erfc", "gamma": "gamma", "lgamma": "gammaln"}
+
+
+def _special(name: str) -> Callable[..., Any]:
+    return lambda x: getattr(loading.load("scipy.special"), name)(x)
+
+
+_OF_DOUBLES: dict[str, Callable[..., Any]] = {
+    **{n: getattr(NUMPY, n) for n in _SAME if hasattr(math, n)},
+    **{n: getattr(NUMPY, o) for n, o in _OTHER.items()},
+    **{n: _special(o) for n, o in _SPECIAL.items()},
+    "log": _log,
+    "hypot": _hypot,
+}
+OF_TRACED: dict[Any, Callable[..., Any]] = {
+    **{getattr(math, n): _math(n, of_doubles) for n, of_doubles in _OF_DOUBLES.items()},
+    builtins.float: _float,
+    builtins.bool: _bool,
+    builtins.complex: _complex,
+    builtins.sum: total,
+    math.prod: _prod,
+    math.fsum: _fsum,
+    math.dist: _dist,
+    **{kind: _scalar(kind) for kind in (
+        np.float64, np.float32, np.int64, np.int32, np.bool_, np.complex128, np.complex64)},
+}  # fmt: skip
+"""Functions of numbers, and what computes them of traced ones."""
+
+__all__ = ["OF_TRACED", "rounds", "total", "weak", "whole"]
