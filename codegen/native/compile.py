@@ -102,6 +102,21 @@ def compile_source(*given: Any) -> NativeKernel:
     return uninterrupted(lambda: compiled(*given))
 
 
+def _in_python(function: Callable[..., None]) -> Callable[..., None]:
+    """A kernel that Python runs. Where it is interrupted after it recorded a failure, the record is
+    cleared: the next kernel would be taken to have failed."""
+
+    @functools.wraps(function)
+    def run(*args: Any) -> None:
+        try:
+            function(*args)
+        except BaseException:
+            args[-4][:] = 0  # the status: a phase and two bounds follow
+            raise
+
+    return run
+
+
 @uncollected()
 def compiled(
     source: str,
@@ -116,7 +131,8 @@ def compiled(
     key, sig = _key(source, name, inputs, outputs)
     if config.DISABLE_JIT:
         cache.COUNTERS.compiled += 1
-        return NativeKernel(_function(f"<{key}>", name, source, key, generated), source)
+        function = _function(f"<{key}>", name, source, key, generated)
+        return NativeKernel(_in_python(function), source)
 
     def executable(entry: Callable[..., None], address: Callable[[], int]) -> NativeKernel:
         return NativeKernel(entry, source, address if available() else lambda: 0, available())
