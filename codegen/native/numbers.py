@@ -193,6 +193,8 @@ def _extreme(name: str, python: Any, above: bool, keep_nan: bool) -> Python:
     """maximum, minimum (NaN wins) and fmax, fmin (NaN loses)."""
 
     def function(x: Any, y: Any) -> Any:
+        if type(x) is type(y) is int:  # indices, which may be larger than NumPy's integers
+            return max(x, y) if above else min(x, y)
         return python(x, y)
 
     function.__name__ = function.__qualname__ = name

@@ -21,11 +21,11 @@ from .bridge import compiled, primitive
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def index(value: Any) -> Any:
+def index(value: Any) -> int:
     """An integer as an unsigned index: signed ones make Numba test for negative indices, which
     blocks vectorisation. In Python one below 0 is the number that its 64 bits are, which checks of
     places compare."""
-    return int(value) if value >= 0 else np.uint64(int(value) & (1 << 64) - 1)
+    return int(value) & (1 << 64) - 1
 
 
 def _type_index(value: Any) -> Any:
