@@ -18,6 +18,7 @@ import tracegrad as tg
 pytestmark = pytest.mark.usefixtures("kernels_in_python")
 
 Function = Callable[[Any], Any]
+sliding = np.lib.stride_tricks.sliding_window_view
 X = np.arange(1.0, 13.0).reshape(3, 4)
 
 SHOWN: dict[str, Function] = {
@@ -80,6 +81,11 @@ SHOWN: dict[str, Function] = {
     "unpacked": lambda u: (lambda a, *_: a)(*u),
     "einsum view": lambda u: np.einsum("ij->ji", u),
     "einsum diagonal": lambda u: np.einsum("ii->i", u[:, :3]),
+    "windows": lambda u: sliding(u, (2, 3)),
+    "windows of windows": lambda u: sliding(u, (2, 2), (0, 0)),
+    "windows of a transpose": lambda u: sliding(u.T, 2, -1)[..., ::-1],
+    "reshape of windows": lambda u: sliding(u[::2, ::-1], 3, 1).reshape(-1, 3),
+    "windows of one": lambda u: sliding(u, (1, 2)).reshape(3, -1, 2),
     "nan_to_num without copy": lambda u: np.nan_to_num(u, copy=False),
     "vstack": lambda u: np.vstack([u]),
 }
@@ -161,9 +167,13 @@ def test_torchs_expand(expand: Function, way: str) -> None:
 
 
 @pytest.mark.parametrize("way", ["jit", "eager", "vmap"])
-def test_what_is_repeated_cannot_be_written(way: str) -> None:
+@pytest.mark.parametrize(
+    "repeat",
+    [lambda x: np.broadcast_to(x, (2, 3)), lambda x: sliding(x, 2), lambda x: sliding(x, 1)],
+)
+def test_what_is_repeated_cannot_be_written(repeat: Function, way: str) -> None:
     def f(x: Any) -> Any:
-        b = np.broadcast_to(x * 1, (2, 3))
+        b = repeat(x * 1)
         b += 7.0
         return b
 

@@ -13,6 +13,7 @@ import numpy as np
 from ..ops.arrays.diagonals import diagonal_op
 from ..ops.arrays.shape import broadcast_to_op, reshape_op, transpose_op
 from ..ops.arrays.slices import select_op, slice_op
+from ..ops.arrays.windows import shear_op
 from ..ops.places.gathering import Placed
 from ..sizes import at_most, less, numel, same
 from ..types import Int, Shape
@@ -88,6 +89,13 @@ def after(op: Any, params: dict[str, Any], memory: Memory) -> Memory | None:
         last = below if less(below, beside) else beside
         step = strides[dims[0]] + strides[dims[1]]
         return (*[shape[k] for k in rest], last), (*[strides[k] for k in rest], step)
+    if op is shear_op:
+        axis, along = params["axis"], params["along"]
+        step = strides[axis] + params["slope"] * strides[along]
+        return (
+            (*shape[:along], params["size"], *shape[along + 1 :]),
+            (*strides[:axis], step, *strides[axis + 1 :]),
+        )
     if isinstance(op, Placed) and op.apart:
         return shape, tuple(s * op.apart for s in strides)  # in its own elements
     return None

@@ -17,12 +17,13 @@ from ..ir.trace import Trace
 from ..ops.arrays.diagonals import diagonal_op
 from ..ops.arrays.shape import broadcast_to_op, reshape_op, transpose_op
 from ..ops.arrays.slices import select_op, slice_op
+from ..ops.arrays.windows import shear_op
 from ..sizes import less, same
 from ..types import Int, Shape
 from .strides import Memory, after, in_order, through, without_gaps
 
-TURNING = {transpose_op, diagonal_op}
-VIEWS = {transpose_op, slice_op, select_op, broadcast_to_op, reshape_op, diagonal_op}
+TURNING = {transpose_op, diagonal_op, shear_op}
+VIEWS = {transpose_op, slice_op, select_op, broadcast_to_op, reshape_op, diagonal_op, shear_op}
 
 
 class KeptMemory(NamedTuple):

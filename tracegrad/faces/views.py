@@ -13,6 +13,7 @@ from .._codegen import integers
 from ..ir.op import Op
 from ..ops.arrays.shape import broadcast_to_op, reshape_op, transpose_op
 from ..ops.arrays.slices import select_op, slice_op
+from ..ops.arrays.windows import shear_op
 from ..ops.places.gathering import Placed
 from ..ops.places.indexing import slice_put_op
 from ..tape.boxes import fresh
@@ -78,6 +79,8 @@ def insert(op: Op | Placed, params: dict[str, Any], x: Any, y: Any) -> Any:
         ):
             raise RuntimeError(EXPANDED)
         return ops.reshape(y, x.shape)
+    if op is shear_op:
+        raise RuntimeError(EXPANDED)
     if op is transpose_op:
         return ops.transpose(y, tuple(int(a) for a in np.argsort(params["axes"])))
     if op is slice_op:

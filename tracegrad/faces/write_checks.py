@@ -10,6 +10,7 @@ import numpy as np
 
 from ..devices import share_memory
 from ..ir.dispatch import Value
+from ..ops.arrays.windows import shear_op
 from ..tape.mode import MODE
 from ..tape.tape import AccumulateGrad
 from ..tape.versions import Uncounted
@@ -80,7 +81,7 @@ class WriteChecks(Value):
         """Refuse writes into memory that would be wrong, or that could not be recorded."""
         self._check_recorded(root, *values)
         if not self._data.flags.writeable:
-            repeated = any(
+            repeated = any(op is shear_op for op, _ in self._view) or any(
                 stride == 0 and size > 1
                 for stride, size in zip(self._data.strides, self._data.shape, strict=True)
             )

@@ -20,7 +20,7 @@ from ...sizes.owners import is_late
 from ...types import normalize_axis
 from ..operators import array_of, operand
 from ..tensor.casts import own
-from . import along, compositions, counting, floats, laying, polynomials, results, sets
+from . import along, compositions, counting, floats, laying, polynomials, results, sets, sliding
 from .in_turn import overlap
 from .lookup import dtype_of, plain, result_type, store
 from .writes import WRITES
@@ -215,6 +215,7 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.append: _append,
     np.array_equiv: lambda a1, a2: ops.all(ops.equal(operand(a1), operand(a2))),
     np.broadcast_arrays: _broadcast_arrays,
+    np.lib.stride_tricks.sliding_window_view: sliding.sliding_window_view,
     np.rollaxis: _rollaxis,
     np.unstack: _unstack,
     np.sort: counting.sort,

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ... import ops
+from ...devices import share_memory
 from ...errors import DTypeError, UnsupportedFunctionError
 from ...ir.dispatch import STATE, Value
 from ...ir.graph import Var
@@ -112,6 +113,8 @@ def by_numpy(
 
     def boxed(r: Any) -> Any:
         if isinstance(r, (np.ndarray, np.generic)) and boxes:
+            if not face.boxes_everything and any(share_memory(r, b._data) for b in boxes):
+                raise refusal()  # a view that would not see what is written later
             return face._make(r)
         return type(r)(map(boxed, r)) if type(r) in (list, tuple) else r
 

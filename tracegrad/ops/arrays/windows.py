@@ -79,6 +79,13 @@ def _shear(x: Any, axis: int, along: int, slope: int, start: Int, size: Int) -> 
     )
 
 
+def sheared(x: Any, along: int, size: Int) -> tuple[Any, dict[str, Any]]:
+    """What shows the windows along an axis of an array that is repeated along a last one, as a step
+    of a view: `out[.., i, .., k] = x[.., i + k, .., k]`, of which there are `size`."""
+    last = len(shape_of(x)) - 1
+    return shear_op, {"axis": last, "along": along, "slope": 1, "start": 0, "size": size}
+
+
 def windows(x: Any, axis: int, size: int, step: int = 1, dilation: int = 1) -> Any:
     """The windows of `size` elements along an axis, as a new axis before it: `out[.., k, o, ..] =
     x[.., o * step + k * dilation, ..]`.
