@@ -108,6 +108,12 @@ def _filled(x: Any) -> Any:
     return _both(y, y, x[0]) + _both(z, z, x[1])
 
 
+def _in_an_order(x: Any) -> Any:
+    y = np.array(x[0]).astype(np.float64, order="C")
+    z = x[1].astype(np.float64, order="C")
+    return _both(y, y, x[1]) + _both(z, z, x[0])
+
+
 def _contracted(x: Any) -> Any:
     y, z = np.tensordot(x, x, 1), np.cov(x)
     return _both(y, y, x[1]) + _both(z, z, x[0])
@@ -158,7 +164,7 @@ def _of_a_number(x: Any) -> Any:
 PROGRAMS = [
     *(_in_a_function, _in_a_branch, _in_a_loop, _in_a_list, _alike, _copied, _reshaped),
     *(_squeezed, _shown, _like, _numbers, _chosen, _filled, _contracted, _moved, _elements),
-    *(_without_nan, _filled_with_itself, _parts, _of_a_number),
+    *(_in_an_order, _without_nan, _filled_with_itself, _parts, _of_a_number),
 ]
 
 

@@ -65,11 +65,6 @@ class WriteChecks(Value):
 
     __slots__ = ()
 
-    @property
-    def _is_number(self: Any) -> bool:
-        """Whether it is a number in NumPy: that lies in no memory, and `+=` replaces it."""
-        return not (self.boxes_everything or self.shape or self.writes_numbers)
-
     def _apart_from(self: Any, memory: Any) -> Any:
         """This box, of data that share nothing with `memory`."""
         data = self._data

@@ -64,10 +64,13 @@ class Writes(WriteChecks):
             return result
         shown: Any = source
         box: Any = result if isinstance(result, Value) else fresh(self.face, np.asarray(result))
-        if box._is_number or shown._is_number:
-            return box if box._is_number else box._apart_from(shown._data)
-        root = shown._root
         memory, data = shown._data, box._data
+        if not box.boxes_everything:  # a number of NumPy's shows no memory, and is none
+            if not (box.shape or box.writes_numbers):
+                return box
+            if not (shown.shape or shown.writes_numbers):
+                return box._apart_from(memory)
+        root = shown._root
         if not isinstance(data, Var) and not isinstance(memory, Var):
             number = shown.writes_numbers and isinstance(memory, np.generic)
             if not (number or share_memory(data, memory)):

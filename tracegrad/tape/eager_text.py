@@ -31,7 +31,7 @@ from .lent import lend
 from .mode import OFF, RECORDS
 from .pieces import END, SAVE, mark
 from .tape import NODE, Node, next_number, plan_for, plan_of_numbers
-from .versions import Uncounted, Versions
+from .versions import Following, Uncounted, Versions
 
 Written = Callable[..., Any]
 REFLECTED = {sub_op: "RsubBackward1"}
@@ -69,6 +69,7 @@ def write_out(op: Op, otherwise: Written, swapped: bool = False) -> Written:
         "lend": lend,
         "type_of": type_of,
         "Versions": Versions,
+        "Following": Following,
         "Uncounted": Uncounted,
         "Node": Node,
         "new": object.__new__,
@@ -308,27 +309,29 @@ class EagerText:
         self.put(depth, *SAVE.lines(f"s{k}", x, f"d{k}"))
 
     def _view(self) -> None:
-        """As `_viewed` does it where NumPy has made a view of storage that may be written."""
+        """As `_viewed` does it for numbers, which show nothing, and where NumPy has made a view of
+        storage that may be written."""
         self.put(
             1,
+            "if face is not Tensor and not out.shape: return box",
             "owner = out.base",
             "if owner is not None and (owner is d0 or owner is d0.base) "
-            "and type(x0._view) is tuple and enabled:",
+            "and type(x0._view) is tuple:",
         )
         self.put(
             2,
             "root = x0._base",
             "if root is None: root = x0",
-            "if face is Tensor and not root._borrowed and type(root._data) is ndarray:",
+            "counter = root._versions",
+            "if counter is None: counter = root._version_counter",
+            "follows = enabled and not root._borrowed if face is Tensor else d0.shape",
+            "if follows and type(root._data) is ndarray and type(counter) is not Uncounted:",
         )
         self.put(
             3,
-            "counter = root._versions",
-            "if counter is None: counter = root._version_counter",
-            f"elif type(counter) is Uncounted: return {VIEWED}",
             "box._base = root",
             "box._view = (*x0._view, (op, params))",
-            "box._versions = counter",
+            "if face is Tensor or type(counter) is Following: box._versions = counter",
             "box._seen = counter[1]",
             "return box",
         )

@@ -222,16 +222,11 @@ class ArrayMethods(Value):
         if self.dtype.kind == "c" and target.kind not in "cb":
             what = "Casting complex values to real discards the imaginary part"
             warnings.warn(what, np.exceptions.ComplexWarning, stacklevel=2)
-        converted = ops.convert(self, target)
-        if order != "K" and (copy or converted is not self):
-            return laying.copied(converted, order)
-        made = results.own_memory(self, converted) if copy else converted
-        return results.in_memory(made) if self.writes_numbers else made
+        return results.converted(self, target, order, copy)
 
     def copy(self: Any, order: str = "C") -> Any:
         """An array of its own: writes to it do not reach this one."""
-        made = laying.copied(self, order)
-        return results.in_memory(made) if self.writes_numbers else made
+        return results.as_source(self, laying.copied(self, order))
 
     def clip(self: Any, min: Any = None, max: Any = None, out: Any = None) -> Any:
         """The elements limited to [min, max]."""

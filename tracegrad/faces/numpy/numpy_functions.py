@@ -114,8 +114,7 @@ def _copy(a: Any, order: str = "K", subok: bool = False) -> Any:
 
 
 def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
-    made = results.own_memory(x, ops.convert(x, dtype)) if copy else ops.convert(x, dtype)
-    return results.in_memory(made) if getattr(x, "writes_numbers", False) else made
+    return results.converted(x, dtype, copy=copy)
 
 
 def _allclose(

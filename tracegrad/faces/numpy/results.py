@@ -29,7 +29,7 @@ from ...ops.places.gathering import Placed
 from ...ops.places.keys import make_plan
 from ...types import broadcast_shapes
 from ..strides import in_memory_order
-from .laying import columns_first, in_one_row, laid
+from .laying import columns_first, copied, in_one_row, laid
 
 Function = Callable[..., Any]
 
@@ -44,6 +44,21 @@ def in_memory(x: Any) -> Any:
     if STATE.traces and id(box) in STATE.traces[-1].made:
         STATE.traces[-1].made[id(array)] = array
     return array
+
+
+def as_source(x: Any, result: Any) -> Any:
+    """What has no axes and is made of `x`: an array where that is one, else a number."""
+    return in_memory(result) if isinstance(x, Value) and x.writes_numbers else result
+
+
+def converted(x: Any, dtype: Any, order: str = "K", copy: bool = True) -> Any:
+    """`x` in a dtype, lying as `copied` has it; it may be `x` itself where no copy is asked for."""
+    found = ops.convert(x, dtype)
+    if order != "K" and (copy or found is not x):
+        found = copied(found, order)
+    elif copy:
+        found = own_memory(x, found)
+    return as_source(x, found)
 
 
 def own_view(x: Any, result: Any) -> Any:
@@ -357,7 +372,7 @@ class Part(Placed):
         box: Any = result
         if type(x._data) is np.ndarray and isinstance(box, Value):
             box._data = getattr(x._data, self.name)
-        return x._viewed(self, x, {}, in_memory(result) if x.writes_numbers else result)
+        return x._viewed(self, x, {}, as_source(x, result))
 
 
 @functools.wraps(ops.real)
