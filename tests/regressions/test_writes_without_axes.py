@@ -161,10 +161,19 @@ def _of_a_number(x: Any) -> Any:
     return np.stack([y, z[0], w])
 
 
+def _as_an_index(x: Any) -> Any:
+    y, k = np.outer(x, x), np.array(1)
+    for part in (y[k], y[:, k], y[k, :1], y[k, 0, ...]):  # copies, where a number gives views
+        part += x[0]
+    part = y[np.argmax(x)]
+    part += x[1]
+    return y
+
+
 PROGRAMS = [
     *(_in_a_function, _in_a_branch, _in_a_loop, _in_a_list, _alike, _copied, _reshaped),
     *(_squeezed, _shown, _like, _numbers, _chosen, _filled, _contracted, _moved, _elements),
-    *(_in_an_order, _without_nan, _filled_with_itself, _parts, _of_a_number),
+    *(_in_an_order, _as_an_index, _without_nan, _filled_with_itself, _parts, _of_a_number),
 ]
 
 
@@ -195,6 +204,19 @@ def test_an_argument_without_axes() -> None:
     x = np.array(2.0)
     assert tg.jit(f)(x) == tg.jvp(f, (x,), (x,))[0] == tg.value_and_grad(f)(x)[0] == f(x) == 9.0
     assert x == 2.0
+
+
+def test_an_index_without_axes_as_an_argument() -> None:
+    def f(x: Any, k: Any) -> Any:
+        y = x * 1.0
+        part = y[k]
+        part += 1.0
+        return y
+
+    x = np.zeros((3, 2))
+    for k, total in ((np.array(1), 0.0), (1, 2.0)):
+        assert np.sum(tg.jit(f)(x, k)) == np.sum(f(x, k)) == total
+        assert np.sum(tg.jvp(lambda x, k=k: f(x, k), (x,), (x,))[0]) == total
 
 
 def test_an_integer_as_what_to_fill_with() -> None:

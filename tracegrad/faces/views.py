@@ -94,3 +94,13 @@ def insert(op: Op | Placed, params: dict[str, Any], x: Any, y: Any) -> Any:
     given = {n: x.array_type.seen if n == "like" else params[n] for n in rule.keywords}
     inside = rule.function(ops.broadcast_to(np.ones((), y.dtype), y.shape), **given)
     return ops.where(ops.not_equal(inside, 0), rule.function(y, **given), x)
+
+
+def entitle(result: Any, title: str, *sources: Any) -> None:
+    """Name the node that recorded a write through a view, if a new one did: torch's users know it
+    as one."""
+    node = getattr(result, "_grad_fn", None)
+    if node is not None and all(
+        node is not getattr(source, "_grad_fn", None) for source in sources
+    ):
+        node.title = title

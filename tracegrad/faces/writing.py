@@ -38,7 +38,7 @@ from .handed_out import see_unseen
 from .strides import copies, laid_as
 from .traced_memory import as_view, keep, lies_otherwise, memory_of, note_choice, settle
 from .twins import TWINS, spread
-from .views import insert, note_write, shown
+from .views import entitle, insert, note_write, shown
 from .write_checks import MADE_IN, OF_FUNCTION, Untracked, WriteChecks, untracked
 
 CHANGING = (
@@ -491,13 +491,3 @@ class Writes(WriteChecks):
                 )
             new = ops.convert(new, self.dtype)
         return new
-
-
-def entitle(result: Any, title: str, *sources: Any) -> None:
-    """Name the node that recorded a write through a view, if a new one did: torch's users know it
-    as one."""
-    node = result._grad_fn if isinstance(result, Writes) else None
-    if node is not None and all(
-        node is not getattr(source, "_grad_fn", None) for source in sources
-    ):
-        node.title = title

@@ -66,6 +66,8 @@ def laid(result: Any, order: str | None, like: Any) -> Any:
     if order == "A":
         order = "F" if columns_first(source) else "C"
     if order == "K" and type(source) is np.ndarray:
+        if source.flags.c_contiguous and box._data.flags.c_contiguous:
+            return result
         made = np.empty_like(source, box._data.dtype, shape=box._data.shape)
         made[...] = box._data
         box._data = made

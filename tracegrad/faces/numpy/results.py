@@ -175,6 +175,8 @@ def slice_array(x: Any, start: Any, size: Any, step: Any) -> Any:
 @functools.wraps(ops.getitem)
 def getitem(x: Any, key: Any) -> Any:
     result = ops.getitem(x, key)
+    if _has_arrays_without_axes(key) and not getattr(x, "boxes_everything", False):
+        return own_memory(x, result)
     if result is x:
         found = own_view(x, element(x, result) if key == () else result)
         return in_memory(found) if key is ... else found
@@ -183,11 +185,22 @@ def getitem(x: Any, key: Any) -> Any:
     return laid(result, "K" if result.ndim == np.ndim(x) else "C", x) if torchs else result
 
 
+def _has_arrays_without_axes(key: Any) -> bool:
+    """Whether an index is such an array: NumPy gives a copy, where it gives a view for a number."""
+    for part in key if type(key) is tuple else (key,):
+        if isinstance(part, np.ndarray) or (isinstance(part, Value) and part.writes_numbers):
+            if not part.shape:
+                return True
+    return False
+
+
 def shown(x: Any, key: Any) -> Any:
     """`x[key]` with an ellipsis in the key: NumPy gives an array without axes, and no number, where
     it shows one element. It is a view, too: of one element with axes, under another shape."""
     result = getitem(x, key)
     if not x.ndim:
+        return in_memory(result)
+    if _has_arrays_without_axes(key):
         return in_memory(result)
     plan = None if result.shape or not isinstance(result, Value) else make_plan(x.shape, key)
     if plan is None or plan.indices:
@@ -436,43 +449,12 @@ RESULTS: dict[str, Function] = {
 """By name."""
 
 __all__: Sequence[str] = [
-    "array_split",
-    "broadcast_to",
-    "clip",
-    "conjugate",
-    "einsum",
-    "expand",
-    "expand_dims",
-    "flip",
-    "fliplr",
-    "flipud",
-    "getitem",
-    "hsplit",
-    "imag",
-    "index_add_at",
-    "index_update",
-    "meshgrid",
-    "moveaxis",
-    "nan_to_num",
-    "pad",
-    "permute",
-    "ravel",
-    "real",
-    "repeat",
-    "reshape",
-    "roll",
-    "rot90",
-    "slice_array",
-    "slice_put",
-    "sort",
-    "split",
-    "squeeze",
-    "swapaxes",
-    "take",
-    "tile",
-    "transpose",
-    "vsplit",
-]
+    "array_split", "broadcast_to", "clip", "conjugate", "einsum", "expand", "expand_dims",
+    "flip", "fliplr", "flipud", "getitem", "hsplit", "imag", "index_add_at", "index_update",
+    "meshgrid", "moveaxis", "nan_to_num", "pad", "permute", "ravel", "real", "repeat",
+    "reshape", "roll", "rot90", "slice_array", "slice_put", "sort", "split", "squeeze",
+    "swapaxes", "take", "tile", "transpose", "vsplit",
+]  # fmt: skip
 
 
 def in_order(x: Any, shape: Any, order: str | None) -> Any:

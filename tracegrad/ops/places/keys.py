@@ -340,6 +340,14 @@ class _Reading:
 
 def make_plan(shape: Shape, key: Any) -> ReadingPlan:
     """What the key means for an array of this shape."""
+    if (
+        isinstance(key, (np.ndarray, Value))
+        and key.dtype.kind in "iu"
+        and shape
+        and key.shape
+        and not STATE.traces
+    ):
+        return _of_rows(tuple(shape))._replace(indices=(key,))
     entries = [_entry(item) for item in (key if isinstance(key, tuple) else (key,))]
     used = sum(map(_axes_used, entries))
     if sum(e is Ellipsis for e in entries) > 1:
@@ -363,6 +371,16 @@ def make_plan(shape: Shape, key: Any) -> ReadingPlan:
         else:
             reading.place(position, e)
     return reading.plan(sum(hasattr(e, "dtype") for e in entries))
+
+
+@lru_cache(maxsize=1024)
+def _of_rows(shape: Shape) -> ReadingPlan:
+    """The plan for one index array of running code, which takes the place of `indices`."""
+    reading = _Reading(shape, ())
+    reading.place(0, np.zeros(1, np.int64))
+    for _ in shape[1:]:
+        reading.whole()
+    return reading.plan(1)
 
 
 def hashable(key: Any) -> Any:

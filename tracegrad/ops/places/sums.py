@@ -34,7 +34,7 @@ def add_rows(x: Any, updates: Any, rows: Any) -> Any:
         return None
     if rows.min() < -n or rows.max() >= n:
         return None
-    from scipy.sparse import csr_array
+    from scipy.sparse import csc_array
 
     places = np.where(rows < 0, rows + n, rows).reshape(-1)
     terms, start = updates.reshape(-1, width), x.reshape(n, width)
@@ -44,9 +44,9 @@ def add_rows(x: Any, updates: Any, rows: Any) -> Any:
         named[places] = True
         terms, places = np.concatenate([start, terms]), np.concatenate([np.arange(n), places])
     count = len(places)
-    ones = csr_array(
-        (np.ones(count, terms.real.dtype), (places, np.arange(count))), shape=(n, count)
-    )
+    # A column for each update, with one element: nothing is to be sorted.
+    columns = (np.ones(count, terms.real.dtype), places, np.arange(count + 1))
+    ones = csc_array(columns, shape=(n, count))
     # As real numbers: 1 times an infinite complex number has a part that is NaN.
     parts = ones @ np.ascontiguousarray(terms).view(terms.real.dtype)
     total = parts.view(terms.dtype)
