@@ -209,11 +209,10 @@ def _function_of(frame: FrameType) -> tuple[str, str]:
     return module, name
 
 
-def is_of_root_finder(frame: FrameType) -> bool:
-    """Whether it is of brentq or brenth of scipy.optimize, whose C code calls the function once
-    more before it sees that a value was refused: what it raises then is anything."""
-    name = str(frame.f_globals.get("__name__"))
-    return frame.f_code.co_name in ("brentq", "brenth") and name.startswith("scipy.optimize")
+def is_of_library(code: CodeType) -> bool:
+    """Whether it is of another installed package or a module of Python's."""
+    name = code.co_filename
+    return name.startswith(INSTALLED) and not name.startswith(FOREIGN)
 
 
 def formats_text(frame: FrameType) -> bool:

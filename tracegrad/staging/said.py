@@ -8,7 +8,7 @@ from types import CodeType, TracebackType
 from typing import TYPE_CHECKING
 
 from ..errors import ConcretizationError
-from ..ir.lines import FOREIGN, INSTALLED, is_of_root_finder
+from ..ir.lines import is_of_library
 from ..sizes.owners import LateLength
 from ..tape.attempts import ATTEMPTS
 from .functions import MADE, version_of
@@ -36,9 +36,10 @@ def explained(error: BaseException, session: Session) -> BaseException | None:
             if f"'{name}'" in str(error):
                 line = _line_of(error.__traceback__, session)
                 return ConcretizationError(f"{line}{name!r} is read here, but {reason}")
-    if ATTEMPTS.refused and not isinstance(error, ConcretizationError):
-        if _through_root_finder(error.__traceback__):
-            return ConcretizationError(ATTEMPTS.refused)
+    if ATTEMPTS.refused is not None and not isinstance(error, ConcretizationError):
+        refused, library = ATTEMPTS.refused
+        if _passed(error.__traceback__, library):
+            return ConcretizationError(refused)
     if isinstance(error, LateLength):
         return ConcretizationError(f"{_line_of(error.__traceback__, session)}{error}")
     if type(error) is not ConcretizationError and isinstance(error, ConcretizationError):
@@ -46,12 +47,11 @@ def explained(error: BaseException, session: Session) -> BaseException | None:
     return None
 
 
-def _through_root_finder(tb: TracebackType | None) -> bool:
-    while tb is not None:
-        if is_of_root_finder(tb.tb_frame):
-            return True
+def _passed(tb: TracebackType | None, code: CodeType) -> bool:
+    """Whether an error went through this code."""
+    while tb is not None and tb.tb_frame.f_code is not code:
         tb = tb.tb_next
-    return False
+    return tb is not None
 
 
 def without_source(error: BaseException) -> None:
@@ -75,8 +75,7 @@ def out_of_reach(error: BaseException, session: Session) -> None:
                 "callback in an object), not by rewritten code. Call it by name where it is used."
             )
             return
-        name = code.co_filename
-        if name.startswith(INSTALLED) and not name.startswith(FOREIGN):
+        if is_of_library(code):
             error.add_note(
                 f"{place_of(code)} was not staged: it belongs to an installed library. Apply "
                 "tg.jit to that function itself, and it is."

@@ -358,7 +358,7 @@ which is what frequent calls ask first."""
 
 def _open(session: Session) -> None:
     ATTEMPTS.frame, ATTEMPTS.session = sys._getframe(1), session
-    ATTEMPTS.refused = ""
+    ATTEMPTS.refused = None
     if session.whole or session.staged:
         LEARNT.append(session)
 

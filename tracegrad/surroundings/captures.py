@@ -8,7 +8,7 @@ import functools
 import inspect
 import random
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,8 @@ from ..ops.sparse.pattern import FORMATS, layout_of
 from ..staging.functions import is_dispatcher
 from ..tensor import Boxed
 from .insides import children, elements, numbers, shape_facts
-from .members import bound, foreign, members, named_in, owner_of, with_methods, wrapped_by
+from .members import bound, foreign, named_in, with_methods, wrapped_by
+from .named_of_classes import NamedOfClasses
 from .names import (
     asked_of,
     given_to,
@@ -49,9 +50,7 @@ from .places import (
     ORDER_OF_ATTRIBUTES,
     TABLE,
     TYPE,
-    Fact,
     Place,
-    entry,
     root,
 )
 from .reach import reads_itself
@@ -63,16 +62,14 @@ _DYNAMIC = {"__dict__", "__getattribute__", "attrgetter", "getattr", "vars"}
 """Names in code which reads attributes that it does not name."""
 _MOST_CODE = 300
 """Functions searched for the names of attributes; where there are more, every attribute counts."""
-_MEMBERS = (types.FunctionType, staticmethod, classmethod, property)
 _LARGE = (TABLE, BYTES)
-_OWN = (type(None), bool, int, float, str)
 _RULES = ("forward", "setup_context", "backward", "vjp", "jvp", "vmap")
 """The methods of a Function that may be the user's."""
 STATEFUL = (ModuleHolder, OptimizerHolder)
 """Arguments that are passed as they are, and whose arrays are read and written by reference."""
 
 
-class Surroundings:
+class Surroundings(NamedOfClasses):
     """The variables around a function: closure cells, globals that its code names, and what hangs
     on them.
 
@@ -81,8 +78,8 @@ class Surroundings:
     """
 
     def __init__(self, function: Any, given: Sequence[tuple[Any, type, Any]] = ()) -> None:
+        super().__init__()
         self.arrays: dict[int, Place] = {}
-        self.facts: list[Fact] = []
         self.not_loaded: set[str] = set()
         """What the functions import that is no module yet."""
         self._whole: set[Place | None] = set()
@@ -90,11 +87,8 @@ class Surroundings:
         self._seen: set[int] = set()
         self._at: dict[int, Place] = {}
         """Where objects were found first."""
-        self._mentioned: set[str] = set()
         self._scanned: set[types.CodeType] = set()
         self._count = 0
-        self._members: set[tuple[int, str]] = set()
-        """Methods, each with its class, that are compared, and what modules have not."""
         self._objects: list[tuple[Any, Place]] = []
         """Instances of the user's classes."""
         self._iterated = False
@@ -103,10 +97,6 @@ class Surroundings:
         """Dicts of modules, by their ids."""
         self._asked: set[str] = set()
         """The attributes that some function asks for, which may not be there."""
-        self._names: dict[str, None] = {}
-        """What the functions name that were met, in their order."""
-        self._users: list[tuple[Any, Place, set[str]]] = []
-        """Objects of the user's classes, and the names that were looked for in their classes."""
         self._function(function)
         for place, _, value in given:
             # A model among the arguments is read like one around the function.
@@ -135,26 +125,6 @@ class Surroundings:
                 for p, value in self.facts
                 if not (isinstance(value, (np.ndarray, Boxed)) or p.code in _LARGE) or self._read(p)
             ]
-
-    def _named_anywhere(self) -> None:
-        """An object is walked once, for the function by which it is found; what any other one names
-        of its class counts as well."""
-        at = 0
-        while at < len(self._users):
-            value, place, known = self._users[at]
-            cls = type(value)
-            found = [n for n in members(cls) if n in self._names and n not in known]
-            if "super" in self._names and "super" not in known:
-                found.append("super")
-                for name in known & {*members(cls)}:
-                    self._hidden(cls, name, tuple(self._names))
-            known.update(found)
-            if found:
-                self._methods(cls, place, tuple(found), getattr(value, "__dict__", None))
-            # New functions may name what was not looked for in the objects before.
-            at = 0 if found else at + 1
-        for value, place, _ in self._users:
-            self._answers(value, place)
 
     def _mention(self, function: Any) -> None:
         """Note the names that a function reads, and those that the functions read which it
@@ -423,78 +393,3 @@ class Surroundings:
         if users:
             self._methods(type(value), place, names, own)
             self._mention_all(type(value))
-
-    def _mention_all(self, cls: type) -> None:
-        """Note the names that the methods of a class read."""
-        for method in [m for c in cls.__mro__ if foreign(module_of(c)) for m in vars(c).values()]:
-            for function in (method, *[getattr(method, a, None) for a in ("fget", "function")]):
-                self._mention(function)
-
-    def _methods(
-        self, cls: type, place: Place, names: tuple[str, ...], own: Mapping[str, Any] | None
-    ) -> None:
-        """Methods, properties and attributes of the class of an object that the code names; an
-        attribute may be shadowed later on."""
-        for name in names:
-            found = inspect.getattr_static(cls, name, ABSENT) if name != "__doc__" else ABSENT
-            if isinstance(found, _MEMBERS):
-                self._member(cls, name, found, place, own)
-            if isinstance(found, property) and found.fget is not None:
-                found = found.fget
-            if isinstance(found, (staticmethod, classmethod)):
-                found = found.__func__
-            if isinstance(found, types.FunctionType) or type(found).__name__ == "Jitted":
-                self._function(found)
-            elif found is not ABSENT and name not in (own or ()):
-                if hasattr(type(found), "__get__") and not isinstance(found, type):
-                    if foreign(owner := module_of(type(found))) or owner == "functools":
-                        self._value(found, entry(owner_of(cls, name), name), 4, names)
-                elif not isinstance(found, _OWN) or foreign(module_of(owner_of(cls, name))):
-                    self._value(found, place.then(f".{name}", ATTRIBUTE, name), 4, names)
-            if "super" in names or "super" in self._names:
-                self._hidden(cls, name, names)
-
-    def _hidden(self, cls: type, name: str, names: tuple[str, ...]) -> None:
-        """What `super()` finds by a name: members of bases that other ones stand before."""
-        for owner in [c for c in cls.__mro__ if name in vars(c)][1:]:
-            if foreign(module_of(owner)):
-                self._value(vars(owner)[name], entry(owner, name), 4, names)
-
-    def _inherited(
-        self, cls: type, name: str, place: Place, depth: int, names: tuple[str, ...]
-    ) -> None:
-        """What a class has from another one, of the user's too, which the code names."""
-        found = inspect.getattr_static(cls, name, ABSENT)
-        if found is ABSENT or not foreign(module_of(owner_of(cls, name))):
-            return
-        if isinstance(found, (staticmethod, classmethod)):
-            self._member(cls, name, found, place, vars(cls))
-            self._function(found.__func__)
-        elif not hasattr(type(found), "__get__") or isinstance(found, types.FunctionType):
-            self._value(found, place.then(f".{name}", ATTRIBUTE, name), depth, names)
-
-    def _answers(self, value: Any, place: Place) -> None:
-        """That attributes which the class answers for (`__getattr__`) are still not there."""
-        own = getattr(value, "__dict__", None)
-        answer = inspect.getattr_static(type(value), "__getattr__", None)
-        if isinstance(answer, types.FunctionType) and foreign(answer.__module__):
-            self.facts += [
-                (place.then(f".{name}", ABSENT[ENTRY], name), False)
-                for name in sorted(self._mentioned)
-                if isinstance(own, dict)
-                and name not in own
-                and inspect.getattr_static(value, name, ABSENT) is ABSENT
-            ]
-
-    def _member(
-        self, cls: type, name: str, found: Any, place: Place, own: Mapping[str, Any] | None
-    ) -> None:
-        """That a class still has this method, and that the object has nothing instead of it."""
-        owner = owner_of(cls, name)
-        if not foreign(module_of(owner)):
-            return
-        if (id(owner), name) not in self._members:
-            self._members.add((id(owner), name))
-            self.facts.append((entry(owner, name), found))
-        if own is not None and name not in own and not isinstance(found, property):
-            self.facts.append((place.then(f".{name}", ABSENT[ENTRY], name), False))

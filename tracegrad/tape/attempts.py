@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
@@ -28,8 +28,9 @@ class _Attempts(threading.local):
     """What is known (`Knowing`), of the outermost call that is going on."""
     frame: FrameType | None = None
     """The call that opened it."""
-    refused: str = ""
-    """Why a value did not become a number for C code that goes on after such an error."""
+    refused: tuple[str, CodeType] | None = None
+    """Why a value did not become a number, and for the C code of which library function. Some goes
+    on after such an error, and ends in another one."""
 
     def __init__(self) -> None:
         self.marks: tuple[Mark, ...] = ()

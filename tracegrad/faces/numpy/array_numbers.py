@@ -16,7 +16,7 @@ from ... import ops
 from ...errors import ConcretizationError
 from ...ir.dispatch import STATE, Value
 from ...ir.graph import Var
-from ...ir.lines import formats_text, is_of_root_finder, user_line
+from ...ir.lines import formats_text, is_of_library, user_line
 from ...ir.of_sizes import of_sizes
 from ...ops.define import shape_of
 from ...ops.elementwise.arithmetic import number
@@ -71,8 +71,9 @@ class ArrayNumbers(Value):
         try:
             return float(self._number("float()"))
         except ConcretizationError as error:
-            if is_of_root_finder(sys._getframe(1)):
-                ATTEMPTS.refused = str(error)
+            caller = sys._getframe(1).f_code
+            if is_of_library(caller):
+                ATTEMPTS.refused = str(error), caller
             raise
 
     def __complex__(self) -> complex:
