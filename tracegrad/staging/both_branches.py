@@ -162,6 +162,7 @@ class BothBranches:
                 [_start(p, p.key in self._numbers) for p in self.choices],
                 self.others,
                 reached(self.session, call),
+                True,
             )
             forms, own = self._agree(value, found)
             if not forms:

@@ -27,6 +27,7 @@ class Branches:
     """The helpers of branches and of conditions."""
 
     line_of: Callable[[int], str]
+    once: Callable[..., None]
 
     def if_(
         self,
@@ -48,15 +49,15 @@ class Branches:
             return
         functions = (then, other or _nothing)
         place = self.line_of(line)
-        choose(
-            session,
-            place,
-            test,
-            functions,
-            variables(functions, names),
-            known,
-            variables(functions, others),
-        )
+
+        def both() -> None:
+            places, gone = variables(functions, names), variables(functions, others)
+            choose(session, place, test, functions, places, known, gone)
+
+        if place in session.roomy:
+            self.once(session, place, both, functions, names, known, others)
+        else:
+            both()
 
     def decided(self, line: int, test: Any) -> Any:
         """A condition that only Python can decide, since its statement stays as it is."""

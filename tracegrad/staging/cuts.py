@@ -10,11 +10,16 @@ LAZY = (
     *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.YieldFrom),
 )
 """Expressions of which not all parts are computed, or not once."""
+WHOLE = -1
+"""In place of tries: a statement is in the block, with all that is inside of it."""
 
 
 def cuts(body: list[ast.stmt], line: int, tries: int) -> list[ast.stmt]:
     """The statements from which on a block is cut for a line: the innermost one; from the second
-    try on each of its parts, which become statements before it; then those around it."""
+    try on each of its parts, which become statements before it; then those around it. WHOLE in
+    the place of tries: the statement that begins there."""
+    if tries == WHOLE:
+        return [s for s, _ in _at(body, line) if s.lineno == line][:1]
     found: list[ast.stmt] = []
     for s, block in reversed(list(_at(body, line))):
         if tries <= 0:
@@ -93,4 +98,4 @@ def _taken_out(s: ast.stmt, block: list[ast.stmt], parts: Sequence[ast.expr]) ->
     return before
 
 
-__all__ = ["cuts"]
+__all__ = ["WHOLE", "cuts"]

@@ -34,6 +34,7 @@ class Version:
         self.source = ""
         self.loops: list[tuple[int, int]] = []
         self.repeated: list[tuple[int, int]] = []
+        self.compound: list[tuple[int, int]] = []
         self.statements: list[int] = []
         found = definition_of(code)
         if found is None:
@@ -52,6 +53,11 @@ class Version:
                 if isinstance(n, ast.While)
             ],
         ]
+        self.compound = [
+            (n.lineno, n.end_lineno or n.lineno)
+            for n in ast.walk(found.node)
+            if isinstance(n, (ast.For, ast.While, ast.If, ast.With, ast.Try))
+        ]
         self.statements = sorted(
             n.lineno for n in ast.walk(found.node) if isinstance(n, (ast.For, ast.While))
         )
@@ -63,6 +69,11 @@ class Version:
             return
         self.text = ast.unparse(tree)
         self.code = _compiled(tree, code)
+
+    def around(self, line: int) -> int | None:
+        """Where the innermost statement begins that has a line in its body; None where that is the
+        function's."""
+        return max((a for a, b in self.compound if a < line <= b), default=None)
 
     def loops_at(self, line: int) -> bool:
         """Whether a line of the user's file stands in a loop."""

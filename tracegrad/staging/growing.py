@@ -84,8 +84,6 @@ class Growing:
         with the room that those made."""
         self.form = self.prior.form
         self.seen = self.prior.seen or Seen()
-        if own and count is None:
-            self.seen.roomy = True
         self.taken: bool
         self.written: bool
         self.guarded: bool
@@ -102,12 +100,12 @@ class Growing:
             return exact
         if not _nonzero(self.per) or (self.guarded and self.prior.open):
             return 0
-        if self.room is not None:
-            return self.room
-        if self.count is None:
+        if self._asks_for_room:
+            if self.room is not None:
+                return self.room
             raise Roomless(
-                f"{self.line}: this loop appends to {self.place.name}, and how many passes it "
-                "takes is not known before it runs. Write into an array that is long enough, and "
+                f"{self.line}: this loop appends to {self.place.name}, and how many items that "
+                "makes is not known before it runs. Write into an array that is long enough, and "
                 "count."
             )
         if isinstance(self.count, Boxed):
@@ -126,12 +124,17 @@ class Growing:
         """In a pass: whether there is room for the items of one more."""
         if self.guarded:
             return ops.logical_not(is_full())
-        if not _nonzero(self.per):
+        if not (_nonzero(self.per) and self._asks_for_room):
             return np.bool_(True)
         if self.taken:
             rows = self.prior.rows + self.room
             return ops.less_equal(with_numbers(self.place.get().count) + self.per, rows)
         return ops.less_equal(with_numbers(self.place.get().added) + self.per, self.room)
+
+    @property
+    def _asks_for_room(self) -> bool:
+        """Whether the passes do not say how many rows there have to be."""
+        return self.count is None or self.guarded
 
     @property
     def looking(self) -> bool:
@@ -228,11 +231,6 @@ class Growing:
             top, counted = largest(form_of(most)), True
             if top is not None and not is_count(top):
                 return seen(top), counted
-            if not self.seen.roomy:
-                raise Refused(
-                    f"{self.line}: how many items a pass of this loop appends to "
-                    f"{self.place.name} is not known before it runs. Write into an array."
-                )
             self.seen.unbounded = True
         if self.seen.unbounded:
             return int(_nonzero(most)), True
@@ -245,7 +243,7 @@ class Growing:
         try:
             return self.rows
         except ComputedLength:
-            if not (self.prior.open and self.seen.roomy):
+            if not self.prior.open:
                 raise
             self.seen.unbounded = True
             return 1
@@ -353,7 +351,11 @@ def appended(owner: Grown, item: Any) -> bool:
     # Where the form is a wider one now the loop is looked at again.
     if arrays is not None and now.seen.form.same_as(now.form):
         arrays = with_row(session, now, leaves)
-    owner.stacked = now.but(arrays, now.added + 1, now.most + 1 if now.counted else None)
+    added = now.added + 1
+    if arrays and now.seen.unbounded:
+        # The program ends in this pass where there is no row, and reads until then what is there.
+        added = ops.minimum(added, with_numbers(arrays[0].shape[0]) - now.base)
+    owner.stacked = now.but(arrays, added, now.most + 1 if now.counted else None)
     return True
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..control.lengths import Outlived
 from ..ir.trace import user_line
 from ..tensor import Boxed
 from ..transforms.tracing import leaf_type
@@ -11,21 +12,40 @@ from ..tree import flatten, unflatten
 from .carried import ends_after, late_sizes
 from .growing import GrownPlace
 from .lists import Stacked
-from .regions import Refused
-from .session import Session
+from .regions import bodies_around
+from .session import Restart, Session
+
+KNOWN = frozenset(("form", "arrays", "base", "added", "seen", "off", "counted", "most"))
+"""What is known of other lists."""
 
 
 class Gone(Stacked):
     """What a list holds behind a block with lengths that only a run knows, in which it changed."""
 
     def __init__(self) -> None:
-        """There is nothing to know."""
+        self.cut: Any = None
+        """The code and the line from which on the block was cut."""
+
+    def contents(self) -> list[Any]:
+        """Nothing to look at."""
+        return []
 
     def __getattr__(self, name: str) -> Any:
-        raise Refused(
-            f"{user_line()}: this list changed in a branch or loop in which it has a length that "
-            "only a run knows, and is read behind that. Write into an array, and count."
+        if name not in KNOWN:
+            raise AttributeError(name)
+        raise ReadBehind(
+            f"{user_line()}: this list changed in a block in which it has a length that only a run "
+            "knows, and is read behind that. Write into an array, and count.",
+            self.cut,
         )
+
+
+class ReadBehind(Outlived):
+    """A list is read behind the block that was cut where it got a length that only a run knows."""
+
+    def __init__(self, text: str, cut: Any) -> None:
+        super().__init__(text)
+        self.cut = cut
 
 
 class InBlock:
@@ -33,8 +53,8 @@ class InBlock:
 
     undefined, began = False, None
 
-    def __init__(self, place: GrownPlace) -> None:
-        self.place, self.start = place, place.get()
+    def __init__(self, place: GrownPlace, session: Session) -> None:
+        self.place, self.start, self.session = place, place.get(), session
         self.end, self.learnt = self.start, ()
         self.around = late_sizes()
 
@@ -60,16 +80,25 @@ class InBlock:
     def leave(self, value: Any, contents: dict[int, Any]) -> list[Any]:
         """The arrays at the end of the block, and how many items there are."""
         self.end = value
-        if value is self.start or value is None:
+        if value is self.start or value is None or self.gone:
             return []
         leaves, _ = flatten(value)
         before = None if self.start is None else self.start.base
         sizes = [value.most, *[n for x in leaves for n in leaf_type(x).shape]]
         sizes += [] if value.base is before else [value.base]
         if any(isinstance(n, Boxed) or not ends_after(n, self.around) for n in sizes):
+            self._ask_for_room()
             self.end = Gone()
             return []
         return leaves
+
+    def _ask_for_room(self) -> None:
+        """Let the outermost branch in which the list grows be run with more rows."""
+        bodies = [self.session.regions[k] for k in bodies_around(self.session, self.place.owner)]
+        line = next((b.line for b in bodies if b.branch), None)
+        if line is not None and line not in self.session.roomy:
+            self.session.roomy.add(line)
+            raise Restart
 
     def finish(self, given: list[Any], session: Session, sure: bool) -> None:
         """Behind the block."""

@@ -51,11 +51,11 @@ class Seen:
         self.form: Form | None = None
         self.anchor = np.zeros(1)
         """Stands for all items, where it matters whether an array may be one of them."""
-        self.taken = self.written = self.unbounded = self.read = self.roomy = False
+        self.taken = self.written = self.unbounded = self.read = False
         """Whether items were taken off the end, or replaced; whether nobody knows how many a pass
-        appends, so that each is checked to have a row; whether items were read in a look that does
-        not know them, so that another one has to follow; and whether the outermost loop can be run
-        with more rows."""
+        appends, so that each is checked to have a row, and the outermost loop is run with more of
+        them; whether items were read in a look that does not know them, so that another one has to
+        follow."""
 
     @property
     def known(self) -> tuple[bool, ...]:
@@ -118,6 +118,10 @@ class Stacked:
         most = most if most is not None else self.most if self.counted else None
         return Stacked(self.form, arrays, self.base, added, self.seen, most, self.off)
 
+    def contents(self) -> list[Any]:
+        """The arrays, to look at."""
+        return list(self.arrays or ())
+
     def rebased(self) -> Stacked:
         """The same, of which all items count as added: how many there are is one number."""
         return Stacked(self.form, self.arrays, 0, self.count, self.seen, self.rows, True)
@@ -145,7 +149,9 @@ class Stacked:
 
     def known(self) -> tuple[Any, ...]:
         """What branches that leave the same list agree in."""
-        form = None if self.form is None else (self.form.spec, self.form.kinds)
+        # In a look that has no arrays yet, what was seen of the items counts.
+        at_first = self.open and self.arrays is None
+        form = None if self.form is None or at_first else (self.form.spec, self.form.kinds)
         base = self.base if isinstance(self.base, int) else id(self.base)
         added = None if self.counted else self.added
         return form, base, added, self.most, id(self.seen), self.arrays is None, self.off
@@ -318,7 +324,7 @@ class Grown(list[Any]):
         """All that it holds, to look at: items, or arrays of them."""
         if self.stacked is None:
             return list(list.__iter__(self))
-        return list(self.stacked.arrays or ())
+        return self.stacked.contents()
 
     def item(self, k: Any) -> Any:
         """An item by a number that is known, or traced."""

@@ -20,9 +20,10 @@ from ..sizes import SYMBOLIC, form
 from ..tensor import Boxed
 from .both_branches import choose
 from .carried import ChangedShape
-from .iterables import Counted, Items, by_number, weak_number
+from .iterables import Counted, Items, Numbers, by_number, weak_number
 from .listed import begun, is_ragged, owners_in
 from .lists import Grown
+from .looks import Looks
 from .one_loop import StagedLoop
 from .places import (
     VariablePlace,
@@ -32,6 +33,7 @@ from .places import (
     unknown,
     variables,
 )
+from .rooms import Tried, in_room
 from .session import Session, current
 
 LOG = logging.getLogger("tracegrad")
@@ -58,8 +60,8 @@ def all_nodes() -> int:
     return sum(1 + sum(map(_size, n.subgraphs())) for n in nodes)
 
 
-def counted_loop(loop: StagedLoop, items: Any, body: Callable[[Any], Any], count: Any) -> None:
-    """A `for` over numbered items, as one loop."""
+def counted_loop(loop: StagedLoop, items: Any, body: Callable[[Any], Any], count: Any) -> Any:
+    """What a `for` over numbered items ends with, as one loop."""
     known = type(count) is int
     owners = owners_in(items)
 
@@ -70,15 +72,12 @@ def counted_loop(loop: StagedLoop, items: Any, body: Callable[[Any], Any], count
             raise Unroll
         return found
 
-    def once_or_twice(attempt: Callable[[], Any]) -> None:
+    def once_or_twice(attempt: Callable[[], Any]) -> Any:
         found = loop.until_known(attempt)
-        if known and loop.settled(found):
-            found = loop.until_known(attempt)
-        loop.finish(found, known and count > 0)
+        return loop.until_known(attempt) if known and loop.settled(found) else found
 
     if loop.flag is None:
-        once_or_twice(lambda: fori_loop(0, count, step, loop.initial()))
-        return
+        return once_or_twice(lambda: fori_loop(0, count, step, loop.initial()))
 
     def going(carry: Sequence[Any]) -> Any:
         k, *leaves = carry
@@ -91,7 +90,7 @@ def counted_loop(loop: StagedLoop, items: Any, body: Callable[[Any], Any], count
         bounded(k, 0, form_of(form(count)))  # or it would have ended
         return [k + 1, *step(k, leaves)]
 
-    once_or_twice(lambda: while_loop(going, next_, [np.int64(0), *loop.initial()])[1:])
+    return once_or_twice(lambda: while_loop(going, next_, [np.int64(0), *loop.initial()])[1:])
 
 
 class Loops:
@@ -136,7 +135,7 @@ class Loops:
                 except (TracegradError, NameError) as error:
                     if type(count) is not int or of_outer(error, session):
                         raise
-                    if session.can_cut(error):
+                    if session.can_cut(error, (self.code, line)):
                         raise
                     LOG.info("%s: not one loop: %s", place, error)
                     alone = isinstance(error, (ChangedShape, NameError)) and count > 2
@@ -173,10 +172,27 @@ class Loops:
         self, session: Session, place: str, items: Any, count: Any, functions: Any, names: Any,
         known: Any, others: Any, flag: str,
     ) -> None:  # fmt: skip
-        loop = StagedLoop(
-            session, place, functions, variables(functions, names), known,
-            variables(functions, others), flag, count, bool(flag),
-        )  # fmt: skip
+        looks: Looks | None = None
+
+        def loop_in(room: Any) -> StagedLoop:
+            nonlocal looks
+            if looks is not None:
+                looks.recall()
+            loop = StagedLoop(
+                session, place, functions, variables(functions, names), known,
+                variables(functions, others), flag, count, bool(flag), room, looks=looks,
+            )  # fmt: skip
+            looks = loop.looks
+            return loop
+
+        def run(loop: StagedLoop, _: Any) -> Any:
+            return counted_loop(loop, items, one, count)
+
+        def tried(loop: StagedLoop) -> Tried:
+            found = run(loop, None)
+            ends = [found[k] for k in loop.places_of_start()]
+            return Tried(loop.inside(found, loop.fits, False), np.int64(0), ends)
+
         body = functions[0]
 
         def one(k: Any) -> None:
@@ -186,7 +202,23 @@ class Loops:
             else:
                 body(items.item(k))
 
-        counted_loop(loop, items, one, count)
+        loop, found = in_room(session, loop_in, run, tried)
+        loop.finish(found, type(count) is int and count > 0)
+
+    def once(
+        self, session: Session, place: str, call: Callable[[], None], functions: Any, names: Any,
+        known: Any, others: Any,
+    ) -> None:  # fmt: skip
+        """`call()`, a statement, as the one pass of a loop: lists that grow in it have room."""
+        items = Numbers(range(1))
+
+        def body(_: Any) -> None:
+            call()
+
+        try:
+            self._staged(session, place, items, 1, (body, *functions), names, known, others, "")
+        except Unroll:
+            call()
 
     def _after_one(
         self, session: Session, place: str, later: Callable[[], None], body: Any, names: Any,

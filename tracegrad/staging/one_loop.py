@@ -96,7 +96,7 @@ class StagedLoop:
     def _carried(self, place: StagedPlace) -> Carried | Growing | InBlock:
         if isinstance(place, GrownPlace):
             if self.block:
-                return InBlock(place)
+                return InBlock(place, self.session)
             return Growing(place, self.line, self.count, self.ends, self.room)
         return Carried(place, self.line, self.session.held)
 

@@ -36,8 +36,10 @@ class Raised(BaseException):
 class OpenBody:
     """What is open: the line of its statement, and the places that it may change."""
 
-    def __init__(self, line: str, places: Sequence[StagedPlace], path: tuple[Any, ...]) -> None:
-        self.line, self.path = line, path
+    def __init__(
+        self, line: str, places: Sequence[StagedPlace], path: tuple[Any, ...], branch: bool
+    ) -> None:
+        self.line, self.path, self.branch = line, path, branch
         self.opened: dict[Any, int] = {}
         """How many statements each line has opened in it."""
         self.keys = {p.key for p in places}
@@ -49,11 +51,16 @@ class OpenBody:
 def change(session: Session, place: StagedPlace, owner: Any) -> None:
     """Before a place of an owner changes: Want of the outermost of the open bodies that does not
     have it, of those that were opened after the owner was made."""
+    for k in bodies_around(session, owner):
+        if place.key not in session.regions[k].keys:
+            raise Want([place], k)
+
+
+def bodies_around(session: Session, owner: Any) -> range:
+    """The open bodies that were opened after an owner was made, outermost first."""
     bodies = session.regions
     inside = [k for k, body in enumerate(bodies) if id(owner) in body.born]
-    for k in range(inside[-1] + 1 if inside else 0, len(bodies)):
-        if place.key not in bodies[k].keys:
-            raise Want([place], k)
+    return range(inside[-1] + 1 if inside else 0, len(bodies))
 
 
 def born(session: Session, owner: Any) -> None:
@@ -80,6 +87,7 @@ def run(
     values: Sequence[Any],
     others: Sequence[VariablePlace],
     call: Callable[[], Any],
+    branch: bool = False,
 ) -> tuple[Any, list[Any], dict[int, Any]]:
     """`call()` with these values in the places: its result, what the places hold then, and what
     those of them (by their ids) hold that are boxes around the body, which are what they were
@@ -89,7 +97,7 @@ def run(
     before = [p.state() if isinstance(p, BoxPlace) else p.get() for p in places]
     dead = [p.get() for p in others]
     around = Around(functions)
-    body = OpenBody(line, places, path)
+    body = OpenBody(line, places, path, branch)
     session.regions.append(body)
     changed = ""
     try:
@@ -190,6 +198,6 @@ def is_static(x: Any) -> bool:
 
 
 __all__ = [
-    "ENDED", "OpenBody", "Raised", "Refused", "Want", "born", "change", "contents_of", "is_born",
-    "is_static", "parts", "run",
+    "ENDED", "OpenBody", "Raised", "Refused", "Want", "bodies_around", "born", "change",
+    "contents_of", "is_born", "is_static", "parts", "run",
 ]  # fmt: skip

@@ -14,11 +14,14 @@ from ..ops.places.spans import ComputedLength
 from ..tensor import Boxed
 from .agreement import readable
 from .carried import Retry
-from .in_blocks import InBlock
+from .in_blocks import Gone, InBlock
 from .one_loop import StagedLoop
 from .places import variables
 from .rooms import FoundRoom, OpenRest, Roomless, value_of
 from .session import current
+
+MOST = 12
+"""Numbers of rows that follow one another in a block."""
 
 
 @contextmanager
@@ -46,6 +49,7 @@ class Rests:
     """The helper of blocks with lengths that only a run knows."""
 
     line_of: Callable[[int], str]
+    code: Any
 
     def rest(
         self,
@@ -56,7 +60,8 @@ class Rests:
         others: Sequence[str],
     ) -> None:
         """`body()`, the rest of a block."""
-        self.rest_of(self.line_of(line), body, names, known, others, body)
+        cut = self.code, line
+        self.rest_of(self.line_of(line), body, names, known, others, body, cut)
 
     def rest_of(
         self,
@@ -66,8 +71,9 @@ class Rests:
         known: Sequence[str],
         others: Sequence[str],
         call: Callable[[], Any],
+        cut: Any = None,
     ) -> None:
-        """`call()`, which calls `body`, as a block of its own."""
+        """`call()`, which calls `body`, as a block of its own, which is cut there."""
         session = current()
         if session is None or not STATE.traces:
             call()
@@ -78,38 +84,57 @@ class Rests:
         )  # fmt: skip
         lengths: list[str] = []
         rooms: list[FoundRoom] = []
+        first_rooms: list[FoundRoom] = []
 
-        def over(names: Sequence[str], leaves: Sequence[Any]) -> Sequence[Any]:
-            if not names:
-                number, depth = session.every_pass[-1] if session.every_pass else ("", 0)
-                whole = depth == len(session.regions)
-                session.every_pass.append((number if whole else "", depth + 1))
-                session.open_rests.append(OpenRest(rooms))
-                try:
-                    # In boxes of their own, as in a graph, so that a write into them is noticed.
-                    own = [x._alias() if isinstance(x, Boxed) else x for x in leaves]
-                    with undone_where_it_fails(loop):
-                        return list(loop.inside(own, call, True))
-                finally:
-                    session.open_rests.pop()
-                    session.every_pass.pop()
-            first, *more = names
-            return over_size(value_of(first), lambda given: over(more, given), leaves)
+        def once(leaves: Sequence[Any]) -> Sequence[Any]:
+            number, depth = session.every_pass[-1] if session.every_pass else ("", 0)
+            whole = depth == len(session.regions)
+            session.every_pass.append((number if whole else "", depth + 1))
+            session.open_rests.append(OpenRest(rooms))
+            try:
+                # In boxes of their own, as in a graph, so that a write into them is noticed.
+                own = [x._alias() if isinstance(x, Boxed) else x for x in leaves]
+                with undone_where_it_fails(loop):
+                    return list(loop.inside(own, call, True))
+            finally:
+                session.open_rests.pop()
+                session.every_pass.pop()
+
+        def over(names: Sequence[str], had: Sequence[str], leaves: Sequence[Any]) -> Sequence[Any]:
+            if names:
+                (first, *more), opened = names, [*had, names[0]]
+                return over_size(value_of(first), lambda given: over(more, opened, given), leaves)
+            try:
+                return once(leaves)
+            except Roomless as error:
+                if not had or len(had) > MOST:
+                    raise
+                # The rows of a list that are found in the graph over those of another one.
+                return over(found_by(error, had), had, leaves)
+
+        def found_by(error: ComputedLength, had: Sequence[str]) -> list[str]:
+            new = [n for n in error.names if n not in had and value_of(n) is not None]
+            if not new:
+                raise error
+            if isinstance(error, Roomless):
+                rooms.extend(FoundRoom(name, error.passes, error.ends) for name in new)
+            return new
 
         def attempt() -> Sequence[Any]:
+            del rooms[len(first_rooms) :]
             try:
-                return over(lengths, loop.initial())
+                return over(lengths, (), loop.initial())
             except ComputedLength as error:
-                new = [n for n in error.names if n not in lengths and value_of(n) is not None]
-                if not new:
-                    raise
-                lengths.extend(new)
-                if isinstance(error, Roomless):
-                    rooms.extend(FoundRoom(name, error.passes, error.ends) for name in new)
+                lengths.extend(found_by(error, lengths))
+                first_rooms[:] = rooms
                 raise Retry from error
 
         found = loop.until_known(attempt)
-        gone = {id(c.place.owner) for c in loop.carried if isinstance(c, InBlock) and c.gone}
+        gone: set[int] = set()
+        for c in loop.carried:
+            if isinstance(c, InBlock) and isinstance(c.end, Gone):
+                c.end.cut = cut
+                gone.add(id(c.place.owner))
         for c in loop.carried:
             if not isinstance(c, InBlock) and any(id(x) in gone for x in c.leaves):
                 raise Outlived(

@@ -43,7 +43,9 @@ def rewritten(found: Definition, rests: Iterable[tuple[int, int]] = ()) -> Funct
     """The function of a definition, rewritten; Unstaged where its meaning could not be kept. From
     what stands at the lines `rests` on (cuts.py) a block is a function of its own."""
     rests = frozenset(rests)
-    return _Rewriter(found.owner, rests).function(prepared(found.node, {line for line, _ in rests}))
+    return _Rewriter(found.owner, rests).function(
+        prepared(found.node, {line for line, tries in rests if tries > 0})
+    )
 
 
 class _Rewriter(Displays):

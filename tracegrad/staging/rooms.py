@@ -132,7 +132,31 @@ def room_for(
     raise Roomless(str(error), names, passes if counts else None, ends if counts else ()) from error
 
 
-def ended(found: Sequence[Any], ends: Sequence[Any]) -> list[Any]:
+def in_room(
+    session: Session,
+    loop_in: Callable[[Any], Any],
+    run: Callable[[Any, Any], Any],
+    tried: Callable[[Any], Tried],
+) -> tuple[Any, Any]:
+    """The loop that is made of a statement, and what it ends with: where that is known not before
+    it runs with as many rows as it takes. `loop_in(room)` begins one, `run(loop, passes)` makes it,
+    where it may be known how many passes it has, `tried(loop)` in order to look."""
+    try:
+        loop = loop_in(None)
+        return loop, run(loop, None)
+    except Roomless as error:
+        start = loop_in(None).start()
+        room, passes, ends = room_for(session, error, lambda room: tried(loop_in(room)), start)
+    loop = loop_in(room)
+    found = list(run(loop, passes))
+    if passes is not None:
+        own = loop.places_of_start()
+        for k, x in zip(own, _ended([found[k] for k in own], ends), strict=True):
+            found[k] = x
+    return loop, found
+
+
+def _ended(found: Sequence[Any], ends: Sequence[Any]) -> list[Any]:
     """What the loop ends with that is made again: the values are those that were found with its
     room, derivatives go through the loop."""
     if len(found) != len(ends):
@@ -151,4 +175,4 @@ def _twin(x: Any, y: Any) -> Any:
     return bind(overwritten_op, [_strong(x), y])
 
 
-__all__ = ["FoundRoom", "OpenRest", "Roomless", "Tried", "ended", "room_for", "value_of"]
+__all__ = ["FoundRoom", "OpenRest", "Roomless", "Tried", "in_room", "value_of"]

@@ -21,6 +21,7 @@ from ..errors import ConcretizationError
 from ..ir.trace import TextError
 from ..ops.places.spans import ComputedLength
 from ..tape.attempts import ATTEMPTS
+from .cuts import WHOLE
 from .functions import (
     MADE,
     PROGRAMS,
@@ -77,6 +78,9 @@ class Session:
     rests: Any = MappingProxyType({})
     """Lines from which on a block has arrays of a length that only a run knows, with how often that
     was tried at others places of a line, by the code."""
+    roomy: Any = frozenset()
+    """Lines of branches in which lists grow for which only a run knows the rows: they are made one
+    pass of a loop, which is run with more rows."""
     passed: Any = frozenset()
     """Lines at which that did not help, since what is made in the block is read behind it."""
     open_rests: Any = ()
@@ -112,6 +116,7 @@ class Session:
         for all."""
         self.staged, self.sites, self.loops, self.rests = set(), set(), set(), {}
         self.passed, self.apart, self.tables, self.queues = set(), {}, {}, set()
+        self.roomy = set()
         self.begin()
 
     def again(self, *given: Any) -> Session:
@@ -121,7 +126,7 @@ class Session:
         made.staged, made.sites, made.loops = set(self.staged), set(self.sites), set(self.loops)
         made.rests, made.passed = dict(self.rests), set(self.passed)
         made.apart, made.tables = dict(self.apart), dict(self.tables)
-        made.queues = set(self.queues)
+        made.queues, made.roomy = set(self.queues), set(self.roomy)
         made.begin()
         return made
 
@@ -285,26 +290,35 @@ class Session:
     def _cut(self, error: BaseException) -> bool:
         """Whether a block can be cut where a length is needed that only a run knows: at the
         innermost statement that is not cut yet."""
-        outlived = isinstance(error, Outlived)
-        for code, line in lines_of(error):
+        outlived, behind = isinstance(error, Outlived), getattr(error, "cut", None)
+        for code, line in [behind] if behind else lines_of(error):
             known = dict(self.rests.get(code, ()))
             if (code, line) in self.passed:
                 continue
             tried = known.pop(line, 0)
-            if tried and (outlived or tried >= CUTS):
+            if tried and (outlived or tried in (WHOLE, CUTS)):
                 # What is made in that block is read behind it.
                 self.passed.add((code, line))
-                self.rests[code] = frozenset(known.items())
+                outer = version_of(code).around(line) if outlived else None
+                self.rests[code] = frozenset({**known, **({outer: WHOLE} if outer else {})}.items())
+                if outer or behind:
+                    return True
                 outlived = False
                 continue
-            LOG.info("%s: a block with lengths that only a run knows: %s", place_of(code), error)
+            LOG.info(
+                "%s: a block from line %d on has lengths that only a run knows: %s",
+                place_of(code),
+                line,
+                error,
+            )
             self.rests[code] = frozenset({**known, line: tried + 1}.items())
             return True
         return False
 
-    def can_cut(self, error: BaseException) -> bool:
-        """Whether a block below the frame that caught this may be cut for a length."""
-        lines = lines_of(error) if isinstance(error, ComputedLength) else []
+    def can_cut(self, error: BaseException, here: tuple[CodeType, int]) -> bool:
+        """Whether a block may be cut for a length below the frame that caught this, or at its line
+        where it asks for one itself."""
+        lines = (lines_of(error) or [here]) if isinstance(error, ComputedLength) else []
         new = [(code, line) for code, line in lines if (code, line) not in self.passed]
         return any(dict(self.rests.get(c, ())).get(line, 0) < CUTS for c, line in new)
 

@@ -23,7 +23,7 @@ from .looks import Looks
 from .loops import Budget, Unroll, all_nodes, counted_loop, of_outer
 from .one_loop import Changing, StagedLoop
 from .places import VariablePlace, traced, unknown, variables
-from .rooms import Roomless, Tried, ended, room_for
+from .rooms import Roomless, Tried, in_room
 from .session import Restart, current
 
 LOG = logging.getLogger("tracegrad")
@@ -183,29 +183,23 @@ class Whiles:
             if count is None:
                 return False
             loop = loop_of("", count, False, None)
-            counted_loop(loop, Numbers(range(count)), lambda _: body(), count)
+            found = counted_loop(loop, Numbers(range(count)), lambda _: body(), count)
+            loop.finish(found, count > 0)
             _put_numbers(loop)
             return True
 
         def staged(sure: bool, truth: Any) -> None:
             assert session is not None
 
-            def fits(room: Any) -> Tried:
-                return tried_loop(loop_in(room), test, body, truth)
-
-            try:
-                loop = loop_in(None)
-                found = conditional_loop(loop, test, body, truth)
-            except Roomless as error:
-                room, passes, ends = room_for(session, error, fits, loop_in(None).start())
-                loop = loop_in(room)
+            def run(loop: StagedLoop, passes: Any) -> Any:
                 if passes is None:
-                    found = conditional_loop(loop, test, body, truth)
-                else:
-                    found = list(repeated(loop, body, passes))
-                    own = loop.places_of_start()
-                    for k, x in zip(own, ended([found[k] for k in own], ends), strict=True):
-                        found[k] = x
+                    return conditional_loop(loop, test, body, truth)
+                return repeated(loop, body, passes)
+
+            def tried(loop: StagedLoop) -> Tried:
+                return tried_loop(loop, test, body, truth)
+
+            loop, found = in_room(session, loop_in, run, tried)
             loop.finish(found, sure)
 
         started, passes = all_nodes(), 0
