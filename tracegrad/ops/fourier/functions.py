@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._codegen import loading
 from ...checks import describe
 from ...dtypes import COMPLEX128, FLOAT64, real_of
 from ...errors import DTypeError, ShapeError
@@ -75,6 +76,12 @@ def _norm(name: str, norm: Any) -> str:
         words = '"backward", "ortho" or "forward"'
         raise ValueError(f"fft.{name}: norm is {norm!r}; it must be {words}")
     return str(norm)
+
+
+def factored_length(n: Int) -> Int:
+    """The least length from n on that has small prime factors only, for what may be transformed
+    with zeros behind it; n itself where only a run knows it."""
+    return int(loading.imported("scipy.fft").next_fast_len(n, True)) if isinstance(n, int) else n
 
 
 def _resized(x: Any, axis: int, n: Int) -> Any:

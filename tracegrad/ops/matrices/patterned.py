@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..._codegen import loading
 from ...checks import describe
 from ...dtypes import promote
 from ...errors import ShapeError, UnsupportedFunctionError
@@ -23,7 +22,7 @@ from ..arrays.slices import cut, flip
 from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import div, where
 from ..elementwise.derived import conj, convert, mul, real
-from ..fourier.functions import fft, ifft, irfft, rfft
+from ..fourier.functions import factored_length, fft, ifft, irfft, rfft
 from ..places.along import take
 from .linalg import matrix_power, pinv
 from .products import matmul
@@ -108,7 +107,7 @@ def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: A
         return matmul(toeplitz(c, r), x)
     # The first columns of a circulant matrix with zeros between the ends of c and r.
     m, n = sizes[:2]
-    size = int(loading.imported("scipy.fft").next_fast_len(m + n - 1))
+    size = factored_length(m + n - 1)
     around = concatenate([c, zeros((size - m - n + 1,), c.dtype), flip(cut(r, 0, 1, n - 1), 0)])
     kept = promote(c.dtype, r.dtype, x.dtype)
     if kept.kind == "c":

@@ -23,7 +23,7 @@ from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import where
 from ..elementwise.comparison import round_
 from ..elementwise.derived import add, conj, convert, mul
-from ..fourier.functions import fftn, ifftn, irfftn, rfftn
+from ..fourier.functions import factored_length, fftn, ifftn, irfftn, rfftn
 from ..matrices.products import matmul
 from ..places.along import take
 from ..totals.reductions import sum as sum_
@@ -58,11 +58,16 @@ def _operands(in1: Any, in2: Any, mode: Any) -> tuple[Any, Any]:
 
 
 def _through_transforms(x: Any, y: Any) -> Any:
-    """The full convolution through transforms of all axes."""
-    shape = tuple(m + n - 1 for m, n in zip(shape_of(x), shape_of(y), strict=True))
+    """The full convolution through transforms of all axes, each of a length of small factors."""
+    sizes = tuple(m + n - 1 for m, n in zip(shape_of(x), shape_of(y), strict=True))
+    shape = tuple(map(factored_length, sizes))
     if x.dtype.kind == "c" or y.dtype.kind == "c":
-        return ifftn(mul(fftn(x, shape), fftn(y, shape)), shape)
-    return irfftn(mul(rfftn(x, shape), rfftn(y, shape)), shape)
+        full = ifftn(mul(fftn(x, shape), fftn(y, shape)), shape)
+    else:
+        full = irfftn(mul(rfftn(x, shape), rfftn(y, shape)), shape)
+    for axis, size in enumerate(sizes):
+        full = cut(full, axis, 0, size)
+    return full
 
 
 def within(x: Any, y: Any) -> Any:
