@@ -102,7 +102,7 @@ def _type_before(x: Any, y: Any) -> Any:
 
         return of_complex
     if is_float(x) or is_float(y):
-        return lambda x, y: x < y or (y != y and x == x)
+        return lambda x, y: (x < y) | ((y != y) & (x == x))
     return lambda x, y: x < y
 
 
@@ -237,21 +237,43 @@ implements(argsort_last, inline=False)(lambda x, out: lambda x, out: argsort(x, 
 implements(sort_last, inline=False)(lambda x, out: lambda x, out: sort(x, out, -1))
 
 
+def _behind(a: Any, at: Any, half: Any, value: Any, right: bool) -> Any:
+    """Where to go on: behind the next half of a sorted vector, if the value comes behind it."""
+    passed = a[at + half - np.uint64(1)]
+    behind = not _before(value, passed) if right else _before(passed, value)
+    return at + half if behind else at
+
+
+implements(_behind)(lambda a, at, half, value, right: _behind)
+
+
 @implements(searchsorted, inline=False)
 def _type_search(a: Any, v: Any, out: Any, right: Any) -> Any:
+    """The steps of one search wait for one another, and no branch foresees them: four values are
+    searched for side by side, without branches."""
+    none = np.uint64(0)
+
     def body(a: Any, v: Any, out: Any, right: bool) -> None:
         values, places = v.reshape(v.size), out.reshape(out.size)
-        for i in range(values.size):
-            value = values[i]
-            low, high = 0, a.size
-            while low < high:
-                middle = (low + high) // 2
-                behind = not _before(value, a[middle]) if right else _before(a[middle], value)
-                if behind:
-                    low = middle + 1
-                else:
-                    high = middle
-            places[i] = low
+        last = values.size - 1
+        for first in range(0, values.size, 4):
+            # Beyond the end the last value is sought again.
+            i, j = index(first), index(min(first + 1, last))
+            k, m = index(min(first + 2, last)), index(min(first + 3, last))
+            u, x, y, z = values[i], values[j], values[k], values[m]
+            at_u, at_x, at_y, at_z = none, none, none, none
+            rest = np.uint64(a.size)
+            while rest > none:
+                half = rest - (rest >> np.uint64(1))
+                at_u = _behind(a, at_u, half, u, right)
+                at_x = _behind(a, at_x, half, x, right)
+                at_y = _behind(a, at_y, half, y, right)
+                at_z = _behind(a, at_z, half, z, right)
+                rest -= half
+            places[i] = at_u
+            places[j] = at_x
+            places[k] = at_y
+            places[m] = at_z
 
     return body
 
