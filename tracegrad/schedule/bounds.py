@@ -120,6 +120,15 @@ def _least(value: integers.Integer, ranges: Ranges) -> int | None:
     return total
 
 
+def least_and_most(value: Int, ranges: Ranges) -> tuple[int, int] | None:
+    """The least and the largest value of what is linear in symbols whose ranges are numbers, None
+    of all else."""
+    if isinstance(value, int):
+        return value, value
+    least, most = _least(value, ranges), _least(-1 * value, ranges)
+    return None if least is None or most is None else (least, -most)
+
+
 def _without_quotients(value: Int, ranges: Ranges) -> tuple[Int, Ranges] | None:
     """A positive multiple of an expression without one of its quotients or remainders by numbers,
     and ranges for what stands there; None where it has none. `n * (x // n)` is `x - x % n`, and

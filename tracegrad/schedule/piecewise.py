@@ -11,7 +11,7 @@ from .._codegen import integers, kernel, lowering
 from ..ir.graph import Node, Var
 from ..sizes import same_shape
 from ..types import Int
-from .bounds import nonnegative
+from .bounds import Ranges, least_and_most, nonnegative
 from .indices import Index
 from .steps import Steps
 from .turned import turned
@@ -19,6 +19,9 @@ from .values import BOOL, converted, nothing
 
 if TYPE_CHECKING:
     from .lower import Emitter
+
+LONGER = 8
+"""A loop is cut for the sake of a window's elements where it is so many times as long as they."""
 
 
 def piecewise(
@@ -103,18 +106,31 @@ def _wish_cuts(e: Emitter, possible: list[tuple[lowering.Box, list[tuple[Int, In
     for _, unknown in possible:
         for i, lo, hi in unknown:
             names = [n for n in integers.symbols(i) if n in e.ranges]
-            if len(names) != 1:
-                continue
-            period = _period(i, names[0])
-            if period:
-                known = e.probe.periods.get(names[0], 1)
-                e.probe.periods[names[0]] = math.lcm(known, period)
-            factor = integers.coefficient(i, names[0])
-            if factor not in (1, -1):
-                continue
-            rest = integers.substitute(i, {names[0]: 0})
-            cuts = {lo - rest, hi - rest} if factor == 1 else {rest - lo + 1, rest - hi + 1}
-            e.probe.cuts.setdefault(names[0], set()).update(cuts)
+            if len(names) == 1:
+                period = _period(i, names[0])
+                if period:
+                    known = e.probe.periods.get(names[0], 1)
+                    e.probe.periods[names[0]] = math.lcm(known, period)
+            for name, cuts in _cuts(i, names, lo, hi, e.ranges).items():
+                e.probe.cuts.setdefault(name, set()).update(cuts)
+
+
+def _cuts(i: Int, names: list[str], lo: Int, hi: Int, ranges: Ranges) -> dict[str, set[Int]]:
+    """Where to cut a loop, so that it is certain between the cuts whether `lo <= i < hi`. Of an
+    index made of several, as that of a window's elements is, the loop is the longest by far, and
+    the others may be anywhere."""
+    extents = {n: extent for n in names if isinstance(extent := ranges[n][1], int)}
+    if not names or 1 < len(names) > len(extents):
+        return {}
+    name = names[0] if len(names) == 1 else max(names, key=extents.__getitem__)
+    factor, rest = integers.coefficient(i, name), integers.substitute(i, {name: 0})
+    ends = (rest, rest) if len(names) == 1 else least_and_most(rest, ranges)
+    if factor not in (1, -1) or ends is None:
+        return {}
+    least, most = ends
+    if len(names) > 1 and extents[name] < LONGER * (most - least):
+        return {}
+    return {name: {lo - least, hi - most} if factor == 1 else {least - lo + 1, most - hi + 1}}
 
 
 def _period(i: Int, name: str) -> int:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..ir.graph import Atom, Literal, Node, Var
 from ..ops.arrays.creation import iota_op
-from ..ops.arrays.shape import reshape_op, sum_op
+from ..ops.arrays.shape import reshape_op, sum_op, transpose_op
+from ..ops.arrays.windows import shear_op
 from ..ops.elementwise.arithmetic import equal_op, neg_op
 from ..ops.elementwise.derived import convert_op, mul_op
 from ..ops.matrices.products import matmul_op
@@ -157,8 +158,9 @@ def _product(b: Rewriter, factors: list[Atom], like: Node) -> Atom:
 
 
 def small_product(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | None:
-    """matmul(x, y) -> sum(x[..., None] * y[..., None, :, :], -2) where the sums are short or few:
-    that fuses with what stands around it."""
+    """matmul(x, y) -> sum(x[..., None] * y[..., None, :, :], -2) where the sums are short or few,
+    or of windows with a vector, which a product would copy: that fuses with what stands around
+    it."""
     if node.op is not matmul_op or node.outputs[0].type.dtype.kind not in "fc":
         return None
     x, y = inputs
@@ -166,12 +168,19 @@ def small_product(b: Rewriter, node: Node, inputs: tuple[Atom, ...]) -> Atom | N
     if not (
         (isinstance(k, int) and 0 < k <= SHORT)
         or (isinstance(m, int) and isinstance(n, int) and m * n <= FEW)
+        or (_is_one(m) and _are_windows(b, y))
+        or (_is_one(n) and _are_windows(b, x))
     ):
         return None
     left = b.emit(reshape_op, (x,), {"shape": (*x.type.shape, 1)}, node)
     right = b.emit(reshape_op, (y,), {"shape": (*y.type.shape[:-2], 1, *y.type.shape[-2:])}, node)
     terms = b.emit(mul_op, (left, right), {}, node)
     return b.emit(sum_op, (terms,), {"axes": (terms.type.ndim - 2,)}, node)
+
+
+def _are_windows(b: Rewriter, a: Atom) -> bool:
+    turned = b.made_by(a, transpose_op)
+    return b.made_by(a if turned is None else turned.inputs[0], shear_op) is not None
 
 
 def _is_one(size: Int) -> bool:

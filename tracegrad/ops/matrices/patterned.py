@@ -107,7 +107,7 @@ def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: A
         return matmul(toeplitz(c, r), x)
     # The first columns of a circulant matrix with zeros between the ends of c and r.
     m, n = sizes[:2]
-    size = factored_length(m + n - 1)
+    size: Any = factored_length(m + n - 1)
     around = concatenate([c, zeros((size - m - n + 1,), c.dtype), flip(cut(r, 0, 1, n - 1), 0)])
     kept = promote(c.dtype, r.dtype, x.dtype)
     if kept.kind == "c":

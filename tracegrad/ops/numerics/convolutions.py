@@ -60,7 +60,7 @@ def _operands(in1: Any, in2: Any, mode: Any) -> tuple[Any, Any]:
 def _through_transforms(x: Any, y: Any) -> Any:
     """The full convolution through transforms of all axes, each of a length of small factors."""
     sizes = tuple(m + n - 1 for m, n in zip(shape_of(x), shape_of(y), strict=True))
-    shape = tuple(map(factored_length, sizes))
+    shape: Any = tuple(map(factored_length, sizes))
     if x.dtype.kind == "c" or y.dtype.kind == "c":
         full = ifftn(mul(fftn(x, shape), fftn(y, shape)), shape)
     else:
