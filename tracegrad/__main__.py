@@ -41,9 +41,10 @@ THREAD_VARIABLES = (
 VECTOR_FEATURES = ("sse4.2", "avx", "avx2", "fma", "avx512f", "avx512vl", "neon", "sve")
 
 DOCTOR = """\
-Shows versions, processor, threads, linear algebra, CUDA and the cache of compiled code, then
-compiles and checks one gradient. Put its output into a bug report. The exit code is 1 where the
-self-test or an import fails, else 0.
+Shows versions, processor, threads, linear algebra, CUDA and the cache of compiled code, compiles
+and checks one gradient, and then the routines that programs share (products, factorisations,
+Fourier transforms; some ten seconds, once), so that no first call waits for them. Put its output
+into a bug report. The exit code is 1 where the self-test or an import fails, else 0.
 """
 CACHE = """\
 Compiled functions are kept on disk, so that a later process loads them instead of compiling again.
@@ -83,6 +84,9 @@ def doctor(options: argparse.Namespace) -> int:
         for name, text in rows:
             print(f"  {name:{width}}  {text}")
     good = self_test(options.verbose) and good
+    if good:
+        print("Shared routines")
+        print(f"  {shared_routines()}")
     return 0 if good else 1
 
 
@@ -269,6 +273,23 @@ def self_test(verbose: bool) -> bool:
     for text in generation("fallbacks").FALLBACKS:
         print(f"  slow    compiled by Numba's own pipeline, 3 to 10 times as slowly: {text}")
     return True
+
+
+def shared_routines() -> str:
+    """Compile what compiled functions call by name, or find it on disk; what came of it."""
+    if config.cache_dir() is None:
+        return "none is kept: TRACEGRAD_CACHE_DIR is empty"
+    prebuilt, start = generation("native.prebuilt"), perf_counter()
+    for k, name in enumerate(prebuilt.ROUTINES):
+        if sys.stderr.isatty():
+            sys.stderr.write(f"\r  {k} of {len(prebuilt.ROUTINES)}: {name:20}")
+        prebuilt.address(name)
+    if sys.stderr.isatty():
+        sys.stderr.write("\r" + " " * 40 + "\r")
+    return (
+        f"{len(prebuilt.ROUTINES)} for products, factorisations and Fourier transforms are kept "
+        f"({perf_counter() - start:.1f} s)"
+    )
 
 
 # --- cache ----------------------------------------------------------------------------------------

@@ -51,6 +51,8 @@ FAMILIES: dict[str, tuple[Callable[[str], Callable[..., None]], Callable[[str], 
     "fourier": (transform.entry, transform.entry_signature),
 }
 
+ROUTINES = tuple(f"{family}_{dtype}" for family in FAMILIES for dtype in ("float64", "float32"))
+
 
 @memoised
 def address(name: str) -> int:

@@ -15,6 +15,7 @@ from tracegrad import __main__ as cli
 from tracegrad import __version__
 from tracegrad.bench import command
 from tracegrad.bench.run import Outcome
+from tracegrad.codegen.native import prebuilt
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -78,7 +79,8 @@ print(sorted({"numba", "rich", "matplotlib", "sklearn"} & set(sys.modules)))
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
 
 
-def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:
+def test_doctor(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(prebuilt, "ROUTINES", ())
     assert cli.main(["doctor"]) == 0
     shown = capsys.readouterr().out
     for word in (
@@ -92,9 +94,38 @@ def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:
         "Cache",
         "Self-test",
         "ok ",
+        "Shared routines",
     ):
         assert word in shown
     assert "problem" not in shown
+
+
+def test_doctor_keeps_shared_routines(tmp_path: Path) -> None:
+    folder = str(tmp_path / "cache")
+
+    def kept(*routines: str) -> int:
+        code = f"""
+import tracegrad.__main__ as m
+from tracegrad.codegen.native import prebuilt
+prebuilt.ROUTINES = {routines}
+assert m.main(["doctor"]) == 0
+"""
+        done = python("-c", code, TRACEGRAD_CACHE_DIR=folder)
+        assert f"  {len(routines)} for products" in done.stdout, done.stderr
+        told = python("-m", "tracegrad", "cache", "info", TRACEGRAD_CACHE_DIR=folder).stdout
+        return int(told.split("functions")[1].split()[0])
+
+    before, two = kept(), ("cholesky_float32", "levinson_float64")
+    assert kept(*two) == before + 2
+    assert kept(*two) == before + 2
+
+
+def test_doctor_keeps_nothing_without_a_folder(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TRACEGRAD_CACHE_DIR", "")
+    assert cli.main(["doctor"]) == 0
+    assert "none is kept" in capsys.readouterr().out
 
 
 def test_doctor_tells_of_a_failing_compiler(
@@ -116,6 +147,7 @@ def test_doctor_goes_on_after_a_problem(
     def broken() -> cli.Rows:
         raise RuntimeError("cannot tell")
 
+    monkeypatch.setattr(prebuilt, "ROUTINES", ())
     monkeypatch.setattr(cli, "SECTIONS", (("First", broken), ("Second", cli.threads)))
     assert cli.main(["doctor"]) == 1
     shown = capsys.readouterr().out

@@ -58,8 +58,7 @@ def log1p_square(z: Any) -> Any:
     """log(1 + z^2), where the square has no value, too."""
     large = greater(absolute(z), 1)
     size = where(large, absolute(z), 1.0)
-    far = add(mul(log(size), 2.0), log1p(square(div(1.0, size))))
-    return where(large, far, log1p(square(where(large, 0.0, z))))
+    return add(mul(log(size), 2.0), log1p(square(where(large, div(1.0, size), z))))
 
 
 def log_rest(x: Any) -> Any:
