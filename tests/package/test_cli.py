@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tracegrad.codegen.native import prebuilt
 
 from tracegrad import __main__ as cli
 from tracegrad import __version__
 from tracegrad.bench import command
 from tracegrad.bench.run import Outcome
-from tracegrad.codegen.native import prebuilt
 
 ROOT = Path(__file__).resolve().parents[2]
 
