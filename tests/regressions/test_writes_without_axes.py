@@ -97,6 +97,16 @@ def _numbers(x: Any) -> Any:
     return _both(y, y, 1.0) + _both(z, z, 1.0) + _both(x[1], x[1], 1.0)
 
 
+def _methods_of_numbers(x: Any) -> Any:
+    y, z = x[0] * 1.0, np.array(x[0])
+    for v in (y, z):
+        v.fill(x[1])
+    found = z * 1.0
+    for v in (y, z):
+        v.put([0], 5.0)
+    return np.stack([y, z, found])
+
+
 def _chosen(x: Any) -> Any:
     y = np.where(x[0] > 1, x[0], x[1])
     z = np.select([x[0] > 1], [x[1]], x[0])
@@ -161,6 +171,17 @@ def _of_a_number(x: Any) -> Any:
     return np.stack([y, z[0], w])
 
 
+def _shown_at_a_place(x: Any) -> Any:
+    y, z = x * 1.0, np.outer(x, x)
+    k = np.argmin(x)
+    for part in (y[k, ...], y[..., k - 2], z[k, ..., k], z[..., 0, k]):
+        part *= 3.0
+    for i in range(40):
+        part = y[i % 2, ...]
+        part += x[0]
+    return np.concatenate([y, z[0], z[1]])
+
+
 def _as_an_index(x: Any) -> Any:
     y, k = np.outer(x, x), np.array(1)
     for part in (y[k], y[:, k], y[k, :1], y[k, 0, ...]):  # copies, where a number gives views
@@ -173,7 +194,15 @@ def _as_an_index(x: Any) -> Any:
 PROGRAMS = [
     *(_in_a_function, _in_a_branch, _in_a_loop, _in_a_list, _alike, _copied, _reshaped),
     *(_squeezed, _shown, _like, _numbers, _chosen, _filled, _contracted, _moved, _elements),
-    *(_in_an_order, _as_an_index, _without_nan, _filled_with_itself, _parts, _of_a_number),
+    *(
+        _in_an_order,
+        _as_an_index,
+        _shown_at_a_place,
+        _without_nan,
+        _filled_with_itself,
+        _parts,
+        _of_a_number,
+    ),
 ]
 
 

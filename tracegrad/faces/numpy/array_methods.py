@@ -242,10 +242,11 @@ class ArrayMethods(Value):
 
     # writes
     def fill(self: Any, value: Any) -> None:
-        """Set every element."""
-        self._update(
-            lambda old: ops.broadcast_to(ops.convert(operand(value), old.dtype), old.shape)
-        )
+        """Set every element; of a number NumPy sets that of a copy."""
+        if self.shape or self.writes_numbers:
+            self._update(
+                lambda old: ops.broadcast_to(ops.convert(operand(value), old.dtype), old.shape)
+            )
 
     def sort(
         self: Any,
@@ -260,8 +261,9 @@ class ArrayMethods(Value):
         self._update(lambda old: ops.sort(old, axis))
 
     def put(self: Any, indices: Any, values: Any, mode: str = "raise") -> None:
-        """Set elements by their flat positions."""
-        put(self, indices, values, mode)
+        """Set elements by their flat positions; of a number NumPy sets that of a copy."""
+        if self.shape or self.writes_numbers:
+            put(self, indices, values, mode)
 
     def view(self: Any, dtype: Any = None, type: Any = None) -> Any:
         """This array again; another dtype is refused, since no derivative goes through

@@ -24,9 +24,7 @@ from ...ir.graph import Var
 from ...ir.trace import user_line
 from ...ops.arrays.padding import NOT_GIVEN
 from ...ops.arrays.shape import broadcast_to_op, reshape_op
-from ...ops.arrays.slices import slice_op
 from ...ops.places.gathering import Placed
-from ...ops.places.keys import make_plan
 from ...types import broadcast_shapes
 from ..strides import in_memory_order
 from .laying import columns_first, copied, in_one_row, laid
@@ -198,16 +196,13 @@ def shown(x: Any, key: Any) -> Any:
     """`x[key]` with an ellipsis in the key: NumPy gives an array without axes, and no number, where
     it shows one element. It is a view, too: of one element with axes, under another shape."""
     result = getitem(x, key)
-    if not x.ndim:
+    if not x.ndim or _has_arrays_without_axes(key):
         return in_memory(result)
-    if _has_arrays_without_axes(key):
-        return in_memory(result)
-    plan = None if result.shape or not isinstance(result, Value) else make_plan(x.shape, key)
-    if plan is None or plan.indices:
+    if result.shape or not isinstance(result, Value):
         return result
-    part = x._bind(slice_op, [x], {"start": plan.start, "size": plan.size, "step": plan.step})
+    part = getitem(x, (*key, None))
     number = part._bind(reshape_op, [part], {"shape": ()})
-    if isinstance(part, Value) and part._base is not None and isinstance(number, Value):
+    if part._base is not None and isinstance(number, Value):
         return part._viewed(reshape_op, part, {"shape": ()}, in_memory(number))
     return number
 
