@@ -264,7 +264,9 @@ class Builder:
             # A few blocks per processor, so that there is little to combine.
             rows = integers.maximum(FEWEST_ROWS, integers.floordiv(extent, MANY_BLOCKS))
         elif inner != 0:
-            rows = integers.maximum(64 if any(t.in_buffer for t in reducing) else 16, rows)
+            # Of rows by themselves nothing is combined, so that one may be a block.
+            least = 1 if not reducing else 64 if any(t.in_buffer for t in reducing) else 16
+            rows = integers.maximum(least, rows)
         blocks = integers.floordiv(extent + rows - 1, rows)
         if blocks == 1:
             self.nests.loop(bundle, 0)
