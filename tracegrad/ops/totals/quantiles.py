@@ -93,6 +93,16 @@ METHODS: dict[str, Method] = {
 }
 
 
+def _found(
+    x: Any, q: Any, whole: int, axis: Any, keepdims: bool, method: str, weights: Any, skip: bool
+) -> Any:
+    """Quantiles, of which `q` says the places as parts of `whole`; `skip` leaves NaN out."""
+    given = known(q) / whole if whole > 1 else known(q)
+    if weights is not None:
+        return weighted_quantiles(x, given, axis, keepdims, method, weights, skip)
+    return quantiles(x, given, type(q) in (int, float), axis, keepdims, method, skip=skip)
+
+
 def quantile(
     x: Any,
     q: Any,
@@ -113,10 +123,7 @@ def quantile(
     >>> float(tg.quantile([1.0, 2.0, 4.0], 0.25))
     1.5
     """
-    given = known(q)
-    if weights is not None:
-        return weighted_quantiles(x, given, axis, keepdims, method, weights, False)
-    return quantiles(x, given, type(q) in (int, float), axis, keepdims, method)
+    return _found(x, q, 1, axis, keepdims, method, weights, skip=False)
 
 
 def percentile(
@@ -134,10 +141,7 @@ def percentile(
     >>> float(tg.percentile([1.0, 2.0, 4.0], 50))
     2.0
     """
-    given = known(q) / 100
-    if weights is not None:
-        return weighted_quantiles(x, given, axis, keepdims, method, weights, False)
-    return quantiles(x, given, type(q) in (int, float), axis, keepdims, method)
+    return _found(x, q, 100, axis, keepdims, method, weights, skip=False)
 
 
 def nanquantile(
@@ -156,10 +160,7 @@ def nanquantile(
     >>> float(tg.nanquantile([1.0, float("nan"), 2.0, 4.0], 0.25))
     1.5
     """
-    given = known(q)
-    if weights is not None:
-        return weighted_quantiles(x, given, axis, keepdims, method, weights, True)
-    return quantiles(x, given, type(q) in (int, float), axis, keepdims, method, skip=True)
+    return _found(x, q, 1, axis, keepdims, method, weights, skip=True)
 
 
 def nanpercentile(
@@ -177,10 +178,7 @@ def nanpercentile(
     >>> float(tg.nanpercentile([1.0, float("nan"), 2.0, 4.0], 50))
     2.0
     """
-    q, weak = known(q) / 100, type(q) in (int, float)
-    if weights is not None:
-        return weighted_quantiles(x, q, axis, keepdims, method, weights, True)
-    return quantiles(x, q, weak, axis, keepdims, method, skip=True)
+    return _found(x, q, 100, axis, keepdims, method, weights, skip=True)
 
 
 def median(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
