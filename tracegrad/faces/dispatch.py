@@ -27,7 +27,7 @@ from ..tape.mode import MODE
 from .handed_out import handed_out
 from .lists import with_arrays
 from .numpy.in_turn import READ_LATE, refuse_out
-from .numpy.lookup import boxes_in, counterpart_of, shown, store_exactly, unsupported
+from .numpy.lookup import CASTING, boxes_in, counterpart_of, shown, store_exactly, unsupported
 from .numpy.numpy_functions import ARRAYS, FUNCTIONS
 from .numpy.refusals import asked_by_sparse, inside_library
 from .numpy.results import in_memory
@@ -153,7 +153,8 @@ def apply_function(
     theirs = _signature(function)
     if function in READ_LATE:
         refuse_out(function, args, kwargs)
-    out = kwargs.get("out")
+    out, casting = kwargs.get("out"), "unsafe" if function in CASTING else "same_kind"
+    casting = kwargs.get("casting", casting)
     if mapping is None or theirs is None:
         given = {
             k: v
@@ -161,7 +162,7 @@ def apply_function(
             if not (k == "out" or k in IGNORED or v is None or v is np._NoValue)
         }
         result = target(*args, **given)
-        return result if out is None else store_exactly(out, result)
+        return result if out is None else store_exactly(out, result, casting)
     places = mapping[0]
     bound = theirs.bind(*args, **kwargs)
     positional: dict[int, Any] = {}
@@ -196,7 +197,7 @@ def apply_function(
         ahead += 1
     named.update({mine[k]: v for k, v in positional.items() if k >= ahead})
     result = target(*[positional[k] for k in range(ahead)], *more, **named)
-    return result if out is None else store_exactly(out, result)
+    return result if out is None else store_exactly(out, result, casting)
 
 
 def _is_default(parameter: inspect.Parameter, value: Any) -> bool:

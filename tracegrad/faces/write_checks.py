@@ -10,12 +10,17 @@ import numpy as np
 
 from ..devices import share_memory
 from ..ir.dispatch import Value
+from ..ir.lines import user_line
 from ..ops.arrays.windows import shear_op
 from ..tape.mode import MODE
 from ..tape.tape import AccumulateGrad
 from ..tape.versions import Uncounted
 from .views import EXPANDED
 
+NUMBER = (
+    "this writes into a number, as x[0], x.sum() and sums of numbers are in NumPy: it lies in no "
+    "array, and NumPy refuses that or writes into a copy. Make an array of it: np.array(v)."
+)
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
 READ_ONLY = (
     "the memory of this tensor is read-only, as that of the ndarray it was made from; "
@@ -64,6 +69,11 @@ class WriteChecks(Value):
     """Refuses what may not be written in place."""
 
     __slots__ = ()
+
+    def _check_memory(self: Any) -> None:
+        """Refuse to write into a number, which `+=` replaces."""
+        if not (self.boxes_everything or self.shape or self.writes_numbers):
+            raise TypeError(f"{user_line()}: {NUMBER}")
 
     def _apart_from(self: Any, memory: Any) -> Any:
         """This box, of data that share nothing with `memory`."""

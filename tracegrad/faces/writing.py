@@ -436,6 +436,7 @@ class Writes(WriteChecks):
         if memory is not None:
             self._assign(memory, self._fitted(function(self, *arguments, **options)))
             return self
+        self._check_memory()
         self._refresh()
         root = self._root
         before, tracked = self, False

@@ -120,7 +120,7 @@ def choose(a: Any, choices: Sequence[Any], out: Any = None, mode: str = "raise")
     stacked = ops.stack([ops.broadcast_to(ops.convert(c, dtype), shape) for c in given])
     where = ops.expand_dims(ops.broadcast_to(index, shape), 0)
     found = ops.squeeze(ops.take_along_axis(stacked, where, 0), 0)
-    return found if out is None else store_exactly(out, found)
+    return found if out is None else store_exactly(out, found, "unsafe")
 
 
 def resize(a: Any, new_shape: Any) -> Any:

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from ... import ops
+from ...checks import describe
 from ...ir.dispatch import Value
 from ...ir.operands import plain_array
+from ...ops.define import shape_of
 from ...sizes import INTEGRAL, numel
 from ..dispatch import call_numpy
 from ..operators import Operators, operand
@@ -243,10 +245,10 @@ class ArrayMethods(Value):
     # writes
     def fill(self: Any, value: Any) -> None:
         """Set every element; of a number NumPy sets that of a copy."""
+        if shape_of(value := operand(value)):
+            raise ValueError(f"fill: the value is {describe(value)}; it must be a number")
         if self.shape or self.writes_numbers:
-            self._update(
-                lambda old: ops.broadcast_to(ops.convert(operand(value), old.dtype), old.shape)
-            )
+            self._update(ops.index_update, (), value)
 
     def sort(
         self: Any,

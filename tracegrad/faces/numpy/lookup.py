@@ -140,7 +140,16 @@ def has_written(name: str, function: Callable[..., Any], array: Any, *given: Any
     return True
 
 
-def store_exactly(out: Any, value: Any) -> Any:
+CASTING = frozenset((
+    np.sum, np.prod, np.mean, np.var, np.max, np.min, np.amax, np.amin, np.median, np.any, np.all,
+    np.cumsum, np.cumprod, np.trace, np.nansum, np.nanprod, np.nanmax, np.nanmin, np.nanmedian,
+    np.nanvar, np.nancumsum, np.nancumprod, np.argmax, np.argmin, np.nanargmax, np.nanargmin,
+    np.take, np.choose, np.compress,
+))  # fmt: skip
+"""Functions of which NumPy casts the result to that of `out=`, whatever that is."""
+
+
+def store_exactly(out: Any, value: Any, casting: Any = "same_kind") -> Any:
     """`store` for functions whose `out=` must have the shape of the result."""
     if isinstance(out, tuple) and len(out) == 1:
         (out,) = out
@@ -153,17 +162,24 @@ def store_exactly(out: Any, value: Any) -> Any:
             f"{user_line()}: out has the shape {tuple(out.shape)}, "
             f"and the result {tuple(np.shape(value))}"
         )
-    return store(out, value)
+    return store(out, value, True, casting)
 
 
-def store(out: Any, value: Any, where: Any = True) -> Any:
-    """Write a result into what the caller gave as `out=`."""
+def store(out: Any, value: Any, where: Any = True, casting: Any = "same_kind") -> Any:
+    """Write a result into what the caller gave as `out=`, to whose dtype this rule has to let it be
+    cast."""
     if isinstance(out, tuple):
         if len(out) == 1:
-            return store(out[0], value, where)
+            return store(out[0], value, where, casting)
         return tuple(
-            value_k if o is None else store(o, value_k, where)
+            value_k if o is None else store(o, value_k, where, casting)
             for o, value_k in zip(out, value, strict=True)
+        )
+    given = dtype_of(value) or result_type(value)
+    if hasattr(out, "dtype") and given != out.dtype and not np.can_cast(given, out.dtype, casting):
+        raise DTypeError(
+            f"{user_line()}: the result has the dtype {given}, which cannot be cast to that of "
+            f"out, {out.dtype}, by the rule {casting!r}"
         )
     if isinstance(out, Value):
         chosen = value if where is True else ops.where(where, value, out)
@@ -179,5 +195,5 @@ def store(out: Any, value: Any, where: Any = True) -> Any:
         )
     if out.dtype.kind not in "biufc":
         raise DTypeError(f"out is {describe(out)}; it must be an array of numbers")
-    np.copyto(out, plain(value), casting="same_kind", where=plain(where))
+    np.copyto(out, plain(value), casting=casting, where=plain(where))
     return out

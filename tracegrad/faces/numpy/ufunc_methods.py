@@ -94,7 +94,7 @@ def apply_method(ufunc: Any, method: str, inputs: Sequence[Any], options: dict[s
     x, kind = _converted(ufunc, name, x, options.pop("dtype", None), out)
     result = _METHODS[method](_Combining(ufunc, name, target), x, **options)
     result = ops.convert(result, kind)
-    return result if out is None else store_exactly(out, result)
+    return result if out is None else store_exactly(out, result, "unsafe")
 
 
 _POSITIONAL = {

@@ -144,15 +144,26 @@ def kind_of(x: Any) -> Any:
 
 
 def resolved(
-    ufunc: Any, name: str, kinds: Sequence[Any], **options: Any
+    ufunc: Any, name: str, kinds: Sequence[Any], casting: Any = "same_kind", **options: Any
 ) -> tuple[np.dtype[Any], ...]:
     """The dtypes of operands and results with which NumPy would call the ufunc."""
+    exact = casting in ("no", "equiv")
     try:
+        # NumPy 2.4 crashes on what these two forbid.
         found: tuple[np.dtype[Any], ...] = ufunc.resolve_dtypes(
-            tuple(kinds), **{k: v for k, v in options.items() if v is not None}
+            tuple(kinds),
+            casting="unsafe" if exact else casting,
+            **{k: v for k, v in options.items() if v is not None},
         )
     except TypeError as error:
         raise DTypeError(f"{user_line()}: {name}: {error}") from None
+    for given, made in zip(kinds, found, strict=False):
+        known = isinstance(given, np.dtype)  # not one of Python's numbers
+        if exact and known and not np.can_cast(given, made, casting):
+            raise DTypeError(
+                f"{user_line()}: {name}: an operand of dtype {given} cannot be cast to "
+                f"{made} by the rule {casting!r}"
+            )
     return found
 
 
@@ -196,7 +207,7 @@ def call(ufunc: Any, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
             for r, kind in zip((result,) if single else result, results, strict=True)
         ]
         result = parts[0] if single else tuple(parts)
-    return result if out is None else store(out, result, where)
+    return result if out is None else store(out, result, where, casting)
 
 
 def _destination(out: Any) -> Any:

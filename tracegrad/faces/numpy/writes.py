@@ -60,7 +60,7 @@ def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -
         )
     if result_type(chosen).kind != "b":
         raise TypeError(f"np.copyto: where is {describe(where)}; it must be an array of booleans")
-    store(dst, source, where)
+    store(dst, source, where, casting)
 
 
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -190,6 +191,8 @@ def as_value(value: Any, like: Any, shape: Shape) -> Any:
             f"the complex number {value} cannot be written into an array of "
             f"{like.dtype}; write its real part"
         )
+    if isinstance(value, float) and like.dtype.kind in "iu" and not math.isfinite(value):
+        raise ValueError(f"{value} has no {like.dtype}, and cannot be written into an array of it")
     value = convert(as_array(fitted(value, like.dtype, "a write")), like.dtype)
     while ndim_of(value) > len(shape) and same(shape_of(value)[0], 1):
         value = reshape(value, shape_of(value)[1:])
