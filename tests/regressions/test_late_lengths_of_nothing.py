@@ -3,6 +3,7 @@ at the user's line, and rows that are not there take no part in a result."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -55,6 +56,20 @@ QUOTIENTS: dict[str, Callable[[Any], Any]] = {
     "share": lambda a: max([v for v in a if v > 0], default=0) / sum(v for v in a if v > 0),
     "power": lambda a: sum(v for v in a if v > 0) ** -1,
     "whole": lambda a: 7 // sum(1 for v in a if v > 0),
+    "of a product": lambda a: 1 / (2 * sum(v for v in a if v > 0)),
+    "of a product and a sum": lambda a: 1 / (sum(v for v in a if v > 0) * 0.5 - 0),
+    "of a negative": lambda a: 1 / -sum(v for v in a if v > 0),
+    "of abs": lambda a: 1 / abs(sum(v for v in a if v > 0)),
+    "of a square": lambda a: 1 / sum(v for v in a if v > 0) ** 2,
+    "of a root": lambda a: 1 / math.sqrt(sum(v for v in a if v > 0)),
+    "of float": lambda a: 1 / float(sum(v for v in a if v > 0)),
+    "of int": lambda a: 7 // int(sum(v for v in a if v > 0)),
+    "of round": lambda a: 7 % round(sum(v for v in a if v > 0), 3),
+    "of two totals": lambda a: (
+        1 / (sum(v for v in a if v > 0) + 2 * sum(1 / v for v in a if v > 0))
+    ),
+    "of a share": lambda a: (2 * sum(v for v in a if v > 0)) / (3 * sum(1 / v for v in a if v > 0)),
+    "power of a product": lambda a: (2 * sum(v for v in a if v > 0)) ** -2,
 }
 
 
@@ -83,6 +98,51 @@ def test_totals_of_something_divide_as_numpys() -> None:
         for a in (SOME, np.array([-1.0, 1.0])):
             for got, expected in zip(tg.jit(f)(a), f(a), strict=True):
                 np.testing.assert_array_equal(got, expected)
+
+
+OF_NUMPY: dict[str, Callable[[Any], Any]] = {
+    "times an element": lambda a, total: 1 / (total * a[0]),
+    "plus an element": lambda a, total: 1 / (total + a[0] * 0),
+    "NumPy's product": lambda a, total: 1 / np.multiply(2, total),
+    "NumPy's absolute value": lambda a, total: 1 / np.abs(total),
+    "NumPy's number": lambda a, total: 1 / np.float64(2 * total),
+    "as an operand": lambda a, total: a[0] / (2 * total),
+    "of an array": lambda a, total: np.ones(2) / (2 * total),
+    "logarithm": lambda a, total: np.log(2 * total),
+}
+
+
+@pytest.mark.parametrize("name", OF_NUMPY)
+def test_what_meets_numpys_numbers_divides_as_those(name: str) -> None:
+    """In native code: CPython's quotient of its own numbers raises."""
+
+    def f(a: Any) -> Any:
+        return OF_NUMPY[name](a, sum(v for v in a if v > 0))
+
+    with np.errstate(all="ignore"):
+        for a in (SOME, NONE):
+            np.testing.assert_allclose(tg.jit(f)(a), f(a))
+
+
+LOGARITHMS: dict[str, Callable[[Any], Any]] = {
+    "of a total": lambda a: math.log(sum(v for v in a if v > 0)),
+    "of a product": lambda a: math.log10(0.5 * sum(v for v in a if v > 0)),
+    "of a length": lambda a: math.log2(len(a[a > 0])),
+    "of a list": lambda a: math.log(len([v for v in a if v > 0]), 2),
+    "gamma": lambda a: math.lgamma(sum(v for v in a if v > 0)),
+}
+
+
+@in_python
+@pytest.mark.parametrize("name", LOGARITHMS)
+def test_logarithms_of_what_may_be_nothing(name: str) -> None:
+    f = LOGARITHMS[name]
+    compiled = tg.jit(f)
+    np.testing.assert_allclose(compiled(SOME), f(SOME))
+    with pytest.raises(ValueError) as wanted:
+        f(NONE)
+    with pytest.raises(ValueError, match=re.escape(str(wanted.value))):
+        compiled(NONE)
 
 
 @in_python

@@ -12,6 +12,7 @@ from .. import ops
 from ..checks import REFUSED, array, describe, explained, fault_of_array
 from ..dtypes import INT64, is_flag, of_another_library
 from ..ir.dispatch import NO_PARAMS, SPECIAL, STATE, Value
+from ..ir.forms import of_python
 from ..ir.graph import Var
 from ..ir.lines import unpacked_to, user_line
 from ..ir.op import WEAK as WEAK_KINDS
@@ -137,6 +138,12 @@ def _operands(function: Function | None, *operands: Any) -> Any:
     return [int(x) if type(x) is bool else number(convert_op(x, dtype=INT64)) for x in operands]
 
 
+def _applied(function: Function, *operands: Any) -> Any:
+    """What an operator gives."""
+    result = function(*_operands(function, *operands))
+    return of_python(result, *operands) if STATE.traces else result
+
+
 def _is_truth(x: Any) -> bool:
     return is_flag(x) and _is_number(x)
 
@@ -148,7 +155,7 @@ def _binary(function: Function) -> Any:
         if isinstance(other, OPERANDS):
             if function in _ORDER and STATE.traces:
                 _check_order(function, self, other)
-            return function(*_operands(function, self, other))
+            return _applied(function, self, other)
         if isinstance(other, (list, tuple)):
             return (
                 other * self.__index__()
@@ -176,7 +183,7 @@ def _reflected(function: Function) -> Any:
 
     def method(self: Any, other: Any) -> Any:
         if isinstance(other, OPERANDS):
-            result = function(*_operands(function, other, self))
+            result = _applied(function, other, self)
             if (
                 title is not None
                 and isinstance(other, (int, float))
@@ -239,7 +246,7 @@ def _in_place(function: Function) -> Function:
 
 def _unary(function: Function) -> Any:
     def method(self: Any) -> Any:
-        return function(*_operands(function, self))
+        return _applied(function, self)
 
     method.__name__ = function.__name__
     return (
@@ -293,7 +300,7 @@ def as_number(result: Any, *operands: Any) -> Any:
     function, which is the same operation, gives an array's."""
     if isinstance(result, Value) and all(map(_is_number, operands)) and not _is_number(result):
         return number(result)
-    return result
+    return of_python(result, *operands) if STATE.traces else result
 
 
 def as_scalar(result: Any) -> Any:
@@ -404,18 +411,12 @@ class Operators(Value):
     __hash__ = object.__hash__
 
     def __divmod__(self: Any, other: Any) -> Any:
-        return (
-            (self // other, self % other)
-            if isinstance(other, (*OPERANDS, list, tuple))
-            else _unknown(other)
-        )
+        known = isinstance(other, (*OPERANDS, list, tuple))
+        return (self // other, self % other) if known else _unknown(other)
 
     def __rdivmod__(self: Any, other: Any) -> Any:
-        return (
-            (other // self, other % self)
-            if isinstance(other, (*OPERANDS, list, tuple))
-            else _unknown(other)
-        )
+        known = isinstance(other, (*OPERANDS, list, tuple))
+        return (other // self, other % self) if known else _unknown(other)
 
     def __matmul__(self: Any, other: Any) -> Any:
         if isinstance(other, Value):

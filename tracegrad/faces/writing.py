@@ -450,11 +450,7 @@ class Writes(WriteChecks):
                 # The rule of the operation may read what is about to be overwritten: it gets a
                 # copy.
                 before = self._kept()
-        given = (
-            {name: before if x is self else x for name, x in options.items()}
-            if options
-            else options
-        )
+        given = {name: before if x is self else x for name, x in options.items()}
         new = self._fitted(
             function(before, *[before if x is self else x for x in arguments], **given)
         )

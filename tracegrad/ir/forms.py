@@ -54,9 +54,9 @@ class Forms:
         """Of what is not known, where it is said, the least value and one above the largest."""
         self.of_lengths: set[Var] = set()
         """Python's numbers that are made of lengths which only a run knows."""
-        self.of_none: dict[Var, Any] = {}
-        """What is one of Python's numbers if there is nothing that it is made of: how much there
-        is."""
+        self.of_none: dict[Var, tuple[Any, ...]] = {}
+        """What is one of Python's numbers if there is nothing that it is made of: the counts of
+        what there is."""
 
     def of(self, var: Var) -> Int:
         """The expression of an integer of this trace."""
@@ -212,22 +212,38 @@ def is_python(x: Any) -> bool:
 def python_if_none(x: Any, count: Any, then: Any) -> Any:
     """The same value, which is `then` where `count` is 0: known to be one of Python's numbers
     there, if that is one (`sum` of nothing)."""
+    return _noted(x, (count,)) if is_python(then) else x
+
+
+def of_python(result: Any, *operands: Any) -> Any:
+    """The same value, which Python's operators and functions made of these: known to be one of its
+    numbers where all of them are."""
+    if not any(trace.forms.of_none for trace in STATE.traces):
+        return result
+    found = [(is_python(x), counts_behind(x)) for x in operands]
+    counts = {id(c): c for _, behind in found for c in behind}
+    known = counts and all(python or behind for python, behind in found)
+    return _noted(result, tuple(counts.values())) if known else result
+
+
+def _noted(x: Any, counts: tuple[Any, ...]) -> Any:
     data = x._data if isinstance(x, Value) else x
-    if isinstance(data, Var) and data.trace is not None and is_python(then):
-        data.trace.forms.of_none[data] = count
+    if isinstance(data, Var) and data.trace is not None:
+        data.trace.forms.of_none[data] = counts
     return x
 
 
-def count_behind(x: Any) -> Any:
-    """Of such a value its count; None of others."""
+def counts_behind(x: Any) -> tuple[Any, ...]:
+    """Of a value that is one of Python's numbers where these are 0."""
     data = x._data if isinstance(x, Value) else x
     if not isinstance(data, Var) or data.trace is None:
-        return None
+        return ()
     if not any(trace.forms.of_none for trace in STATE.traces):
-        return None
+        return ()
     forms = data.trace.forms
     forms.of(data) if _integral(data) else forms.origin(data)  # what is captured is seen then
-    return forms.of_none.get(data)
+    counts: tuple[Any, ...] = forms.of_none.get(data, ())
+    return counts
 
 
 def form_of(x: Any) -> Int:

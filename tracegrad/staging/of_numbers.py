@@ -18,9 +18,11 @@ import numpy as np
 from .. import ops
 from .._codegen import loading
 from ..ir.dispatch import STATE
-from ..ir.forms import as_length, python_if_none
+from ..ir.forms import as_length, of_python, python_if_none
 from ..ir.trace import user_line
 from ..ops.elementwise.arithmetic import number
+from ..ops.elementwise.derived import convert_op
+from ..ops.elementwise.remainders import check_quotient, may_be_python
 from ..sizes import Size
 from ..tensor import Boxed
 from .lists import Grown
@@ -70,7 +72,25 @@ def _double(x: Any, name: str) -> Any:
 
 
 def _math(name: str, of_doubles: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *args: weak(of_doubles(*[_double(x, f"math.{name}") for x in args]))
+    fails = _at_zero(name)
+
+    def computed(*args: Any) -> Any:
+        if fails is not None and STATE.traces and args and may_be_python(args[0]):
+            check_quotient(1, args[0], fails)
+        result = weak(of_doubles(*[_double(x, f"math.{name}") for x in args]))
+        return of_python(result, *args)
+
+    return computed
+
+
+def _at_zero(name: str) -> ValueError | None:
+    """What a function of one number raises at 0, as logarithms do. Of what may be nothing (a total,
+    a length) that is asked; of other numbers it is infinite, as NumPy's."""
+    try:
+        getattr(math, name)(0.0)
+    except (TypeError, ValueError) as error:
+        return error if isinstance(error, ValueError) else None
+    return None
 
 
 def _log(x: Any, base: Any = None) -> Any:
@@ -100,7 +120,7 @@ def whole(function: Any, helpers: Any, line: int, x: Any) -> Any:
     name = f"{function.__module__}.{function.__name__}".removeprefix("builtins.")
     x = _real(_one(x, name), name)
     if x.dtype.kind != "f":
-        return _int(x)
+        return of_python(_int(x), x)
     rounded = _WHOLE[function](x)
     if not STATE.traces:
         return _int(rounded)
@@ -109,7 +129,7 @@ def whole(function: Any, helpers: Any, line: int, x: Any) -> Any:
     helpers.check(line, fine[0], lambda: ValueError(nan))
     infinite = "cannot convert float infinity to integer"
     helpers.check(line, fine[1], lambda: OverflowError(infinite))
-    return _int(ops.where(ops.logical_and(*fine), rounded, 0.0))
+    return of_python(_int(ops.where(ops.logical_and(*fine), rounded, 0.0)), x)
 
 
 def rounds(function: Any, args: Any, kwargs: Any) -> bool:
@@ -125,7 +145,7 @@ def _int(x: Any) -> Any:
 
 
 def _float(x: Any = 0.0) -> Any:
-    return weak(_double(x, "float"))
+    return of_python(weak(_double(x, "float")), x)
 
 
 def _complex(real: Any = 0.0, imag: Any = 0.0) -> Any:
@@ -140,7 +160,8 @@ def _bool(x: Any = False) -> Any:
 
 
 def _scalar(dtype: Any) -> Callable[..., Any]:
-    return lambda x=0: ops.convert(x, dtype)
+    # Also what has the dtype and may be Python's becomes NumPy's.
+    return lambda x=0: (convert_op if may_be_python(x) else ops.convert)(x, dtype=np.dtype(dtype))
 
 
 def _prod(values: Any, *, start: Any = 1) -> Any:

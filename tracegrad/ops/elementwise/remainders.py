@@ -9,7 +9,7 @@ import numpy as np
 from ..._codegen import integers
 from ...dtypes import INT64, is_flag
 from ...ir.dispatch import bind
-from ...ir.forms import count_behind, form_of, is_of_length, is_python, told, unknown
+from ...ir.forms import counts_behind, form_of, is_of_length, is_python, told, unknown
 from ...ir.lines import program_place
 from ...sizes import same
 from ...sizes.owners import is_late
@@ -28,16 +28,17 @@ BY_ZERO = ZeroDivisionError("division by zero")
 
 def may_be_python(x: Any) -> bool:
     """Whether it is one of Python's numbers, or is one where it is made of nothing."""
-    return is_python(x) or count_behind(x) is not None
+    return is_python(x) or bool(counts_behind(x))
 
 
-def check_quotient(x: Any, y: Any, error: ZeroDivisionError = BY_ZERO) -> None:
+def check_quotient(x: Any, y: Any, error: Exception = BY_ZERO) -> None:
     """Python's quotients of its numbers fail where the divisor is 0; NumPy's are infinite, NaN or,
     of integers, 0. Of what may be Python's: asked of Python's integers that only a run knows, of
     all that is made of lengths of that kind, and of totals, where both of these are of nothing;
     other numbers divide as NumPy's."""
     zero: Any
-    if count_behind(y) is not None:
+    behind = counts_behind(y)
+    if behind:
         zero = equal(y, 0)
     elif type(y) is int or is_number(y):
         form = form_of(y)
@@ -53,9 +54,9 @@ def check_quotient(x: Any, y: Any, error: ZeroDivisionError = BY_ZERO) -> None:
         zero = equal(y, 0)
     else:
         return
-    for count in map(count_behind, (x, y)):
-        if count is not None:
-            zero = logical_and(zero, equal(count, 0))
+    counts = {id(count): count for count in (*counts_behind(x), *behind)}
+    for count in counts.values():
+        zero = logical_and(zero, equal(count, 0))
     check_code(convert(zero, INT64), (error_text(error, *program_place()),))
 
 
