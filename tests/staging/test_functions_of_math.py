@@ -26,6 +26,11 @@ OTHERS: dict[str, Callable[[Any], Any]] = {
     "atan2": lambda v: math.atan2(v, 2),
     "pow": lambda v: math.pow(v, v),
     "fmod": lambda v: math.fmod(v, 0.25),
+    "modf": lambda v: math.modf(-3 * v)[0],
+    "whole of modf": lambda v: math.modf(-3 * v)[1],
+    "ldexp": lambda v: math.ldexp(v, -3),
+    "remainder": lambda v: math.remainder(v, 0.7),
+    "isclose": lambda v: math.isclose(v, 0.625),
     "copysign": lambda v: math.copysign(v, -1),
     "hypot": lambda v: math.hypot(v, 2 * v, 1),
     "hypot of one": lambda v: math.hypot(v),
@@ -40,7 +45,19 @@ OTHERS: dict[str, Callable[[Any], Any]] = {
 FUNCTIONS = {n: (getattr(math, n), x) for n, x in ONE.items() if hasattr(math, n)} | {
     n: (f, 0.625) for n, f in OTHERS.items()
 }
-STEPS = ("floor", "ceil", "trunc", "int", "round", "bool", "isnan", "isinf", "isfinite")
+STEPS = (
+    "isclose",
+    "whole of modf",
+    "floor",
+    "ceil",
+    "trunc",
+    "int",
+    "round",
+    "bool",
+    "isnan",
+    "isinf",
+    "isfinite",
+)
 X = np.array([0.5, -1.25, 3.0], np.float32)
 BESIDE: dict[str, Callable[[Any, Any], Any]] = {
     "float32": lambda found, x: found * x,

@@ -106,6 +106,42 @@ def _dist(p: Any, q: Any) -> Any:
     return weak(NUMPY.sqrt(builtins.sum([(a - b) ** 2 for a, b in pairs])))
 
 
+def _modf(x: Any) -> Any:
+    x = _double(x, "math.modf")
+    return tuple(weak(part) for part in NUMPY.modf(x))
+
+
+def _ldexp(x: Any, i: Any) -> Any:
+    if getattr(i, "dtype", np.dtype(int)).kind not in "iu":
+        raise TypeError(f"{user_line()}: math.ldexp() takes an integer as its second argument")
+    # In two steps, as the power may be none of a double where the result is one.
+    x, half = _double(x, "math.ldexp"), i // 2
+    return weak(x * NUMPY.exp2(half * 1.0) * NUMPY.exp2((i - half) * 1.0))
+
+
+def _remainder(x: Any, y: Any) -> Any:
+    """As CPython computes it: what remains is exact, and no more than half of `y`."""
+    x, y = _double(x, "math.remainder"), _double(y, "math.remainder")
+    size, divisor = abs(x), abs(y)
+    rest = NUMPY.fmod(size, divisor)
+    beyond = divisor - rest
+    even = rest - 2.0 * NUMPY.fmod(0.5 * (size - rest), divisor)
+    found = ops.where(rest < beyond, rest, ops.where(rest > beyond, -beyond, even))
+    return weak(ops.where(NUMPY.isinf(y) & NUMPY.isfinite(x), x, NUMPY.copysign(1.0, x) * found))
+
+
+def _isclose(a: Any, b: Any, *, rel_tol: Any = 1e-09, abs_tol: Any = 0.0) -> Any:
+    values = [_double(x, "math.isclose") for x in (a, b, rel_tol, abs_tol)]
+    a, b, relative, absolute = values
+    allowed = NUMPY.maximum(relative * NUMPY.maximum(abs(a), abs(b)), absolute)
+    finite = NUMPY.isfinite(a) & NUMPY.isfinite(b)
+    return weak((a == b) | (finite & (abs(a - b) <= allowed)))
+
+
+def _sumprod(p: Any, q: Any, /) -> Any:
+    return total([a * b for a, b in zip(p, q, strict=True)])
+
+
 def _fsum(values: Any) -> Any:
     if isinstance(values, Boxed):
         return weak(total(ops.convert(_real(values, "math.fsum"), np.float64), 0.0))
@@ -209,6 +245,11 @@ OF_TRACED: dict[Any, Callable[..., Any]] = {
     math.prod: _prod,
     math.fsum: _fsum,
     math.dist: _dist,
+    math.modf: _modf,
+    math.ldexp: _ldexp,
+    math.remainder: _remainder,
+    math.isclose: _isclose,
+    **({math.sumprod: _sumprod} if hasattr(math, "sumprod") else {}),
     **{kind: _scalar(kind) for kind in (
         np.float64, np.float32, np.int64, np.int32, np.bool_, np.complex128, np.complex64)},
 }  # fmt: skip
