@@ -5,12 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from .names import read
 from .pieces import arguments, asks_truth, binds, loaded, place
 
 LISTS = ("append", "extend", "pop", "insert", "remove")
 HEAPS = ("heappush", "heappop", "heapify", "heapreplace", "heappushpop")
 OF_ALL = ("sum", "list", "tuple", "min", "max")
 """Functions that read all items of what they are given."""
+AT_ONCE = (*OF_ALL, "any", "all", "sorted", "set", "frozenset", "dict", "fsum", "prod", "join")
+"""These, and others of which only that matters."""
 
 
 def growing_in(node: ast.AST) -> set[str]:
@@ -29,6 +32,33 @@ def growing_in(node: ast.AST) -> set[str]:
             if isinstance(n.value, (ast.List, ast.ListComp)):
                 found.add(n.target.id)
     return found
+
+
+def _called_at_once(function: ast.expr) -> ast.AST:
+    """What stays of a function that is called where it is made: of `grad(lambda v: ..)(x)` and
+    `(lambda v: ..)(x)` nothing."""
+    if isinstance(function, ast.Lambda):
+        return function.body
+    if isinstance(function, ast.Call):
+        inner = [a.body if isinstance(a, ast.Lambda) else a for a in function.args]
+        return ast.Tuple([function.func, *inner], ast.Load())
+    return function
+
+
+def _may_read_later(e: ast.AST, names: set[str]) -> bool:
+    """Whether an element of a comprehension holds a function or a generator that reads its targets:
+    called later, it sees what they are in the end."""
+    if isinstance(e, (ast.Lambda, ast.GeneratorExp)):
+        return not names.isdisjoint(read(e))
+    parts = list(ast.iter_child_nodes(e))
+    if isinstance(e, ast.Call):
+        called = _called_at_once(e.func)
+        name = getattr(e.func, "id", getattr(e.func, "attr", None))
+        read_now = name in AT_ONCE and e.args and isinstance(e.args[0], ast.GeneratorExp)
+        parts = [called, *(e.args[1:] if read_now else e.args)]
+        parts += ast.iter_child_nodes(e.args[0]) if read_now else ()
+        parts += [k.value for k in e.keywords if k.arg != "key"]
+    return any(_may_read_later(x, names) for x in parts)
 
 
 def _is_new_list(e: ast.expr) -> bool:
@@ -74,6 +104,8 @@ class Displays(ast.NodeTransformer):
             names = [t.id for t in target.elts if isinstance(t, ast.Name)]
             given = "_tg_item"
         else:
+            return None
+        if _may_read_later(e.elt, set(names)):
             return None
         iterable = self.visit(first.iter)
 
