@@ -142,16 +142,17 @@ _stacked(svdvals, (2, 1), _make_svdvals)
 def _type_eigvalsh(a: Any, w: Any, status: Any = None, code: Any = 0) -> Any:
     own = routine(OWN, f"tridiagonal_{a.dtype}", tridiagonal.TRIDIAGONAL_KINDS)
     t, sterf = numpy_support.as_dtype(a.dtype).type, lapack(a.dtype, "sterf", "iaao")
-    least, most, side = LEAST, tridiagonal.MOST, tridiagonal.SIDE
+    least, most, side = LEAST, tridiagonal.MOST, tridiagonal.side
 
     def body(a: Any, w: Any, status: Any = None, code: int = 0) -> None:
         count, n, _ = a.shape
         if n < least or n > most:
             eigvalsh(a, w, status, code)
             return
-        beside, tau, vectors = np.empty(n, t), np.empty(n, t), np.empty(n * side, t)
+        apart = side(n)
+        beside, tau, vectors = np.empty(n, t), np.empty(n, t), np.empty(n * apart, t)
         for q in range(count):
-            if own(n, a, q * n * n, w, q * n, beside, 0, tau, 0, vectors, 0) != 0:
+            if own(n, apart, a, q * n * n, w, q * n, beside, 0, tau, 0, vectors, 0) != 0:
                 eigvalsh(a[q], w[q], status, code)
             else:
                 info = sterf(n, w, q * n, beside, 0)
@@ -168,7 +169,7 @@ def _type_eigh(a: Any, w: Any, v: Any, status: Any = None, code: Any = 0) -> Any
     back = routine(OWN, f"back_{a.dtype}", tridiagonal.BACK_KINDS)
     t, stedc = numpy_support.as_dtype(a.dtype).type, lapack(a.dtype, "stedc", "ciaaaiaiaio")
     sytrd, usual = lapack(a.dtype, "sytrd", "ciaiaaaaio"), _usual
-    least, most, side = LEAST, tridiagonal.MOST, tridiagonal.SIDE
+    least, most, side = LEAST, tridiagonal.MOST, tridiagonal.side
     block, strip = tridiagonal.BLOCK, tridiagonal.STRIP
 
     def body(a: Any, w: Any, v: Any, status: Any = None, code: int = 0) -> None:
@@ -176,8 +177,7 @@ def _type_eigh(a: Any, w: Any, v: Any, status: Any = None, code: Any = 0) -> Any
         if n < least:
             eigh(a, w, v, status, code)
             return
-        # Rows of large matrices are an odd number of cache lines apart.
-        apart = side if n <= most else ((n + 15) // 16 | 1) * 16
+        apart = side(n)
         beside, tau, vectors = np.empty(n, t), np.empty(n, t), np.empty((n, apart), t)
         inner, space = (
             np.empty((n, n), t),
@@ -187,7 +187,7 @@ def _type_eigh(a: Any, w: Any, v: Any, status: Any = None, code: Any = 0) -> Any
         for q in range(count):
             failed = 0
             if n <= most:
-                failed = own(n, a, q * n * n, w, q * n, beside, 0, tau, 0, vectors, 0)
+                failed = own(n, apart, a, q * n * n, w, q * n, beside, 0, tau, 0, vectors, 0)
             elif usual(a[q]):
                 turned(a[q], vectors)
                 sytrd(

@@ -1,8 +1,10 @@
-"""Own tridiagonal forms of real symmetric matrices that stay in the nearer caches.
+"""Own tridiagonal forms of real symmetric matrices.
 
-LAPACK reads a matrix once for the product with each reflection and once more to change it. Here it
-is read once: each row is changed by the reflection before and multiplied by the next one, four rows
-at a time. Larger matrices wait for memory either way, and there LAPACK changes them less often.
+LAPACK reads what is left of a matrix for the product with each reflection, and again to change it
+by some 30 of them. Here it is read and written once for each: a row is changed by the reflection
+before and multiplied by the next one in one go, four rows at a time, so that each number that comes
+into a register takes part in four fused operations. Matrices whose writing would wait for memory
+are left to LAPACK, which writes less often.
 """
 
 from __future__ import annotations
@@ -13,26 +15,35 @@ from typing import Any
 import numpy as np
 from numba.core import types
 
-from .bridge import compiled
-from .by_address import get, make_scratch, put, shifted, word
+from .bridge import compiled, implements
+from .by_address import REGISTER, get, make_scratch, put, shifted, word
 from .dense import less, parts, pointers
 from .reflections import reflections
 from .support import acc, fabs_float, index, wide
 
 __all__ = [
-    "BACK_KINDS", "BLOCK", "MOST", "SIDE", "STRIP", "TRIDIAGONAL_KINDS", "back", "back_signature",
+    "BACK_KINDS", "BLOCK", "MOST", "STRIP", "TRIDIAGONAL_KINDS", "back", "back_signature", "side",
     "tridiagonal", "tridiagonal_signature", "unscaled",
 ]  # fmt: skip
 
-TRIDIAGONAL_KINDS, BACK_KINDS = "laaaaao", "llaaaaa"
-SIDE = 208
-"""How far rows lie apart in what is worked on; of a row some elements behind the matrix are zeros,
-so that the loops along it have no rests."""
-MOST = SIDE - 16
-"""The rows of the largest matrix."""
+TRIDIAGONAL_KINDS, BACK_KINDS = "llaaaaao", "llaaaaa"
+MOST = 2048 if REGISTER == 64 else 384
+"""The rows of the largest matrix: half of it is read and written for each column. Machines with
+512-bit registers have second caches of one or two megabytes and wide ways to the third; of others
+half of a matrix of doubles has to fit into the second."""
 BLOCK, STRIP = 16, 96
 """Reflections that `back` takes at a time, and columns, which stay in the cache meanwhile."""
 ROWS, PADDED = 4, 8
+WIDE = 16
+
+
+def side(n: int) -> int:
+    """How far rows lie apart in what is worked on, an odd number of 16 elements. Of a row PADDED
+    ones behind the matrix are zeros, so that the loops along it have no rests."""
+    return ((n + PADDED + WIDE - 1) // WIDE | 1) * WIDE
+
+
+implements(side)(lambda n: side)
 
 
 def unscaled(t: Any) -> tuple[Any, Any]:
@@ -41,11 +52,11 @@ def unscaled(t: Any) -> tuple[Any, Any]:
 
 
 def tridiagonal_signature(dtype: str) -> Any:
-    """n <= MOST, a[n, n] of which the lower triangle is read, d[n], e[n], tau[n], space for n *
-    SIDE elements, in which the reflections are left; 1 where numbers are not finite, or so large or
-    small that the matrix has to be scaled first."""
+    """n <= MOST, side(n), a[n, n] of which the lower triangle is read, d[n], e[n], tau[n], space
+    for n * side(n) elements, in which the reflections are left; 1 where numbers are not finite, or
+    so large or small that the matrix has to be scaled first."""
     i, t, o = pointers(dtype)
-    return types.void(i, t, t, t, t, t, o)
+    return types.void(i, i, t, t, t, t, t, o)
 
 
 def back_signature(dtype: str) -> Any:
@@ -63,7 +74,7 @@ def tridiagonal(dtype: str) -> Callable[..., None]:
     dot, reflect = of_blocks.dot, of_blocks.reflect
     zero, two = t(0), t(2)
     least, most = unscaled(t)
-    vectors_space = make_scratch(4 * SIDE)
+    vectors_space = make_scratch(4 * side(MOST))
 
     @compiled
     def changed(row, j, fx, fy, x, y):  # type: ignore[no-untyped-def]
@@ -72,10 +83,10 @@ def tridiagonal(dtype: str) -> Callable[..., None]:
         put(row, j, value)
         return value
 
-    def function(of_n, a, d, e, tau, w, info):  # type: ignore[no-untyped-def]
+    def function(of_n, of_side, a, d, e, tau, w, info):  # type: ignore[no-untyped-def]
         wide()
         o, unit, n = index(0), index(1), word(of_n)
-        side, rows, padded = index(SIDE), index(ROWS), index(PADDED)
+        side, rows, padded = word(of_side), index(ROWS), index(PADDED)
         x = vectors_space(a)
         y, v, p = shifted(x, side), shifted(x, side + side), shifted(x, index(3) * side)
         put(info, o, 0)

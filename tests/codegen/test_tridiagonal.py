@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 from tracegrad.codegen.native import prebuilt
-from tracegrad.codegen.native.tridiagonal import BLOCK, MOST, SIDE, STRIP
+from tracegrad.codegen.native.tridiagonal import BLOCK, MOST, STRIP, side
 
 import tracegrad as tg
 
@@ -48,13 +48,14 @@ def reduced(a: Any) -> tuple[Any, Any, int]:
     n, dtype = len(a), a.dtype
     given = np.where(np.triu(np.ones((n, n)), 1) > 0, np.nan, a).astype(dtype)
     d, e, tau = (np.zeros(n, dtype) for _ in range(3))
-    work, failed = np.full(n * SIDE + 1, np.nan, dtype), np.full(1, -1, np.int32)
+    apart = side(n)
+    work, failed = np.full(n * apart + 1, np.nan, dtype), np.full(1, -1, np.int32)
     work[-1] = 7
-    call(f"tridiagonal_{dtype}", n, given, d, e, tau, work, failed)
+    call(f"tridiagonal_{dtype}", n, apart, given, d, e, tau, work, failed)
     q = np.eye(n, dtype=dtype)
     space = np.full(n * (3 * BLOCK + STRIP) + BLOCK * BLOCK, np.nan, dtype)
     if not failed[0]:
-        call(f"back_{dtype}", n, SIDE, work, tau, q.copy(), q, space)
+        call(f"back_{dtype}", n, apart, work, tau, q.copy(), q, space)
         assert work[-1] == 7
     beside = np.diag(e[:-1].astype(float), 1)
     return np.diag(d.astype(float)) + beside + beside.T, q.astype(float), int(failed[0])
@@ -62,7 +63,7 @@ def reduced(a: Any) -> tuple[Any, Any, int]:
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_forms_are_backward_stable(dtype: Any) -> None:
-    for n in (1, 2, 5, 8, 17, 33, 100, MOST):
+    for n in (1, 2, 5, 8, 17, 33, 100, 217, 331):
         for name, given in symmetric(n).items():
             a = given.astype(dtype)
             form, q, failed = reduced(a)
@@ -107,9 +108,25 @@ def outcome(f: Any, a: Any) -> Any:
 
 
 def test_larger_and_smaller_stacks() -> None:
-    for n in (0, 1, 23, 24, MOST, MOST + 1, 230):
+    for n in (0, 1, 23, 24, 192, 230):
         a = RNG.normal(size=(2, n, n))
         a = a + a.swapaxes(1, 2)
         w, v = tg.jit(lambda a: np.linalg.eigh(a))(a)
         np.testing.assert_allclose(w, np.linalg.eigvalsh(a), atol=1e-12 * n)
         np.testing.assert_allclose(a @ v, v * w[:, None], atol=1e-12 * n)
+
+
+def test_the_largest_matrix_and_the_next() -> None:
+    """Of known eigenvalues: those of the second difference, its rows and columns mixed. The larger
+    one is reduced by LAPACK and its vectors made by the own routine."""
+    for n, vectors in ((MOST, False), (MOST + 1, True)):
+        expected = 2 - 2 * np.cos(np.pi * np.arange(1, n + 1) / (n + 1))
+        order = RNG.permutation(n)
+        a = (2 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1))[np.ix_(order, order)]
+        if not vectors:
+            w = tg.jit(lambda a: np.linalg.eigvalsh(a))(a)
+        else:
+            w, v = tg.jit(lambda a: np.linalg.eigh(a))(a)
+            np.testing.assert_allclose(v.T @ v, np.eye(n), atol=1e-12)
+            np.testing.assert_allclose(a @ v, v * w, atol=1e-12)
+        np.testing.assert_allclose(w, expected, atol=1e-12)
