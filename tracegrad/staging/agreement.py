@@ -21,7 +21,7 @@ from ..tree import other_orders, unflatten
 from ..types import ArrayType
 from .aliases import root_of
 from .holding import ends_of
-from .lists import Stacked
+from .lists import Grown, Stacked
 from .places import MISSING, StagedPlace, any_in
 from .regions import Refused, contents_of, is_static, parts
 from .session import Session
@@ -89,6 +89,7 @@ class Agreed:
                 raise Refused(
                     f"{line}: {name} is {_shown(sides[1])} {SIDES[1]} and {_shown(sides[0])} "
                     f"{SIDES[0]}; a condition on traced values chooses between values of one form."
+                    f"{_way_out(first.value, s.value)}"
                 )
             if other := other_orders(s.spec, self.spec):
                 raise Refused(
@@ -101,6 +102,7 @@ class Agreed:
                         raise Refused(
                             f"{line}: {name} is {_shown(sides[1])} {SIDES[1]} and "
                             f"{_shown(sides[0])} {SIDES[0]}, which a graph cannot choose."
+                            f"{_way_out(self.fixed[k], s.leaves[k])}"
                         )
                     continue
                 if not same_shape(a.shape, b.shape):
@@ -200,6 +202,17 @@ def sizes_differ(a: Side, b: Side) -> bool:
     )
 
 
+def _way_out(a: Any, b: Any) -> str:
+    """What to write in the place of two things of which a graph can choose none."""
+    if type(a) is Grown and type(b) is Grown:
+        return " Change the one list: append, pop, del a[0]."
+    if isinstance(a, str) and isinstance(b, str):
+        return " Give each a number, and compare these."
+    if a is None or b is None:
+        return " Begin with a number (np.inf), or keep beside it whether there is one."
+    return ""
+
+
 def _shape(kind: ArrayType | None) -> Any:
     return None if kind is None else tuple(kind.shape)
 
@@ -209,6 +222,10 @@ def _shown(side: Side) -> str:
         return "unbound"
     if side.value is None:
         return "None"
+    if isinstance(side.value, str):
+        return repr(side.value)
+    if isinstance(side.value, list):
+        return "a list"
     if isinstance(side.value, Stacked):
         return f"longer by {side.value.added} items"
     kinds = [k for k in side.kinds if k is not None]

@@ -29,6 +29,38 @@ def alike(a: Any, b: Any) -> Any:
     return found
 
 
+@program
+def alike_lists(a: Any, b: Any) -> Any:
+    """`a == b` of lists."""
+    if len(a) != len(b):
+        return False
+    for k in range(len(a)):
+        x, y = a[k], b[k]
+        if not alike(x, y):
+            return False
+    return True
+
+
+@program
+def extended(items: Any, more: Any) -> None:
+    """Append all of these."""
+    for k in range(len(more)):
+        items.append(more[k])
+
+
+@program
+def some(items: Any, found: Any, test: Any, value: Any) -> Any:
+    """Whether what is found of some item that passes a test has this truth value."""
+    for x in items:
+        if test is None or test(x):
+            if found(x):
+                if value:
+                    return True
+            elif not value:
+                return True
+    return False
+
+
 def _either(test: Any, a: Any, b: Any) -> Any:
     return ops.where(test, a, b) if traced(test) else a if test else b
 
@@ -99,4 +131,7 @@ def bisected(items: Any, x: Any, right: bool) -> Any:
     return low
 
 
-__all__ = ["bisected", "count", "index", "insert", "program", "reverse", "taken_at"]
+__all__ = [
+    "alike", "alike_lists", "bisected", "count", "extended", "index", "insert", "program",
+    "reverse", "some", "taken_at",
+]  # fmt: skip

@@ -142,7 +142,7 @@ class CallHelpers:
         args = with_lists_of_queues(function, args)
         if session.regions and name in CHANGING:
             # Of what stands for a list of the user's while it is traced, too.
-            if type(owner) is Grown and name in ("append", "extend"):
+            if type(owner) is Grown and name in ("append", "extend", "sort"):
                 pass
             elif (isinstance(owner, (list, dict, set)) and not is_born(session, owner)) or (
                 _stands_in(owner)

@@ -4,6 +4,7 @@ there what Python would do."""
 from __future__ import annotations
 
 import builtins
+import heapq
 from collections import deque
 from functools import partial
 from types import FunctionType, MethodType
@@ -14,6 +15,7 @@ from ..ir.forms import as_length
 from ..ops.elementwise.arithmetic import number
 from ..tensor import Boxed
 from .heaps import FUNCTIONS, heaped
+from .late_lists import is_late_list, truths
 from .lists import Grown
 from .queues import EMPTY, Queue
 from .regions import born
@@ -34,12 +36,24 @@ def of_container(
     owner = getattr(function, "__self__", None)
     if type(owner) is Grown and STATE.traces:
         return changed(helpers, line, function.__name__, owner, args, kwargs)
+    if args and is_late_list(args[0]) and len(args) == 1 and not kwargs and _hashable(function):
+        if function is builtins.list:
+            return args[0].copy()
+        if function in (builtins.any, builtins.all):
+            return truths(args[0], function is builtins.all)
+    if len(args) == 2 and is_late_list(args[1]) and not kwargs and _hashable(function):
+        if function in (heapq.nlargest, heapq.nsmallest):
+            largest = function is heapq.nlargest
+            found = helpers.call(line, place, builtins.sorted, args[1], reverse=largest)
+            return helpers.get_item(line, found, slice(0, args[0]))
     if type(owner) is Queue and function.__name__ in ("pop", "popleft"):
         detach(owner.items, helpers.line_of(line))
         filled(owner.length(), helpers, line, EMPTY)
     elif args and type(args[0]) is Grown and not kwargs and _is_of_heaps(function):
         return heaped(helpers, line, function, args)
-    elif function is deque and (helpers.code, place) in session.queues:
+    elif function is deque and (
+        (helpers.code, place) in session.queues or (args and is_late_list(args[0]))
+    ):
         made = Queue(*args, **kwargs)
         if session.regions:
             born(session, made)
@@ -51,8 +65,12 @@ def of_container(
     return NotImplemented
 
 
+def _hashable(function: Any) -> bool:
+    return getattr(type(function), "__hash__", None) is not None
+
+
 def _is_of_heaps(function: Any) -> bool:
-    return getattr(type(function), "__hash__", None) is not None and function in FUNCTIONS
+    return _hashable(function) and function in FUNCTIONS
 
 
 def with_lists_of_queues(function: Any, args: Any) -> Any:

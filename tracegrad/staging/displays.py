@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from .names import read
 from .pieces import arguments, asks_truth, binds, loaded, place
 
+TESTS = ("any", "all")
 LISTS = ("append", "extend", "pop", "insert", "remove")
 HEAPS = ("heappush", "heappop", "heapify", "heapreplace", "heappushpop")
 OF_ALL = ("sum", "list", "tuple", "min", "max")
@@ -92,7 +93,22 @@ class Displays(ast.NodeTransformer):
     def visit_ListComp(self, e: ast.ListComp) -> ast.AST:
         return self._collected(e) or self._made(e)
 
-    def _collected(self, e: ast.ListComp | ast.GeneratorExp) -> ast.expr | None:
+    def tested(self, e: ast.Call) -> ast.expr | None:
+        """`any` or `all` of a generator over one iterable."""
+        if not (
+            isinstance(e.func, ast.Name)
+            and e.func.id in TESTS
+            and len(e.args) == 1
+            and isinstance(e.args[0], ast.GeneratorExp)
+            and not e.keywords
+        ):
+            return None
+        function = loaded(e.func.id)
+        return self._collected(e.args[0], "tested", ast.Constant(next(self.sites)), function)
+
+    def _collected(
+        self, e: ast.ListComp | ast.GeneratorExp, helper: str = "collected", *given_before: ast.expr
+    ) -> ast.expr | None:
         """A comprehension over one iterable, which may be a loop of the graph."""
         first = e.generators[0]
         if len(e.generators) > 1 or first.is_async or binds(e):
@@ -119,7 +135,7 @@ class Displays(ast.NodeTransformer):
         test = first.ifs[0] if len(first.ifs) == 1 else ast.BoolOp(ast.And(), first.ifs)
         asks_truth(test)
         tests = [of_item(place(test, e))] if first.ifs else []
-        return self._helper("collected", e, iterable, of_item(e.elt), *tests)
+        return self._helper(helper, e, *given_before, iterable, of_item(e.elt), *tests)
 
     def all_of_it(self, function: ast.expr, args: list[ast.expr]) -> list[ast.expr]:
         """The arguments of a call; a generator whose items are all read anyway is a list."""

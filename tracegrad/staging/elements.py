@@ -19,7 +19,6 @@ from ..tensor import Boxed, inside
 from .aliases import root_of
 from .clipped import inside_of, is_inside
 from .constructors import stacked
-from .growing import item_of as item_of_grown
 from .kept_lists import to_table, write
 from .letters import has_letter, letter_of, looked_up
 from .lists import Grown
@@ -37,11 +36,12 @@ from .places import (
     variables,
 )
 from .queues import Queue
+from .reading import item_of as item_of_grown
 from .regions import Refused, born, change, is_born
 from .session import current
 from .stand_ins import entry_of, one_of, part_of, trace_from_start
 from .tables import Tabled
-from .taking import is_open, place_in, replace
+from .taking import deleted, is_open, place_in, replace
 
 NUMBERED = frozenset((np.ndarray, np.flatiter, list, Grown, tuple, range))
 """Kinds whose items Python finds by known numbers only."""
@@ -258,6 +258,14 @@ class Elements:
                 )
             change(session, ItemPlace(owner, key), owner)
         owner[key] = value
+
+    def del_item(self, line: int, owner: Any, key: Any) -> None:
+        """`del owner[key]`."""
+        if type(owner) is Grown and is_open(owner) and not isinstance(key, slice):
+            deleted(owner, key, self, line)
+            return
+        self.effect(line, "del")
+        del owner[key]
 
     def _check_seen(self, line: int, owner: Any, key: Any) -> None:
         """Refused where an index that may be out of range stands in a `try` that would see it."""

@@ -12,21 +12,21 @@ import numpy as np
 
 from .. import ops
 from ..control.facts import known_integer
-from ..ir.dispatch import STATE, bind
+from ..ir.dispatch import STATE
 from ..ir.forms import ENDLESS, bounded, form_of, largest
 from ..ir.trace import user_line
 from ..ops.elementwise.arithmetic import number
-from ..ops.elementwise.elementary import identity_op
 from ..ops.places.spans import ComputedLength
 from ..sizes import form, same, seen
 from ..sizes.owners import is_count
-from ..tensor import Boxed, inside
-from .agreement import nothing, with_numbers
+from ..tensor import Boxed
+from .agreement import with_numbers
 from .aliases import arrays_of, root_of
-from .carried import ChangedShape, Retry
-from .items import part_of, parts_of, prior_of, put, wider, wider_rows
+from .carried import Retry
+from .item_forms import Form, Seen
+from .items import parts_of, prior_of, put, wider, wider_rows
 from .lengths import size_of
-from .lists import Form, Grown, Seen, Stacked, lists_in
+from .lists import Grown, Stacked, lists_in
 from .pending import is_full, outgrow
 from .regions import Refused, change, is_born
 from .rooms import Roomless
@@ -432,55 +432,6 @@ def own(session: Session, x: Any, name: str, line: str) -> None:
         session.merged.append(Appended(root, name, line))
 
 
-def item_of(owner: Grown, key: Any, helpers: Any, line: int) -> Any:
-    """`owner[key]` of a list that loops have appended to, or are appending to; NotImplemented where
-    it is one as any other."""
-    session, now = current(), owner.stacked
-    if now is None:
-        if session is None or not session.regions or list.__len__(owner):
-            return NotImplemented
-        # A pass reads what one before it has to append.
-        change(session, GrownPlace(owner), owner)
-        return NotImplemented
-    if session is None or not (now.open or now.counted):
-        return owner[key]
-    if isinstance(key, slice):
-        return owner[key] if now.open or key.step not in (None, 1) else part_of(now, key)
-    own = now.with_own(list.__len__(owner))
-    if isinstance(key, int) and 0 <= key < own:
-        return list.__getitem__(owner, key)
-    form = now.form or (now.seen.form if now.seen else None)
-    if form is None:
-        raise ChangedShape(
-            f"{helpers.line_of(line)}: {owner.name} is read before anything was appended to it."
-        )
-    negative = isinstance(key, int) and key < 0
-    at = now.count + key if negative else key
-    least = own + (now.added if isinstance(now.added, int) else 0)
-    sure = negative and -key <= least
-    if not sure:
-        low = ops.less(at, 0)
-        at = ops.where(low, at + now.count, at) if not negative else at
-        fine = ops.logical_and(ops.greater_equal(at, 0), ops.less(at, now.count))
-        helpers.check(line, fine, lambda: IndexError("list index out of range"))
-        at = ops.clip(at, 0, ops.maximum(now.count - 1, 0))
-    return read(session, owner, form, at, helpers.line_of(line))
-
-
-def read(session: Session, owner: Grown, form: Form, at: Any, line: str) -> Any:
-    """The item at a place that is inside."""
-    now = owner.stacked
-    assert now is not None
-    if now.arrays is None:
-        assert now.seen is not None
-        now.seen.read = True
-        return Stacked(form, None, 0).made([inside(nothing(k)) for k in form.kinds])
-    leaves = [bind(identity_op, [inside(a)[at]]) for a in now.arrays]
-    if now.seen is not None:
-        session.merge(leaves, [now.seen.anchor], line)
-    return owner.of_mine(now.made(leaves))
-
-
 class Growth:
     """The helper of lists that may grow."""
 
@@ -496,4 +447,4 @@ class Growth:
         return self.made(line, found)
 
 
-__all__ = ["Growing", "Grown", "GrownPlace", "Growth", "item_of"]
+__all__ = ["Growing", "GrownPlace", "Growth"]

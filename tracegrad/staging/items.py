@@ -18,7 +18,8 @@ from ..tensor import inside
 from ..transforms.tracing import leaf_type
 from ..transforms.weak import kind_of
 from ..types import ArrayType
-from .lists import Form, Grown, Stacked, taken_apart
+from .item_forms import Form
+from .lists import Grown, Stacked, taken_apart
 from .places import is_leaf
 from .regions import Refused
 

@@ -15,7 +15,8 @@ from .. import ops
 from ..dtypes import promote
 from ..ir.dispatch import STATE
 from ..transforms.tracing import leaf_type
-from .lists import Form, Grown
+from .item_forms import Form
+from .lists import Grown
 from .places import is_leaf
 from .session import Restart, current
 from .tables import (

@@ -14,8 +14,9 @@ from ..ir.forms import bounded, form_of
 from ..sizes import form, number_of, same
 from ..tensor import Boxed, inside
 from .aliases import root_of
+from .item_forms import Form
 from .items import parts_of, wider
-from .lists import Form, Stacked, lists_in
+from .lists import Stacked, lists_in
 from .places import followed, is_leaf
 from .regions import Refused
 from .stand_ins import item_of

@@ -20,53 +20,7 @@ from ..ops.elementwise.arithmetic import number
 from ..sizes import same_shape
 from ..tensor import Boxed
 from ..tree import flatten, node, unflatten
-from ..types import ArrayType
-
-
-class Form:
-    """The form of an item: what makes it of its leaves, and their types."""
-
-    def __init__(self, spec: Any, kinds: Sequence[ArrayType]) -> None:
-        self.spec, self.kinds = spec, tuple(kinds)
-
-    def same_as(self, other: Form | None) -> bool:
-        """Whether both are one form."""
-        return (
-            other is not None
-            and self.spec == other.spec
-            and all(
-                (a.dtype, a.weak) == (b.dtype, b.weak) and same_shape(a.shape, b.shape)
-                for a, b in zip(self.kinds, other.kinds, strict=True)
-            )
-        )
-
-    def __str__(self) -> str:
-        return ", ".join(map(str, self.kinds))
-
-
-class Seen:
-    """What the open loops have met: the form of all items that they appended so far."""
-
-    def __init__(self) -> None:
-        self.form: Form | None = None
-        self.anchor = np.zeros(1)
-        """Stands for all items, where it matters whether an array may be one of them."""
-        self.taken = self.written = self.unbounded = self.read = False
-        """Whether items were taken off the end, or replaced; whether nobody knows how many a pass
-        appends, so that each is checked to have a row, and the outermost loop is run with more of
-        them; whether items were read in a look that does not know them, so that another one has to
-        follow."""
-
-    @property
-    def known(self) -> tuple[bool, ...]:
-        """What loops that are looked at again begin with."""
-        return self.taken, self.written, self.unbounded, self.read
-
-    def note(self, known: tuple[bool, ...]) -> None:
-        """Know what an earlier look found."""
-        self.taken, self.written, self.unbounded, self.read = [
-            a or b for a, b in zip(self.known, known, strict=True)
-        ]
+from .item_forms import Form, Seen
 
 
 class Stacked:
@@ -121,6 +75,19 @@ class Stacked:
     def contents(self) -> list[Any]:
         """The arrays, to look at."""
         return list(self.arrays or ())
+
+    def as_it_is(self) -> Stacked:
+        """In a loop that appends: what is there in this pass."""
+        assert self.seen is not None
+        form, arrays = self.form or self.seen.form, self.arrays
+        if form is None:
+            return Stacked(None, None, 0)
+        if arrays is None:
+            # In a look that does not know the items.
+            self.seen.read = True
+            arrays = [ops.zeros((1, *k.shape), k.dtype) for k in form.kinds]
+        rows = arrays[0].shape[0] if arrays else 0
+        return Stacked(form, arrays, 0, self.count, None, rows, True)
 
     def rebased(self) -> Stacked:
         """The same, of which all items count as added: how many there are is one number."""
@@ -263,15 +230,28 @@ class Grown(list[Any]):
     around: Grown | None = None
     """The list of which this one is an item, which was read."""
 
+    _anchors: list[Any] | None = None
+
+    @property
+    def anchors(self) -> list[Any]:
+        """What stands for this list, and for those of which it has items, where it matters whether
+        an array may be one of them."""
+        if self._anchors is None:
+            self._anchors = [np.zeros(1)]
+        return self._anchors
+
+    def shares(self, sources: Sequence[Any]) -> Grown:
+        """The list, which has items of others."""
+        self._anchors = [
+            *self.anchors,
+            *[x for s in sources if isinstance(s, Grown) for x in s.anchors],
+        ]
+        return self
+
     def ready(self) -> Stacked | None:
-        """The items of all loops, none of which is going on."""
+        """The items that there are now."""
         found = self.stacked
-        if found is not None and found.open:
-            raise ConcretizationError(
-                f"{user_line()}: in a loop that appends to it, only len({self.name}) and single "
-                f"items of {self.name} can be read. Write into an array: out[i] = ..."
-            )
-        return found
+        return found.as_it_is() if found is not None and found.open else found
 
     def arrays(self) -> list[Any]:
         """An array for each leaf of the items, of which `stacked` has all."""
@@ -369,6 +349,9 @@ class Grown(list[Any]):
         list.append(self, item)
 
     def extend(self, items: Any) -> None:
+        if getattr(items, "late", False) and not self.frozen:
+            _new_lists().extend(self, items)
+            return
         for x in list(items):
             self.append(x)
 
@@ -391,6 +374,8 @@ class Grown(list[Any]):
             except IndexError as error:
                 raise out_of_range(str(error)) from None
         if found.counted:
+            if isinstance(key, slice) and type(key.step) is int:
+                return _new_lists().stepped(self, key)
             self.known_length("be read here")
         if isinstance(key, slice):
             if found.form is not None and isinstance(found.count, int):
@@ -406,12 +391,46 @@ class Grown(list[Any]):
             key = key % found.count
         return self.item(key)
 
-    def __iadd__(self, items: Any) -> Any:  # type: ignore[misc]
+    @property
+    def late(self) -> bool:
+        """Whether only a run knows how many items there are."""
+        return self.stacked is not None and self.stacked.counted
+
+    def __iadd__(self, items: Any) -> Any:
         self.extend(items)
         return self
 
+    def __add__(self, items: Any) -> Any:
+        if self.late or getattr(items, "late", False):
+            return _new_lists().joined(self, items)
+        return self.written_out() + (items.written_out() if type(items) is Grown else items)
+
     def __radd__(self, items: list[Any]) -> list[Any]:
+        if self.late:
+            joined: list[Any] = _new_lists().joined(items, self)
+            return joined
         return items + self.written_out()
+
+    def __mul__(self, times: Any) -> Any:
+        return _new_lists().repeated(self, times) if self.late else self.written_out() * times
+
+    __rmul__ = __mul__
+
+    def __eq__(self, other: object) -> Any:
+        if self.late or getattr(other, "late", False):
+            return _new_lists().alike(self, other)
+        return self.written_out() == (other.written_out() if type(other) is Grown else other)
+
+    def __ne__(self, other: object) -> Any:
+        found = self.__eq__(other)
+        return ops.logical_not(found) if isinstance(found, Boxed) else not found
+
+    def copy(self) -> list[Any]:
+        """A list of the same items."""
+        if self.late:
+            copied: list[Any] = _new_lists().copied(self)
+            return copied
+        return self.written_out()
 
     def __reversed__(self) -> Iterator[Any]:
         return iter(self.written_out()[::-1])
@@ -420,6 +439,10 @@ class Grown(list[Any]):
         return list, (self.written_out(),)
 
     __hash__ = None
+
+
+def _new_lists() -> Any:
+    return loading.load(f"{__package__}.late_lists")
 
 
 def _changing(name: str) -> Callable[..., Any]:
@@ -450,8 +473,8 @@ for _name in (
 ):
     setattr(Grown, _name, _changing(_name))
 for _name in (
-    *("__contains__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__add__"),
-    *("__mul__", "__rmul__", "__repr__", "index", "count", "copy"),
+    *("__contains__", "__lt__", "__le__", "__gt__", "__ge__", "__repr__"),
+    *("index", "count"),
 ):
     setattr(Grown, _name, _reading(_name))
 

@@ -3,6 +3,7 @@ end early."""
 
 from __future__ import annotations
 
+import builtins
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -18,9 +19,11 @@ from ..ir.graph import Graph
 from ..ops.places.spans import ComputedLength
 from ..sizes import SYMBOLIC, form
 from ..tensor import Boxed
+from .algorithms import some
 from .both_branches import choose
 from .carried import ChangedShape
 from .iterables import Counted, Items, Numbers, by_number, weak_number
+from .late_lists import is_late_list
 from .listed import begun, is_ragged, owners_in
 from .lists import Grown
 from .looks import Looks
@@ -267,6 +270,23 @@ class Loops:
         self.for_(line, iterable, body, (), (), (), "", (function, test))
         return found
 
+    def tested(
+        self, line: int, number: int, function: Any, iterable: Any, holds: Callable[[Any], Any],
+        test: Callable[[Any], Any] | None = None,
+    ) -> Any:  # fmt: skip
+        """`function(holds(item) for item in iterable if test(item))`, which is `any` or `all`."""
+        session = current()
+        if (
+            session is not None
+            and is_late_list(iterable)
+            and function in (builtins.any, builtins.all)
+        ):
+            every = function is builtins.all
+            found = session.version(some)(iterable, holds, test, not every)
+            return _not(found) if every else found
+        values = (holds(item) for item in iterable if test is None or test(item))
+        return self.call(line, number, function, values)  # type: ignore[attr-defined]
+
     def _chosen(self, line: int, iterable: Any, test: Callable[[Any], Any]) -> Iterator[Any]:
         for item in iterable:
             if self.decided(line, test(item)):  # type: ignore[attr-defined]
@@ -293,6 +313,10 @@ class Loops:
                 session, place, ops.logical_not(stop), (one, lambda: None),
                 variables([body], names), known, variables([body], others),
             )  # fmt: skip
+
+
+def _not(x: Any) -> Any:
+    return ops.logical_not(x) if isinstance(x, Boxed) else not x
 
 
 def of_outer(error: Exception, session: Session) -> bool:

@@ -18,7 +18,7 @@ from ..ir.forms import form_of, smallest
 from ..ops.elementwise.arithmetic import number
 from ..ops.totals.statistics import stop_gradient
 from ..schedule.values import identity
-from ..sizes import form, number_of
+from ..sizes import Size, form, number_of, same
 from ..sizes.owners import is_late
 from ..tensor import Boxed, inside
 from .agreement import with_numbers
@@ -26,12 +26,14 @@ from .algorithms import bisected
 from .constructors import stacked
 from .items import prior_of
 from .iterables import COUNTED, by_number
+from .late_lists import exact, is_late_list, of_any_length
 from .lists import Grown, Stacked
 from .places import any_in, followed, is_leaf, unknown
+from .reading import shared, with_a_row
 from .regions import Refused
 from .session import current
 from .stand_ins import item_of
-from .taking import version
+from .taking import changing, is_open, version
 
 FEW = 8
 """So many numbers are compared one after another."""
@@ -113,7 +115,7 @@ class Ordering:
         """The thing at a place that is traced."""
         if isinstance(self.items, (Boxed, np.ndarray)):
             return self.helpers.get_item(self.line, self.items, place)
-        if self.numbered is not None:
+        if self.numbered is not None and not self._may_be_empty():
             return self.numbered.item(place)
         rows = self._rows(self.items)
         assert rows.form is not None
@@ -121,9 +123,12 @@ class Ordering:
         return rows.made(
             [
                 item_of(a, place, "list") if k.shape else a[place]
-                for a, k in zip(rows.arrays, rows.form.kinds, strict=True)
+                for a, k in zip(map(with_a_row, rows.arrays), rows.form.kinds, strict=True)
             ]
         )
+
+    def _may_be_empty(self) -> bool:
+        return isinstance(self.items, Grown) and type(self.count) is Size and not self._is_sure()
 
     def all_of(self, order: Any) -> Grown:
         """A list of the things in an order."""
@@ -138,7 +143,7 @@ class Ordering:
             found.stacked = Stacked(rows.form, arrays, 0, rows.count, None, rows.base + rows.most)
         else:
             found.stacked = Stacked(rows.form, arrays, rows.count)
-        return found
+        return shared(found, [self.items], self.helpers.line_of(self.line))
 
     def _at(self, place: Any) -> Any:
         return self.item(place)
@@ -159,7 +164,7 @@ class Ordering:
         return (
             number(found)
             if self._is_sure()
-            else number(ops.minimum(found, number_of(self.count) - 1))
+            else number(ops.maximum(ops.minimum(found, number_of(self.count) - 1), 0))
         )
 
     def _is_sure(self) -> bool:
@@ -212,6 +217,9 @@ def ordered(helpers: Any, line: int, function: Any, args: Any, kwargs: Any) -> A
         return NotImplemented
     owner = getattr(function, "__self__", None)
     if isinstance(owner, list) and getattr(function, "__name__", "") == "sort" and not args:
+        if type(owner) is Grown and is_open(owner):
+            _sort(helpers, line, owner, kwargs)
+            return (None,)
         found = _sorted(helpers, line, "sort", owner, kwargs)
         if found is NotImplemented:
             return found
@@ -237,6 +245,8 @@ def _extreme(helpers: Any, line: int, function: Any, args: Any, key: Any) -> Any
     items = args[0] if len(args) == 1 else list(args)
     if isinstance(items, (int, float, np.generic)) or _is_chain(items, key):
         return NotImplemented
+    if isinstance(items, Grown) and is_late_list(items):
+        items = exact(items)
     found = Ordering(helpers, line, function.__name__, items, key)
     if not found.open or found.is_empty:
         if key is None:
@@ -258,7 +268,8 @@ def _is_chain(items: Any, key: Any) -> bool:
             return True
         return type(n := items.shape[0]) is int and n <= FEW
     if isinstance(items, Grown) and items.stacked is not None:
-        return items.stacked.counted
+        of = items.stacked.form
+        return items.stacked.counted and (of is None or len(of.kinds) == 1)
     if isinstance(items, COUNTED):
         return False
     return type(items) not in (list, tuple, Grown) or not (
@@ -270,12 +281,8 @@ def _sorted(helpers: Any, line: int, name: str, items: Any, kwargs: Any) -> Any:
     key, backwards = kwargs.get("key"), kwargs.get("reverse", False)
     if kwargs.keys() - {"key", "reverse"} or any_in(backwards, unknown):
         return NotImplemented
-    late = isinstance(items, Grown) and (now := items.ready()) is not None and now.counted
-    if late and key is not None:
-        raise Refused(
-            f"{helpers.line_of(line)}: {name}() by a key of a list of which only a run knows the "
-            "length. Append tuples that begin with the key, and sort these."
-        )
+    late, by_size = is_late_list(items) and key is None, is_late_list(items) and key is not None
+    items = exact(items) if by_size else items
     found = Ordering(helpers, line, name, items, key)
     if not found.open or found.is_empty:
         own, keys = found.plain()
@@ -284,12 +291,49 @@ def _sorted(helpers: Any, line: int, name: str, items: Any, kwargs: Any) -> Any:
     leaves = found.leaves(late)
     if not leaves:
         return NotImplemented
+    if by_size:
+        return of_any_length(found.all_of(found.order(leaves, bool(backwards))))
     if late:
         # Rows that hold no item come last.
         rows = items.stacked.base + items.stacked.most
         there = ops.less(ops.arange(rows), with_numbers(items.stacked.count))
         leaves = [there if backwards else ops.logical_not(there), *leaves]
     return found.all_of(found.order(leaves, bool(backwards)))
+
+
+def _sort(helpers: Any, line: int, owner: Grown, kwargs: Any) -> None:
+    """`owner.sort()` where that belongs into a graph."""
+    _, now = changing(owner, helpers.line_of(line))
+    if now.seen is not None:
+        now.seen.written = True
+    owner.stacked = now
+    if now.arrays is None:
+        return
+    rows = now.arrays[0].shape[0] if now.arrays else 0
+    before, count = Grown(), with_numbers(now.count)
+    late = now.counted or now.open or (type(rows) is Size and is_late(rows.form))
+    before.stacked = Stacked(now.form, now.arrays, 0, count, None, rows if late else None)
+    found = _sorted(helpers, line, "sort", before, kwargs)
+    if found is NotImplemented:
+        raise Refused(
+            f"{helpers.line_of(line)}: the items of {owner.name} are sorted in a branch or loop on "
+            "traced values, and are no real numbers, or tuples of these."
+        )
+    made = _rows_of(found, rows)
+    owner.stacked = now.but(made, now.added)
+    owner.stacked.off = now.off or now.seen is None
+
+
+def _rows_of(found: Grown, rows: Any) -> list[Any]:
+    """The arrays of a list, with so many rows."""
+    now = prior_of(found, "")
+    short = [a for a in now.arrays or () if not same(a.shape[0], rows)]
+    if not short:
+        return list(now.arrays or ())
+    return [
+        ops.concatenate([a, ops.zeros((rows - a.shape[0], *a.shape[1:]), a.dtype)], 0)
+        for a in now.arrays or ()
+    ]
 
 
 def _replace(owner: list[Any], items: Any) -> None:

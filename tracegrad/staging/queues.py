@@ -26,10 +26,13 @@ class Queue:
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, items: Any = (), maxlen: Any = None) -> None:
-        given = list(items)
-        self.items = Grown(given if maxlen is None or len(given) <= maxlen else given[-maxlen:])
-        if maxlen == 0:
-            list.clear(self.items)
+        if type(items) is Grown and items.late:
+            now = prior_of(items, user_line())
+            self.items = part_of(now, slice(0 if maxlen is None else -maxlen or now.rows, None))
+        else:
+            given = list(items)
+            whole = maxlen is None or len(given) <= maxlen
+            self.items = Grown(given if whole else given[len(given) - maxlen :])
         self.items.name = "a deque"
         self.first: Any = 0
         self.maxlen = maxlen
@@ -188,7 +191,7 @@ class Queue:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, (Queue, collections.deque)):
             return NotImplemented
-        return self.listed() == list(other)
+        return bool(self.listed() == list(other))
 
     def __reversed__(self) -> Iterator[Any]:
         return reversed(self.listed())

@@ -310,6 +310,8 @@ class _Rewriter(Displays):
         return [self._call("raising", s, error), s]
 
     def visit_Delete(self, s: ast.Delete) -> ast.AST | list[ast.stmt]:
+        if len(s.targets) == 1 and isinstance(target := s.targets[0], ast.Subscript):
+            return self._call("del_item", s, self.visit(target.value), self._key(target.slice))
         return [self._call("effect", s, ast.Constant("del")), s]
 
     def visit_Assign(self, s: ast.Assign) -> ast.AST | list[ast.stmt]:
@@ -436,6 +438,8 @@ class _Rewriter(Displays):
             if e.func.id == "super" and not e.args and self.first:
                 e.args = [place(loaded("__class__"), e), place(loaded(self.first), e)]
             return e
+        if (tested := self.tested(e)) is not None:
+            return tested
         name = getattr(e.func, "id", getattr(e.func, "attr", ""))
         if name in ("print", "debug_print"):
             e.args = [for_print(a, self._helper) for a in e.args]
@@ -445,11 +449,10 @@ class _Rewriter(Displays):
             self._list(a) if isinstance(a, ast.List) and name != "append" else self.visit(a)
             for a in self.all_of_it(e.func, e.args)
         ]
-        keywords = [self.visit(k) for k in e.keywords]
         made = ast.Call(
             ast.Attribute(loaded(HELPERS), "call", ast.Load()),
             [ast.Constant(e.lineno), ast.Constant(next(self.sites)), function, *args],
-            keywords,
+            [self.visit(k) for k in e.keywords],
         )
         return place(made, e)
 

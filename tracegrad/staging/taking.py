@@ -11,10 +11,11 @@ from ..checks.ranges import out_of_range
 from ..ir.dispatch import STATE
 from .agreement import with_numbers
 from .algorithms import count, index, insert, reverse, taken_at
-from .growing import GrownPlace, own, read
+from .growing import GrownPlace, own
 from .items import parts_of, prior_of, put, wider, wider_rows
 from .lists import Grown, Stacked, lists_in
 from .places import unknown
+from .reading import read
 from .regions import Refused, change, is_born
 from .session import Session, current
 
@@ -119,6 +120,12 @@ def _pop(owner: Grown, helpers: Any, line: int, key: Any = -1) -> Any:
     return version(taken_at)(owner, place)
 
 
+def deleted(owner: Grown, key: Any, helpers: Any, line: int) -> None:
+    """`del owner[key]`."""
+    detach(owner, helpers.line_of(line))
+    version(taken_at)(owner, place_in(key, owner.length(), helpers, line))
+
+
 def _index(owner: Grown, helpers: Any, line: int, x: Any, *ends: Any) -> Any:
     place = with_numbers(version(index)(owner, x, *ends))
     _found(place, helpers, line, "list.index(x): x not in list")
@@ -212,6 +219,7 @@ def place_in(
 
 __all__ = [
     "changed",
+    "deleted",
     "detach",
     "filled",
     "holds",
