@@ -27,7 +27,7 @@ __all__ = [
 ]  # fmt: skip
 
 TRIDIAGONAL_KINDS, BACK_KINDS = "llaaaaao", "llaaaaa"
-MOST = 2048 if REGISTER == 64 else 384
+MOST = 2048 if REGISTER == 64 else 352
 """The rows of the largest matrix: half of it is read and written for each column. Machines with
 512-bit registers have second caches of one or two megabytes and wide ways to the third; of others
 half of a matrix of doubles has to fit into the second."""
