@@ -138,7 +138,7 @@ def none_or_value(x: Any) -> Any:
         return x[0]
 
 
-@refused("k is a str .* which a graph cannot choose")
+@refused("k is .a. where .* which a graph cannot choose. Give each a number")
 def string_branch(x: Any) -> Any:
     if x[0] > 0:  # here
         k = "a"

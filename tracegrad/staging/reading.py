@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import ops
+from ..checks.ranges import out_of_range
 from ..ir.dispatch import bind
 from ..ir.forms import smallest
 from ..ops.elementwise.elementary import identity_op
@@ -44,6 +45,9 @@ def item_of(owner: Grown, key: Any, helpers: Any, line: int) -> Any:
         return NotImplemented
     if not now.open and type(now.count) is Size and is_late(now.count.form):
         now = Stacked(now.form, now.arrays, 0, with_numbers(now.count), None, now.rows)
+    if not now.open and now.form is None and not isinstance(key, slice):
+        # Nothing was ever appended.
+        raise out_of_range("list index out of range")
     if session is None or not (now.open or now.counted):
         return owner[key]
     if isinstance(key, slice):
