@@ -236,6 +236,9 @@ class Trace:
                 self.choose_device(data.device)
             elif not isinstance(data, (np.ndarray, Var)) and not isinstance(x, Value):
                 x = np.asarray(x)
+            if isinstance(x, Value) and (type(data) is Var or id(x) in self.touched):
+                # A box from outside that was written to is put back when this is finished.
+                x = x._alias()
             found = self.captures[key] = (Var(kind, getattr(data, "name", ""), self), (x, data))
             if isinstance(x, Value) and x._on_tape():
                 self.live.add(found[0])
