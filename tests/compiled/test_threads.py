@@ -291,6 +291,31 @@ def test_the_clock_decides() -> None:
     assert calls(1.0, 2.0, 1000) < 0.05
 
 
+def test_the_clock_decides_by_helpers_that_are_awake() -> None:
+    """The first of some shared calls finds the helpers asleep, and takes longer than alone: that
+    says nothing of those behind it."""
+    choice, before = Choice(), 0
+    taken = []
+    for _ in range(1000):
+        way = choice.next()
+        seconds = 2.0 if way else 1.0 if before == 0 else 3.0
+        choice.note(way, seconds)
+        before = way
+        taken.append(way)
+    assert np.mean(taken) < 0.1
+    # While each call is slower than alone, whether or not helpers are awake, it is not shared.
+    for _ in range(1000):
+        way = choice.next()
+        choice.note(way, 2.0 if way else 4.0)
+        taken.append(way)
+    assert np.mean(taken[-500:]) > 0.9
+    for k in range(1000):
+        way = choice.next()
+        choice.note(way, 2.0 if way else 1.0 if k and taken[-1] == 0 else 3.0)
+        taken.append(way)
+    assert np.mean(taken[-500:]) < 0.1
+
+
 def test_no_more_threads_than_pay(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each thread woken has work for longer than waking it takes."""
     monkeypatch.undo()

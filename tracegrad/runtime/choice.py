@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SOON, SELDOM = 4, 64
+SOON, SELDOM = 8, 96
 """Calls until the other way is tried: few after a change of mind, more the longer the choice
 holds."""
 
@@ -12,7 +12,8 @@ class Choice:
 
     On a machine that is busy with other things, threads of one call wait for cores, and a call that
     is shared can take many times as long as one that runs alone. So the way that is not used is
-    tried now and then; the cost is one slower call in 64.
+    tried now and then, by two calls in a row: the first one wakes the helpers, if they sleep, and
+    the second is what counts. The cost is two slower calls in 96.
     """
 
     __slots__ = ("_left", "_seconds", "_wait")
@@ -32,12 +33,15 @@ class Choice:
         self._left -= 1
         if self._left > 0:
             return self.better
-        self._left = self._wait
+        if self._left < 0:
+            self._left = self._wait
         return 1 - self.better
 
     def note(self, way: int, seconds: float) -> None:
         """Tell how long it took."""
         before, old = self.better, self._seconds[way]
+        if self._left == 0:
+            return
         # What is used is averaged over many calls, what is tried over few.
         weight = 1 / 8 if way == before else 1 / 2
         self._seconds[way] = seconds if old is None else old + weight * (seconds - old)

@@ -35,8 +35,9 @@ PIECE = 100_000
 PIECES_PER_THREAD = 8
 """Pieces are claimed by whoever is free, so that a thread that starts late or is disturbed holds up
 nobody."""
-LOOKS = 3_000
-"""How often a helper looks for work, 20 to 40 ns each, before it goes to sleep."""
+LOOKS = 20_000
+"""How often a helper looks for work, 20 to 50 ns each, before it goes to sleep: as long as a serial
+phase, or what Python does between two calls, may take."""
 ALONE = 1
 """The second way of a table's choice."""
 NO_PHASE = 1 << 30
