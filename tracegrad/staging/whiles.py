@@ -14,7 +14,6 @@ from ..control.facts import known_integer, known_number
 from ..control.repeat import fori_loop, while_loop
 from ..errors import TracegradError
 from ..ir.dispatch import STATE
-from ..ops.places.spans import ComputedLength
 from .both_branches import flag_of
 from .branches import truth_of
 from .carried import Carried
@@ -226,16 +225,7 @@ class Whiles:
                     if of_outer(error, session) or isinstance(error, Roomless):
                         raise
                     LOG.info("%s: the first pass apart: %s", place, error)
-            try:
-                body()
-            except ComputedLength as error:
-                # The first pass may know of a list what no other does.
-                if not (tracing and first) or session is None or site in session.loops:
-                    raise
-                if of_outer(error, session):
-                    raise
-                session.loops.add(site)
-                raise Restart from error
+            body()
             first, passes = False, passes + 1
             if (
                 tracing
