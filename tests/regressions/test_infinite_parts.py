@@ -21,7 +21,7 @@ Z = tg.ops.complex_(X, Y)
 
 
 def real_part_set(x: Any, y: Any) -> Any:
-    z = np.zeros_like(x) + 1j * np.ones_like(x)
+    z = np.array(np.zeros_like(x) + 1j * np.ones_like(x))
     z.real = x
     z.imag = y
     return z

@@ -451,7 +451,8 @@ def test_notes_say_why_a_function_was_not_staged(tmp_path: Any, monkeypatch: Any
 
 
 def test_functions_of_installed_packages(tmp_path: Any, monkeypatch: Any) -> None:
-    from tracegrad.staging import functions, said
+    from tracegrad.ir import lines
+    from tracegrad.staging import functions
 
     package = tmp_path / "site-packages" / "staged_package"
     package.mkdir(parents=True)
@@ -461,7 +462,7 @@ def test_functions_of_installed_packages(tmp_path: Any, monkeypatch: Any) -> Non
     (package / "inner.py").write_text("def h(x):\n    return x[1] if x[2] > 0 else x[0]\n")
     installed = (*functions.INSTALLED, str(package.parent))
     monkeypatch.setattr(functions, "INSTALLED", installed)
-    monkeypatch.setattr(said, "INSTALLED", installed)
+    monkeypatch.setattr(lines, "INSTALLED", installed)
     monkeypatch.syspath_prepend(package.parent)
     import staged_package  # type: ignore[import-not-found]
 

@@ -236,7 +236,7 @@ class Trace:
                 self.choose_device(data.device)
             elif not isinstance(data, (np.ndarray, Var)) and not isinstance(x, Value):
                 x = np.asarray(x)
-            if isinstance(x, Value) and (type(data) is Var or id(x) in self.touched):
+            if isinstance(x, Value) and (type(data) is Var or self._is_written(x)):
                 # A box from outside that was written to is put back when this is finished.
                 x = x._alias()
             found = self.captures[key] = (Var(kind, getattr(data, "name", ""), self), (x, data))
@@ -248,6 +248,11 @@ class Trace:
             if memory.nbytes <= SMALL or key not in self.contents:
                 self.unchanged(key, memory)
         return found[0]
+
+    def _is_written(self, x: Any) -> bool:
+        """Whether a box from outside holds something else than it did."""
+        _, ((was, *_), *_) = self.touched.get(id(x), (x, ((x._data,),)))
+        return was is not x._data
 
     def check_current(self, x: Any, data: Any) -> None:
         """A TracegradError where a box from outside shows memory of another one that was written:
