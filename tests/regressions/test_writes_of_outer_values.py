@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
+from tests.texts import executed
 
 pytestmark = pytest.mark.usefixtures("kernels_in_python")
 
@@ -103,3 +104,50 @@ WAYS: dict[str, Callable[[Any], Any]] = {
 def test_what_is_read_is_what_was_written(name: str, way: str) -> None:
     f, wanted = PROGRAMS[name]
     assert np.allclose(WAYS[way](f)(X, W), wanted)
+
+
+def _block(rng: np.random.Generator, depth: int, indent: str) -> list[str]:
+    """Statements that write arrays whole or by rows, with what others hold then, in branches and
+    loops inside of one another."""
+    lines = []
+    for _ in range(rng.integers(2, 5)):
+        a, b = rng.choice(["z", "y", "u"], 2, replace=False)
+        i, j = rng.integers(0, 2, 2)
+        kind = rng.integers(0, 8 if depth else 6)
+        if kind < 2:
+            lines.append(f"{a}[...] = {rng.choice([b, 'w', f'{b} * 1.5'])}")
+        elif kind == 2:
+            lines.append(f"{a}[{i}] = {b}[{j}]")
+        elif kind == 3:
+            lines.append(f"{a} += {b}")
+        elif kind == 4:
+            lines.append(f"s = s + np.sum({a} * {b})")
+        elif kind == 5:
+            lines.append(f"{a}.T[{i}] = {b}[{j}] * 2.0")
+        elif kind == 6:
+            lines.append(f"if x[{rng.integers(0, 3)}] > {rng.normal():.2f}:")
+            lines += _block(rng, depth - 1, "    ")
+            if rng.random() < 0.5:
+                lines += ["else:", *_block(rng, depth - 1, "    ")]
+        else:
+            lines.append("for v in x[:2]:")
+            lines += [*_block(rng, depth - 1, "    "), f"    {a} *= v"]
+    return [indent + line for line in lines]
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_random_writes(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    body = "\n".join(_block(rng, 3, "    "))
+    text = f"""def f(x, w):
+    z, y, u, s = w + 1.0, w * 3.0, w - 0.5, 0.0
+{body}
+    return s + np.sum(z * 2 + y - u)
+"""
+    f = executed(text, f"<random writes {seed}>")["f"]
+    wanted = f(X, W.copy())
+    for jitted in (tg.jit(f), tg.jit(f, stage=True)):
+        np.testing.assert_allclose(jitted(X, W.copy()), wanted, rtol=1e-10, err_msg=text)
+    slope = tg.jvp(lambda w: f(X, w), (W,), (np.ones_like(W),))[1]
+    found = tg.jit(tg.grad(f, 1), stage=True)(X, W.copy())
+    np.testing.assert_allclose(np.sum(found), slope, rtol=1e-9, err_msg=text)
