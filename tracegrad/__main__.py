@@ -31,6 +31,7 @@ from .compiled.jit import jit
 from .derivatives.reverse import value_and_grad
 from .devices import driver
 from .runtime.threads import get_num_threads
+from .scale.progress import UnderWay
 
 THREAD_VARIABLES = (
     "NUMBA_NUM_THREADS",
@@ -280,12 +281,10 @@ def shared_routines() -> str:
     if config.cache_dir() is None:
         return "none is kept: TRACEGRAD_CACHE_DIR is empty"
     prebuilt, start = generation("native.prebuilt"), perf_counter()
-    for k, name in enumerate(prebuilt.ROUTINES):
-        if sys.stderr.isatty():
-            sys.stderr.write(f"\r  {k} of {len(prebuilt.ROUTINES)}: {name:20}")
-        prebuilt.address(name)
-    if sys.stderr.isatty():
-        sys.stderr.write("\r" + " " * 40 + "\r")
+    with UnderWay("doctor", len(prebuilt.ROUTINES), "routines") as running:
+        for name in prebuilt.ROUTINES:
+            prebuilt.address(name)
+            running.one()
     return (
         f"{len(prebuilt.ROUTINES)} for products, factorisations and Fourier transforms are kept "
         f"({perf_counter() - start:.1f} s)"

@@ -10,16 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from .. import kernel, traversal
 from ..integers import Int, add, mul, symbol
 from ..owners import Owners
 from .dependence import accesses, defined
-from .team import atom
-
-if TYPE_CHECKING:
-    from .teams import Body
+from .team import Members, atom
 
 BYTES = 16
 LONGEST = 32
@@ -95,7 +91,7 @@ def vectors(
 
 
 def write(
-    body: Body,
+    body: Members,
     depth: int,
     s: kernel.Loop,
     how: Vectors,
@@ -163,7 +159,7 @@ def multiple(value: Int, of: int) -> bool:
 
 
 def _lane(
-    body: Body,
+    body: Members,
     s: kernel.Loop,
     how: Vectors,
     inside: Sequence[kernel.Statement],

@@ -1,5 +1,5 @@
-"""Evaluations that take longer than two seconds are shown on the terminal: how many of the shards
-are done. TRACEGRAD_PROGRESS=0 or 1 decides it, as for first calls.
+"""What takes longer than two seconds and has parts is shown on the terminal: how many of the shards
+of an evaluation, say, are done. TRACEGRAD_PROGRESS=0 or 1 decides it, as for first calls.
 
 One thread looks now and then at what is running, so that an evaluation pays for nothing but an
 entry in a list.
@@ -23,11 +23,11 @@ EVERY = 0.25
 
 
 class UnderWay:
-    """An evaluation under way, as a block: of how many shards (None: nobody knows), and how many
-    are done."""
+    """Work under way, as a block: of how many parts (None: nobody knows), how many are done, and
+    what the parts are called."""
 
-    def __init__(self, name: str, total: int | None) -> None:
-        self.name, self.total = name, total
+    def __init__(self, name: str, total: int | None, parts: str = "shards") -> None:
+        self.name, self.total, self.parts = name, total, parts
         self.begun = time.monotonic()
         self.done = 0
         self.look: Callable[[], int] = lambda: self.done
@@ -52,7 +52,7 @@ class UnderWay:
         """What there is to say, in a line."""
         of = "" if self.total is None else f" of {self.total:,}"
         seconds = time.monotonic() - self.begun
-        return f"tracegrad: {self.name}: {self.look():,}{of} shards, {seconds:.0f} s"
+        return f"tracegrad: {self.name}: {self.look():,}{of} {self.parts}, {seconds:.0f} s"
 
 
 class Watcher:
@@ -71,7 +71,7 @@ class Watcher:
             # A forked process has no such thread.
             self.owner = os.getpid()
             self.running.clear()
-            threading.Thread(target=self._follow, name="tracegrad shards", daemon=True).start()
+            threading.Thread(target=self._follow, name="tracegrad parts", daemon=True).start()
 
     def _follow(self) -> None:
         while True:
