@@ -56,6 +56,12 @@ VECTORS = 3
 DEEP, NEAR = 256, 256
 """The terms summed and the rows taken at a time, so that what is read again and again stays in the
 caches."""
+CROWDED = 4096
+"""Bytes from one row to the next, or a multiple, at which rows share the same few places of a
+cache."""
+LONG = 480
+"""Terms from which on as many bytes of float32 are taken at a time as of float64: half as many
+passes over the result. Of fewer terms two blocks that stay in the nearest cache are faster."""
 BROAD, TALL = 504, 1024
 """The columns and rows whose copies are kept at a time: a block of columns fills half of a cache of
 2 MB, and each row of tiles passes over it while the rows of `a` are still near."""
@@ -261,10 +267,12 @@ def entry(dtype: str) -> Callable[..., None]:
     """The Python function that is compiled for `dtype`, with the arguments of `entry_signature`.
     Strides count elements."""
     t = np.dtype(dtype).type
-    lanes = REGISTER // np.dtype(dtype).itemsize
+    size = np.dtype(dtype).itemsize
+    lanes = REGISTER // size
     widest = lanes * VECTORS
     zero, one, minus = t(0), t(1), t(-1)
-    panel_space, lift_of = make_scratch(DEEP * widest), lift(dtype)
+    deepest, page = DEEP * 8 // size, CROWDED // size
+    panel_space, lift_of = make_scratch(deepest * widest), lift(dtype)
 
     @compiled
     def copied_columns(depth, width, b, step, col, scale, scaled, lifted, panels):  # type: ignore[no-untyped-def]
@@ -322,7 +330,7 @@ def entry(dtype: str) -> Callable[..., None]:
         first_c, at_row_c, at_flags, at_count, next_a, next_b, next_scale, next_c,
     ):  # fmt: skip
         o, unit, two, three = index(0), index(1), index(2), index(3)
-        block, widths, deep = index(ROWS), index(widest), index(DEEP)
+        block, widths = index(ROWS), index(widest)
         # As wide as the machine has them, whatever the compiler would choose by itself.
         wide()
         m, n, k, row_a, step_a = word(of_m), word(of_n), word(of_k), word(at_row_a), word(at_step_a)
@@ -340,6 +348,7 @@ def entry(dtype: str) -> Callable[..., None]:
         sign = minus if (flags & index(NEGATE)) != o else one
         large = m >= index(LARGE[0]) and n >= index(LARGE[1]) and k >= index(LARGE[2])
         # Blocks of nearly one size. Their depth depends on k alone, and so do the bits of the sums.
+        deep = index(deepest) if k >= index(LONG) else index(DEEP)
         depths = max(unit, (k + deep - unit) // deep)
         deep = max(unit, (k + depths - unit) // depths)
         tall, broad = index(NEAR), widths
@@ -347,6 +356,10 @@ def entry(dtype: str) -> Callable[..., None]:
             tall = min(index(TALL), (m + block - unit) // block * block)
             blocks = (n + index(BROAD) - unit) // index(BROAD)
             broad = ((n + blocks - unit) // blocks + widths - unit) // widths * widths
+        # Copying columns side by side pays where many blocks of rows read them. Few blocks fetch
+        # ahead as they read.
+        unturned = col_b == unit and not scaled
+        few = (two if step_b % index(page) == o else index(4)) * block if unturned else o
         # Without memory a is read where it lies, and b is copied panel by panel.
         memory = reserved(first_a, (tall + broad) * deep + index(2 * LINE) if large else o)
         packs = is_there(memory)
@@ -371,7 +384,6 @@ def entry(dtype: str) -> Callable[..., None]:
             from_a = either(packs, store, a)
             for top in range(o, m, tall):
                 end = min(m, top + tall)
-                few = end - top <= block + block
                 leftmost = top // widths * widths if half else o
                 for start in range(o, k, deep):
                     depth = min(deep, k - start)
@@ -382,15 +394,8 @@ def entry(dtype: str) -> Callable[..., None]:
                     start_a = o if packs else start * step_a
                     for left in range(leftmost, n, broad):
                         right = min(n, left + broad)
-                        # Copying the columns side by side pays where several blocks of rows read
-                        # them.
-                        direct = (
-                            few
-                            and not packs
-                            and (right - left) % index(lanes) == o
-                            and col_b == unit
-                            and not scaled
-                        )
+                        whole = (right - left) % index(lanes) == o
+                        direct = end - top <= few and not packs and whole
                         source, between = either(direct, shifted(b, start * step_b), panels), step_b
                         at_b = left
                         if not direct:
@@ -420,7 +425,7 @@ def entry(dtype: str) -> Callable[..., None]:
                                 if not direct:
                                     between = vectors * index(lanes)
                                 at = at_b + (o if direct else (j - left) * depth)
-                                if vectors == three and packs:
+                                if vectors == three and (packs or direct):
                                     _far_tile(
                                         depth, from_a, at_a, row, step, source, at, between, c,
                                         at_c, row_c, rows, used, add, factor,
