@@ -90,9 +90,11 @@ def transformed(workload: Workload) -> Callable[..., Any]:
             return tg.hessian(workload.function)
         case "hvp":
 
+            function = workload.function
+
             def product(x: Any, *rest_and_direction: Any) -> Any:
                 *rest, v = rest_and_direction
-                return tg.hvp(workload.function, (x,), (v,), *rest)
+                return tg.hvp(function, (x,), (v,), *rest)
 
             return product
 
