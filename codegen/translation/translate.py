@@ -32,7 +32,7 @@ HEAVY = 200
 side."""
 FAR = 128
 """Bytes from one element to the next from which on vectors are not put together of them."""
-SHORT = range(4, 24)
+SHORT = {n for n in range(4, 24) if n % 8}
 """Passes of a loop that half of the widest registers hold, and that the whole would leave to single
 numbers in good part."""
 BRIEF = 40

@@ -89,7 +89,6 @@ def transformed(workload: Workload) -> Callable[..., Any]:
         case "hessian":
             return tg.hessian(workload.function)
         case "hvp":
-
             function = workload.function
 
             def product(x: Any, *rest_and_direction: Any) -> Any:
