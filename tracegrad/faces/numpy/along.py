@@ -183,11 +183,17 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.
         if number is not None and ndim_of(array_of(operand(number))):
             raise ShapeError(f"{word} is {describe(number)}; it must be one number")
     kind = result_type(x, period)
-    x = x if result_type(x).kind == "f" else ops.convert(x, np.float64)
+    if result_type(x).kind == kind.kind == "u":
+        raise DTypeError(
+            f"p is {describe(x)} and period a whole number: steps down have no place in unsigned "
+            "integers; give signed ones, or floats"
+        )
     place = normalize_axis(axis, ndim_of(x))
+    # Of unsigned integers steps wrap around, as NumPy's do.
+    d = ops.diff(x, 1, place)
+    x, d = (a if result_type(a).kind == "f" else ops.convert(a, np.float64) for a in (x, d))
     half = operand(period) / 2
     limit = half if discont is None else ops.maximum(operand(discont), half)
-    d = ops.diff(x, 1, place)
     within = ops.mod(d + half, operand(period)) - half
     within = ops.where(ops.logical_and(within == -half, d > 0), half, within)
     turns = ops.where(ops.absolute(d) < limit, ops.convert(d * 0, d.dtype), within - d)

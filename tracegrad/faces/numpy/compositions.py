@@ -252,14 +252,17 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     flat = ops.reshape(array_of(ary), -1)
+    parts = []
     for name, more in (("to_begin", to_begin), ("to_end", to_end)):
-        if more is not None and not np.can_cast(result_type(more), flat.dtype, "same_kind"):
-            raise TypeError(f"{name} is {describe(more)}; it must fit to elements of {flat.dtype}")
-    parts = [flat[1:] - flat[:-1]]
-    if to_begin is not None:
-        parts.insert(0, ops.convert(ops.reshape(array_of(to_begin), -1), flat.dtype))
-    if to_end is not None:
-        parts.append(ops.convert(ops.reshape(array_of(to_end), -1), flat.dtype))
+        if more is not None:
+            more = array_of(more)
+            if not np.can_cast(result_type(more), flat.dtype, "same_kind"):
+                raise TypeError(
+                    f"{name} is {describe(more)}; it must fit to elements of {flat.dtype}"
+                )
+            parts.append(ops.convert(ops.reshape(more, -1), flat.dtype))
+        if name == "to_begin":
+            parts.append(flat[1:] - flat[:-1])
     return ops.concatenate(parts)
 
 

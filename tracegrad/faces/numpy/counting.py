@@ -247,7 +247,7 @@ def histogram(
         given = ops.reshape(array_of(weights), -1)
         if shape_of(given) != shape_of(x):
             raise ShapeError(f"weights have the shape {shape_of(given)} for {shape_of(x)} elements")
-        amount = ops.where(inside, given, ops.convert(given * 0, given.dtype))
+        amount = ops.where(inside, given, given.dtype.type(0))
     found = index_add(np.zeros(count, amount.dtype), 0, place, amount)
     if density:
         widths = ops.convert(ops.diff(edges), np.float64)

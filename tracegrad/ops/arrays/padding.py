@@ -12,7 +12,7 @@ from ...errors import ShapeError
 from ...sizes import at_most_of, less
 from ...types import Int, normalize_axis, show
 from ..define import as_array, ndim_of, shape_of
-from ..elementwise.arithmetic import div, equal, sub, where
+from ..elementwise.arithmetic import div, sub
 from ..elementwise.comparison import floor, rint
 from ..elementwise.derived import add, convert, mul
 from ..fits import refuse_less
@@ -231,8 +231,8 @@ def _averaged(
 
 
 def _turned(x: Any, axis: int, before: int, after: int, mode: str) -> Any:
-    """Reflected about the edges: each element is one of x or its opposite, and multiples of the
-    first and the last one. NumPy pads where which comes from, and how often."""
+    """Reflected about the edges, in NumPy's steps: each adds at most whole periods of what there is
+    by then, 2 * edge - element."""
     n = shape_of(x)[axis]
     if not isinstance(n, int):
         raise ShapeError(f"mode {mode!r} with reflect_type 'odd' needs a size that is known")
@@ -240,22 +240,23 @@ def _turned(x: Any, axis: int, before: int, after: int, mode: str) -> Any:
         raise ShapeError(_nothing_to_repeat(axis, mode))
     if n == 1:
         return _extended(x, axis, before, after, "edge")
-    padded: Any = np.pad
-    width, ends = (before, after), (np.arange(n) == 0, np.arange(n) == n - 1)
-    places = padded(np.arange(n), width, mode=mode)
-    counts = [padded(e.astype(int), width, mode=mode, reflect_type="odd") for e in ends]
-    inside = (places != 0) & (places != n - 1)
-    own = np.where(inside, 1 - counts[0] - counts[1], 0)
-    found: Any = None
-    for factor, at in ((own, places), (counts[0], 0 * places), (counts[1], 0 * places + n - 1)):
-        if not factor.any():
-            continue
-        along = reshape(factor, tuple(-1 if a == axis else 1 for a in range(ndim_of(x))))
-        term = take(x, at, axis)
-        scaled = where(equal(along, 1), term, mul(term, as_value(along, x, shape_of(along))))
-        term = where(equal(along, 0), as_value(0, x, ()), scaled)
-        found = term if found is None else add(found, term)
-    return found
+    skip = 1 if mode == "reflect" else 0
+    dtype, period = x.dtype, n - skip
+
+    def side(amount: int, at_front: bool) -> Any:
+        if not amount:
+            return None
+        a = convert(x, np.int64) if dtype.kind == "b" else x
+        edge = cut(a, axis, 0 if at_front else n - 1, 1)
+        turned = sub(mul(edge, a.dtype.type(2)), _one_side(a, axis, amount, mode, at_front))
+        return convert(turned, dtype)
+
+    while before or after:
+        most = (n - skip) // period * period
+        left, right = min(before, most), min(after, most)
+        x = _around(x, axis, side(left, True), side(right, False))
+        before, after, n = before - left, after - right, n + left + right
+    return x
 
 
 def _constant(x: Any, widths: list[tuple[int, int]], values: Any) -> Any:

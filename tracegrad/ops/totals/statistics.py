@@ -158,7 +158,7 @@ def mean(
     >>> float(tg.mean([1, 2, 6]))
     3.0
     """
-    if dtype is not None and np.dtype(dtype).kind in "iu":
+    if dtype is not None and np.dtype(dtype).kind in "biu":
         return convert(mean(convert(as_array(x), dtype), axis, keepdims, where=where), dtype)
     x = as_floats(x if dtype is None else convert(as_array(x), dtype))
     axes = normalize_axes(axis, ndim_of(x))
@@ -243,20 +243,22 @@ def squared_distances(
         raise explained_here(
             TypeError(f"dtype is {np.dtype(dtype)}; a variance is calculated in floats")
         )
-    x = as_floats(x if dtype is None else convert(as_array(x), dtype))
+    x = as_floats(x) if dtype is None else as_array(x)
     shape = shape_of(x)
     axes = normalize_axes(axis, len(shape))
     chosen = where if where is True else flags_of(where, x)
-    centre = mean(x, axes, keepdims=True, where=chosen) if mean_of is None else mean_of
+    # The mean and the total are of the given dtype, what is between them is not: NumPy's meaning.
+    centre = mean(x, axes, True, dtype, where=chosen) if mean_of is None else mean_of
     # A number of Python's takes no part in the dtype.
     centered = sub(x, broadcast_to(centre, shape) if ndim_of(centre) else centre)
     if chosen is not True:
         centered = where_(chosen, centered, centered.dtype.type(0))
     squares = (
         add(square(real(centered)), square(imag(centered)))
-        if x.dtype.kind == "c"
+        if centered.dtype.kind == "c"
         else square(centered)
     )
+    squares = squares if dtype is None else convert(squares, dtype)
     many = count(shape, axes) if chosen is True else sum_(chosen, axes, keepdims)
     return sum_(squares, axes, keepdims), many
 
