@@ -56,6 +56,36 @@ def _swapped(x: Any, w: Any) -> Any:
     return found + np.sum(z - u)
 
 
+def _own_of_a_branch(x: Any, w: Any) -> Any:
+    """Written whole from outside, and again, which once looked like a box from outside."""
+    found = 0.0
+    if x[0] > 0:
+        y = w * 2.0
+        y[...] = w
+        y[0] += 1.0
+        z = y.T
+        y[...] = x[1:]
+        found = np.sum(y * w) + np.sum(z)
+    return found
+
+
+def _own_of_a_pass(x: Any, w: Any) -> Any:
+    z, found = w - 0.5, 0.0
+    for v in x:
+        y = w * 2.0
+        y[...] = z
+        if v > 0:
+            u = y * v
+            u[...] = y
+            u[1] *= v
+            z[0] = u[1]
+        y += v
+        found = found + np.sum(y)
+        z[...] = y
+        z[1] -= 1.0
+    return found + np.sum(z)
+
+
 def _parts(x: Any, w: Any) -> Any:
     z, y = w + 1.0, x[x > 0]
     z[0] = w[0]
@@ -81,6 +111,8 @@ PLAIN = {
     "branch": _branch,
     "behind a mask": _behind_a_mask,
     "loop": _loop,
+    "own of a branch": _own_of_a_branch,
+    "own of a pass": _own_of_a_pass,
     "swapped": _swapped,
     "parts": _parts,
 }
@@ -151,3 +183,28 @@ def test_random_writes(seed: int) -> None:
     slope = tg.jvp(lambda w: f(X, w), (W,), (np.ones_like(W),))[1]
     found = tg.jit(tg.grad(f, 1), stage=True)(X, W.copy())
     np.testing.assert_allclose(np.sum(found), slope, rtol=1e-9, err_msg=text)
+
+
+def test_a_view_that_an_inner_function_reads_after_the_write_of_another() -> None:
+    """What jit asks of such a view is asked where its base is known: after the outer trace was
+    closed it was an EscapedValueError."""
+
+    def f(x: Any, w: Any) -> Any:
+        u = w * 1.0
+
+        def outer(v: Any) -> None:
+            row = u[1]
+
+            def inner(v: Any) -> None:
+                u[...] = w * v
+                u[0] = row
+
+            tg.jit(inner)(v)
+
+        tg.jit(outer)(x[2])
+        return np.sum(np.sin(u) * w)
+
+    wanted = np.sum(np.sin(3 * W[[1, 1]]) * W)
+    for transform in (tg.jit, tg.grad, lambda f: tg.jit(tg.grad(f))):
+        transform(f)(X, W)
+    assert np.isclose(tg.jit(f)(X, W), wanted)

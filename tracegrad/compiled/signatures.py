@@ -170,7 +170,7 @@ class Signatures:
             known[asked.key(self.reads_grads, self.swept), "inside"] = entry
             self._make_room()
         for _, x in entry.facts:
-            if isinstance(x, Content) and isinstance(x.array, Boxed):
+            if isinstance(x, Content) and isinstance(x.array, Boxed) and x.bytes is not None:
                 x.array._decides()  # in the trace around this call as well
         return entry
 

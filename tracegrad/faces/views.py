@@ -10,6 +10,8 @@ import numpy as np
 
 from .. import ops
 from .._codegen import integers
+from ..devices import share_memory
+from ..ir.dispatch import Value
 from ..ir.op import Op
 from ..ops.arrays.shape import broadcast_to_op, reshape_op, transpose_op
 from ..ops.arrays.slices import select_op, slice_op
@@ -104,3 +106,13 @@ def entitle(result: Any, title: str, *sources: Any) -> None:
         node is not getattr(source, "_grad_fn", None) for source in sources
     ):
         node.title = title
+
+
+def apart(new: Any, given: Sequence[Any]) -> Any:
+    """What is to replace a value, on memory of its own: later writes into what was given must not
+    be seen through it, and what the tape saved is known by its memory."""
+    data = new._data if isinstance(new, Value) else None
+    if type(data) is not np.ndarray:
+        return new
+    lent = [x._data for x in given if isinstance(x, Value) and type(x._data) is np.ndarray]
+    return ops.positive(new) if any(share_memory(data, memory) for memory in lent) else new

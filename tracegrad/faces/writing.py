@@ -38,7 +38,7 @@ from .handed_out import see_unseen
 from .strides import copies, laid_as
 from .traced_memory import as_view, keep, lies_otherwise, memory_of, note_choice, settle
 from .twins import TWINS, spread
-from .views import entitle, insert, note_write, shown
+from .views import apart, entitle, insert, note_write, shown
 from .write_checks import MADE_IN, OF_FUNCTION, Untracked, WriteChecks, untracked
 
 CHANGING = (
@@ -263,8 +263,10 @@ class Writes(WriteChecks):
             if id(root) not in trace.made and type(root._data) is not Var:
                 # Each call does it anew.
                 new = self.face(trace.lift(np.array(new)))
-        elif STATE.traces and not isinstance(new._data, Var):
-            new = new._captured(STATE.traces[-1])  # which holds something else at the next call
+        elif STATE.traces and getattr(new._data, "trace", None) is not STATE.traces[-1]:
+            # An array holds something else at the next call; and what was changed here once holds a
+            # variable of this trace from then on, by which `_touch` knows it.
+            new = new._captured(STATE.traces[-1])
         if self._in_storage(root) and not (isinstance(new, Value) and isinstance(new._data, Var)):
             self._check_write(root, new)
             tracked = isinstance(new, Writes) and (new._requires_grad or bool(new._tangents))
@@ -299,9 +301,10 @@ class Writes(WriteChecks):
             if type(lay) is np.ndarray and not lay.flags.c_contiguous:
                 keep(root, (lay.shape, tuple(s // lay.itemsize for s in lay.strides)))
             settle(root)
-            counter = root._version_counter
-            counter.written()
-            counter[1] += 1
+            if root._data is not lay:  # else there was nothing to write, as into x[1:1]
+                counter = root._version_counter
+                counter.written()
+                counter[1] += 1
         if TWINS:
             spread(root)
         if self is not root and kept:
@@ -459,7 +462,7 @@ class Writes(WriteChecks):
             # with a gradient of 0.
             new = ops.where(False, before, new)
         if new is not self:
-            self._write(new)
+            self._write(new if self._in_storage(root) else apart(new, arguments))
         return self
 
     def _fitted(self: Any, new: Any) -> Any:

@@ -97,9 +97,6 @@ def run(
     before = [p.state() if isinstance(p, BoxPlace) else p.get() for p in places]
     dead = [p.get() for p in others]
     around = Around(functions)
-    untouched = [
-        id(p.box) for p in places if isinstance(p, BoxPlace) and id(p.box) not in trace.touched
-    ]
     body = OpenBody(line, places, path, branch)
     session.regions.append(body)
     changed = ""
@@ -140,9 +137,6 @@ def run(
                     p.restore(b)
                 else:
                     p.put(b)
-            for box in untouched:
-                # It is put back here, and not again to what it was in the middle of this.
-                trace.touched.pop(box, None)
             for o, b in zip(others, dead, strict=True):
                 o.put(b)
             changed = around.close(body.keys)

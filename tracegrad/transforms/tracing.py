@@ -349,7 +349,8 @@ def _to_others(trace: Trace, boxes: Sequence[Boxed]) -> Iterator[tuple[Change, A
 
 def _stays(box: Any, trace: Trace) -> bool:
     """Whether a box that was written to stands where it stood on the tape."""
-    return box._grad_fn is trace.touched[id(box)][1][0][CHANGING.index("_grad_fn")]
+    was = dict(zip(CHANGING, trace.touched[id(box)][1][0], strict=True))
+    return box._grad_fn is was["_grad_fn"] and box._output_nr == was["_output_nr"]
 
 
 def refreshed(x: Boxed) -> Boxed:
