@@ -9,6 +9,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+import scipy
 
 import tracegrad as tg
 from tracegrad.errors import ShapeError
@@ -37,6 +38,8 @@ ROWS: tuple[tuple[str, tuple[Any, ...], Any], ...] = (
     ("eval_legendre", (0, INF), 1.0), ("eval_legendre", (4, NAN), NAN),
     ("eval_hermite", (3, INF), INF), ("eval_laguerre", (3, INF), -INF),
     ("eval_jacobi", (4, 2.0, 1e10, 1.0), 15.0), ("eval_jacobi", (4, 1e10, 2.0, -1.0), 15.0),
+    ("boxcox", (0.0, 0.0), -INF), ("boxcox", (INF, 0.0), INF), ("boxcox1p", (-1.0, 0.0), -INF),
+    ("boxcox", (0.0, -0.5), -INF), ("boxcox", (NAN, 0.0), NAN),
     ("eval_jacobi", (4, 0.5, 0.7, -0.3), -0.06985011), ("eval_jacobi", (2, 0.5, 0.7, NAN), NAN),
 )  # fmt: skip
 
@@ -45,6 +48,25 @@ ROWS: tuple[tuple[str, tuple[Any, ...], Any], ...] = (
 @pytest.mark.parametrize(("name", "given", "expected"), ROWS)
 def test_limits(name: str, given: tuple[Any, ...], expected: float) -> None:
     np.testing.assert_allclose(getattr(special, name)(*given), expected, rtol=2e-10)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", ["beta", "betaln"])
+def test_beta_functions_at_poles(name: str) -> None:
+    """Where one argument is a pole of gamma and both are whole, that of the sum may cancel it."""
+    places = np.array([-3.0, -2, -1, 0, 1, 2, 3, 0.5, -0.5, 2.5, -1.7, 40, 200, INF, NAN])
+    expected = getattr(scipy.special, name)(places[:, None], places)
+    for function in (getattr(special, name), tg.jit(getattr(special, name))):
+        np.testing.assert_allclose(function(places[:, None], places), expected, rtol=1e-12)
+    single = getattr(special, name)(np.float32([-2, 2.5]), np.float32(2))
+    assert single.dtype == np.float32
+
+
+@pytest.mark.parametrize("name", ["rel_entr", "kl_div", "huber", "pseudo_huber"])
+def test_what_compares_is_for_real_numbers(name: str) -> None:
+    for given in ((1.0, np.array([1j])), (tg.tensor([1j]), 1.0)):
+        with pytest.raises(tg.errors.DTypeError, match="must be real"):
+            getattr(special, name)(*given)
 
 
 @pytest.mark.parametrize("z", [1e14, 3e15, 2.0**62, 2.0**70])

@@ -105,10 +105,10 @@ from .totals.sorting import (
 from .places.spans import (
     dynamic_slice, dynamic_update_slice,
 )
+from .elementwise.beta_functions import beta, betaln
 from .elementwise.special import (
-    beta, betaln, digamma, entr, erf, erfc, erfinv, expit, factorial, gamma, gammaln, lgamma,
-    log_sigmoid, logaddexp, logaddexp2, logit, ndtr, ndtri, polygamma, psi, sigmoid, softplus,
-    xlog1py, xlogy,
+    digamma, entr, erf, erfc, erfinv, expit, factorial, gamma, gammaln, lgamma, log_sigmoid,
+    logaddexp, logaddexp2, logit, ndtr, ndtri, polygamma, psi, sigmoid, softplus, xlog1py, xlogy,
 )
 from .totals.statistics import (
     average, mean, norm, std, var, vector_norm,

@@ -5,13 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
+from ...checks import describe
+from ...errors import DTypeError
 from ...ir.dispatch import bind
 from ...ir.op import Op
 from ..elementwise.arithmetic import div, equal, greater, less, less_equal, sub, where
 from ..elementwise.comparison import maximum, minimum
 from ..elementwise.derived import add, mul
 from ..elementwise.elementary import absolute, exp, expm1, log, log1p, square
-from ..elementwise.logic import isnan, logical_and, logical_or
+from ..elementwise.logic import isfinite, isnan, logical_and, logical_or
 from ..elementwise.powers import power
 from ..elementwise.special import erf, log_sigmoid
 from ..elementwise.trigonometric import hypot, sin
@@ -24,13 +28,21 @@ SMALL = 1e-30
 # --- divergences and losses -----------------------------------------------------------------------
 
 
+def _reals(name: str, **operands: Any) -> None:
+    """See that operands of a function that compares them are real."""
+    for word, x in operands.items():
+        if np.iscomplexobj(x):
+            raise DTypeError(f"special.{name}: {word} is {describe(x)}; it must be real")
+
+
 def rel_entr(x: Any, y: Any) -> Any:
-    """`x * log(x / y)`: 0 for x = 0 and y >= 0, infinite outside.
+    """`x * log(x / y)`: 0 for x = 0 and y >= 0, infinite outside; real arrays only (DTypeError).
 
     >>> import tracegrad as tg
     >>> float(tg.special.rel_entr(1.0, 1.0))
     0.0
     """
+    _reals("rel_entr", x=x, y=y)
     inside = logical_and(greater(x, 0), greater(y, 0))
     above, below = where(inside, x, 1.0), where(inside, y, 1.0)
     ratio = div(above, below)
@@ -44,22 +56,26 @@ def rel_entr(x: Any, y: Any) -> Any:
 
 
 def kl_div(x: Any, y: Any) -> Any:
-    """`x * log(x / y) - x + y`: y for x = 0 and y >= 0, infinite outside.
+    """`x * log(x / y) - x + y`: y for x = 0 and y >= 0, infinite outside; real arrays only
+    (DTypeError).
 
     >>> import tracegrad as tg
     >>> float(tg.special.kl_div(1.0, 1.0))
     0.0
     """
+    _reals("kl_div", x=x, y=y)
     return add(rel_entr(x, y), sub(y, x))
 
 
 def huber(delta: Any, r: Any) -> Any:
-    """`r**2 / 2` up to `abs(r) = delta`, then the line that continues it; infinite for delta < 0.
+    """`r**2 / 2` up to `abs(r) = delta`, then the line that continues it; infinite for delta < 0;
+    real arrays only (DTypeError).
 
     >>> import tracegrad as tg
     >>> float(tg.special.huber(1.0, 3.0))
     2.5
     """
+    _reals("huber", delta=delta, r=r)
     size = absolute(r)
     line = mul(delta, sub(size, mul(delta, 0.5)))
     loss = where(less_equal(size, delta), mul(square(r), 0.5), line)
@@ -67,12 +83,14 @@ def huber(delta: Any, r: Any) -> Any:
 
 
 def pseudo_huber(delta: Any, r: Any) -> Any:
-    """`delta**2 * (sqrt(1 + (r / delta)**2) - 1)`; 0 for delta = 0, infinite for delta < 0.
+    """`delta**2 * (sqrt(1 + (r / delta)**2) - 1)`; 0 for delta = 0, infinite for delta < 0; real
+    arrays only (DTypeError).
 
     >>> import tracegrad as tg
     >>> round(float(tg.special.pseudo_huber(1.0, 1.0)), 6)
     0.414214
     """
+    _reals("pseudo_huber", delta=delta, r=r)
     # As r^2 / (1 + sqrt(1 + (r / delta)^2)): nothing cancels for small r.
     regular = greater(delta, 0)
     d = where(regular, delta, 1.0)
@@ -88,8 +106,10 @@ def pseudo_huber(delta: Any, r: Any) -> Any:
 
 def expm1_over(lmbda: Any, logarithm: Any) -> Any:
     """expm1(lmbda logarithm) / lmbda, which near lmbda = 0 is the series of it."""
-    near = less(absolute(mul(lmbda, logarithm)), 1e-5)
-    z = mul(lmbda, where(near, logarithm, 0.0))
+    zero = equal(lmbda, 0)
+    near = logical_or(zero, less(absolute(mul(lmbda, logarithm)), 1e-5))
+    # Also of an infinite logarithm.
+    z = mul(lmbda, where(logical_and(near, isfinite(logarithm)), logarithm, 0.0))
     series = mul(
         logarithm,
         add(1.0, mul(z, add(0.5, mul(z, add(1 / 6, mul(z, add(1 / 24, mul(z, 1 / 120)))))))),

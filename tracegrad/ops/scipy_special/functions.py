@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from ..elementwise.beta_functions import beta, betaln
 from ..elementwise.elementary import cbrt, exp2, expm1, log1p
 from ..elementwise.special import (
-    beta,
-    betaln,
     digamma,
     entr,
     erf,

@@ -16,6 +16,7 @@ from ..elementwise.arithmetic import (
     sub,
     where,
 )
+from ..elementwise.beta_functions import log_beta
 from ..elementwise.comparison import minimum
 from ..elementwise.derived import add, mul
 from ..elementwise.elementary import absolute, exp, expm1, log, log1p, sqrt, square
@@ -23,7 +24,6 @@ from ..elementwise.limits import largest, times
 from ..elementwise.logic import logical_and, logical_or
 from ..elementwise.powers import power
 from ..elementwise.special import (
-    betaln,
     erf,
     erfinv,
     lgamma,
@@ -137,7 +137,7 @@ beta = Univariate(
     "beta",
     "a b",
     log_density=lambda z, a, b: sub(
-        add(xlogy(sub(a, 1.0), z), xlog1py(sub(b, 1.0), neg(z))), betaln(a, b)
+        add(xlogy(sub(a, 1.0), z), xlog1py(sub(b, 1.0), neg(z))), log_beta(a, b)
     ),
     support=UNIT,
     cdf=lambda z, a, b: betainc(a, b, z),
@@ -152,7 +152,7 @@ beta = Univariate(
 def _student(z: Any, df: Any) -> Any:
     df = largest(df)
     half = mul(add(df, 1.0), 0.5)
-    scale = add(betaln(mul(df, 0.5), 0.5), mul(log(df), 0.5))
+    scale = add(log_beta(mul(df, 0.5), 0.5), mul(log(df), 0.5))
     return sub(neg(xlog1py(half, div(square(z), df))), scale)
 
 
@@ -322,7 +322,7 @@ def _ratio(z: Any, n: Any, m: Any) -> Any:
         sub(neg(mul(half_n, log1p(div(one, above)))), log(above)),
         sub(xlogy(sub(half_n, 1.0), below), mul(half_n, log(add(below, one)))),
     )
-    return sub(sub(share, mul(half_m, log1p(div(z, one)))), betaln(half_n, half_m))
+    return sub(sub(share, mul(half_m, log1p(div(z, one)))), log_beta(half_n, half_m))
 
 
 def parts_below(z: Any, a: Any, b: Any, one: Any = 1.0) -> Any:

@@ -16,11 +16,12 @@ from ..elementwise.arithmetic import (
     sub,
     where,
 )
+from ..elementwise.beta_functions import log_beta
 from ..elementwise.comparison import floor, maximum, minimum
 from ..elementwise.derived import add, mul
 from ..elementwise.elementary import absolute, exp, expm1, log, log1p, sign, sqrt, square
 from ..elementwise.limits import times
-from ..elementwise.special import betaln, lgamma, xlog1py, xlogy
+from ..elementwise.special import lgamma, xlog1py, xlogy
 from ..elementwise.trigonometric import arcsinh, hypot, tanh
 from ..scipy_special.bessel import ive
 from ..scipy_special.incomplete import betainc, betaincc, gammainc, gammaincc
@@ -30,7 +31,7 @@ from .distribution import INFINITY, Discrete, above_of
 
 def _log_choose(n: Any, k: Any) -> Any:
     # By no difference of logarithms of factorials, which have no digits left of large n.
-    return neg(add(log1p(n), betaln(add(sub(n, k), 1.0), add(k, 1.0))))
+    return neg(add(log1p(n), log_beta(add(sub(n, k), 1.0), add(k, 1.0))))
 
 
 def _share(p: Any) -> tuple[Any, ...]:
@@ -79,7 +80,7 @@ nbinom = Discrete(
     "nbinom",
     "n p",
     log_density=lambda k, n, p: add(
-        neg(add(log(add(n, k)), betaln(n, add(k, 1.0)))),
+        neg(add(log(add(n, k)), log_beta(n, add(k, 1.0)))),
         add(mul(n, log(p)), xlog1py(k, neg(p))),
     ),
     support=(0.0, INFINITY),
@@ -108,7 +109,7 @@ betabinom = Discrete(
     "betabinom",
     "n a b",
     log_density=lambda k, n, a, b: sub(
-        add(_log_choose(n, k), betaln(add(k, a), add(sub(n, k), b))), betaln(a, b)
+        add(_log_choose(n, k), log_beta(add(k, a), add(sub(n, k), b))), log_beta(a, b)
     ),
     support=(0.0, lambda n, a, b: n),
     valid=lambda n, a, b: (greater_equal(n, 0), equal(n, floor(n)), greater(a, 0), greater(b, 0)),
@@ -214,8 +215,8 @@ betanbinom = Discrete(
     "betanbinom",
     "n a b",
     log_density=lambda k, n, a, b: sub(
-        betaln(add(a, n), add(b, k)),
-        add(add(betaln(a, b), log(add(n, k))), betaln(n, add(k, 1.0))),
+        log_beta(add(a, n), add(b, k)),
+        add(add(log_beta(a, b), log(add(n, k))), log_beta(n, add(k, 1.0))),
     ),
     support=(0.0, INFINITY),
     valid=lambda n, a, b: (

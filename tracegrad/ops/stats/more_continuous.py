@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from ..elementwise.arithmetic import div, equal, greater, greater_equal, less, neg, sub, where
+from ..elementwise.beta_functions import log_beta
 from ..elementwise.comparison import maximum, minimum
 from ..elementwise.derived import add, mul
 from ..elementwise.elementary import absolute, exp, expm1, log, log1p, sqrt, square
@@ -13,7 +14,6 @@ from ..elementwise.limits import largest, times
 from ..elementwise.logic import logical_and
 from ..elementwise.powers import power
 from ..elementwise.special import (
-    betaln,
     erf,
     erfc,
     erfinv,
@@ -183,7 +183,7 @@ betaprime = Univariate(
     "betaprime",
     "a b",
     log_density=lambda z, a, b: sub(
-        xlogy(sub(a, 1.0), z), add(mul(add(a, b), log1p(z)), betaln(a, b))
+        xlogy(sub(a, 1.0), z), add(mul(add(a, b), log1p(z)), log_beta(a, b))
     ),
     support=ABOVE_ZERO,
     cdf=parts_below,

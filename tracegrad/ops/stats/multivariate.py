@@ -15,13 +15,14 @@ from ..arrays.diagonals import diagonal
 from ..arrays.shape import broadcast_to, expand_dims, reshape
 from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import div, equal, greater, greater_equal, sub, where
+from ..elementwise.beta_functions import log_beta
 from ..elementwise.comparison import floor
 from ..elementwise.derived import add, mul
 from ..elementwise.elementary import exp, log, log1p, square
 from ..elementwise.floating import floating
 from ..elementwise.limits import largest
 from ..elementwise.logic import isnan, logical_and, logical_not
-from ..elementwise.special import betaln, lgamma, xlogy
+from ..elementwise.special import lgamma, xlogy
 from ..matrices.factorizations import cholesky
 from ..matrices.linalg import triangular_solve
 from ..matrices.products import matrix_transpose
@@ -162,7 +163,7 @@ class MultivariateT(Multivariate):
         df = where(greater(df, 0), df, math.nan)
         df = largest(floating(df, "df"))
         half, rest = mul(add(df, n), 0.5), mul(add(mul(df, 0.0), n), 0.5)
-        front = sub(lgamma(rest), betaln(mul(df, 0.5), rest))
+        front = sub(lgamma(rest), log_beta(mul(df, 0.5), rest))
         front = sub(front, mul(add(mul(log(mul(df, math.pi)), n), _log_det(factor)), 0.5))
         return sub(front, mul(half, log1p(div(_distance(factor, off), df))))
 

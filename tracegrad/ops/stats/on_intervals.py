@@ -17,11 +17,12 @@ from ..elementwise.arithmetic import (
     sub,
     where,
 )
+from ..elementwise.beta_functions import log_beta
 from ..elementwise.derived import add, mul
 from ..elementwise.elementary import absolute, exp, expm1, log, log1p, sqrt, square
 from ..elementwise.limits import times
 from ..elementwise.powers import power
-from ..elementwise.special import betaln, xlog1py, xlogy
+from ..elementwise.special import xlog1py, xlogy
 from ..elementwise.trigonometric import arcsin, cos, sin
 from ..scipy_special.incomplete import betainc
 from .distribution import Univariate, above_of
@@ -69,7 +70,7 @@ rdist = Univariate(
     "rdist",
     "c",
     log_density=lambda z, c: sub(
-        xlog1py(sub(mul(c, 0.5), 1.0), neg(square(z))), betaln(0.5, mul(c, 0.5))
+        xlog1py(sub(mul(c, 0.5), 1.0), neg(square(z))), log_beta(0.5, mul(c, 0.5))
     ),
     support=(-1.0, 1.0),
     cdf=lambda z, c: betainc(mul(c, 0.5), mul(c, 0.5), mul(add(z, 1.0), 0.5)),
