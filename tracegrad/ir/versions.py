@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from .._codegen import lowering
 from ..types import equal_types
-from .graph import Atom, Node, Var
+from .graph import Atom, Graph, Node, Var
 from .loops import Loop, is_loop
 
 
@@ -35,12 +35,22 @@ def passed(node: Node) -> dict[Var, int]:
         found = {c.last: k for k, c in enumerate(loop.carries, len(loop.constants))}
     elif rule in (lowering.SWITCH, lowering.SIZED):
         for graph in node.subgraphs():
-            made = {o: n for n in graph.nodes for o in n.outputs}
-            for v, result in zip(node.outputs, graph.outputs, strict=True):
-                chain = chain_of(result, made)
-                if chain and chain[0] in graph.inputs:
-                    found.setdefault(v, 1 + graph.inputs.index(chain[0]))
+            for v, k in zip(node.outputs, _begun(graph), strict=True):
+                if k is not None:
+                    found.setdefault(v, 1 + k)
     return {v: k for v, k in found.items() if equal_types(node.inputs[k].type, v.type)}
+
+
+def _begun(graph: Graph) -> list[int | None]:
+    """Of each result of a graph the input in whose place it may lie. It is found once: branches in
+    branches would be walked anew for each write in those around them."""
+    if "begun" not in graph.derived:
+        made = {o: n for n in graph.nodes for o in n.outputs}
+        at = {v: k for k, v in enumerate(graph.inputs)}
+        chains = [chain_of(result, made) for result in graph.outputs]
+        graph.derived["begun"] = [at.get(chain[0]) if chain else None for chain in chains]
+    found: list[int | None] = graph.derived["begun"]
+    return found
 
 
 __all__ = ["chain_of", "passed"]

@@ -85,7 +85,7 @@ class Agreed:
             if s.value is first.value:
                 self.same, self.fixed_value = True, s.value
                 return
-            if s.spec != self.spec:
+            if s.spec != self.spec or not _begin_alike(first.value, s.value):
                 raise Refused(
                     f"{line}: {name} is {_shown(sides[1])} {SIDES[1]} and {_shown(sides[0])} "
                     f"{SIDES[0]}; a condition on traced values chooses between values of one form."
@@ -200,6 +200,11 @@ def sizes_differ(a: Side, b: Side) -> bool:
             for x, y in zip(a.leaves, b.leaves, strict=True)
         )
     )
+
+
+def _begin_alike(a: Any, b: Any) -> bool:
+    """Whether lists that loops fill had as many items before."""
+    return not isinstance(a, Stacked) or isinstance(a.base, int) or same_object(a.base, b.base)
 
 
 def _way_out(a: Any, b: Any) -> str:

@@ -111,8 +111,9 @@ class BothBranches:
         """The places for whose lists that is what an earlier look found."""
         self._uneven: dict[Any, list[Any]] = {}
         """What those that have run left in these, as it was."""
-        if self._looks.plan is not None and self._looks.plan[0] == [p.name for p in self.choices]:
-            _, self.agreed, self.result, numbers = self._looks.plan
+        plan = self._looks.plan
+        if plan is not None and plan[0] == self._looks.names(self.choices):
+            _, self.agreed, self.result, numbers = plan
             for p, evened in zip([*self.choices, None], numbers, strict=True):
                 self._recall(p, evened)
 
@@ -144,7 +145,7 @@ class BothBranches:
             assert self.agreed is not None
             bare = [None if a is None else a.bare() for a in self.agreed]
             last = None if self.result is None else self.result.bare()
-            names = [p.name for p in self.choices]
+            names = self._looks.names(self.choices)
             keys = [*[p.key for p in self.choices], None]
             numbers = [self._numbers.get(key, MISSING) for key in keys]
             self._looks.learn(self.choices[self._given :], (names, bare, last, numbers))

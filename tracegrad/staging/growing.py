@@ -352,10 +352,12 @@ def appended(owner: Grown, item: Any) -> bool:
     if arrays is not None and now.seen.form.same_as(now.form):
         arrays = with_row(session, now, leaves)
     added = now.added + 1
+    most = now.most + 1 if now.counted else None
     if arrays and now.seen.unbounded:
         # The program ends in this pass where there is no row, and reads until then what is there.
+        most = now.most + 1
         added = ops.minimum(added, with_numbers(arrays[0].shape[0]) - now.base)
-    owner.stacked = now.but(arrays, added, now.most + 1 if now.counted else None)
+    owner.stacked = now.but(arrays, added, most)
     return True
 
 

@@ -119,9 +119,11 @@ class Stacked:
         # In a look that has no arrays yet, what was seen of the items counts.
         at_first = self.open and self.arrays is None
         form = None if self.form is None or at_first else (self.form.spec, self.form.kinds)
-        base = self.base if isinstance(self.base, int) else id(self.base)
+        # A number of one graph would be another one in the next look.
+        base = self.base if isinstance(self.base, int) else None
         added = None if self.counted else self.added
-        return form, base, added, self.most, id(self.seen), self.arrays is None, self.off
+        # Not by what was seen: what an earlier look found would never be known again.
+        return form, base, added, self.most, self.open, self.arrays is None, self.off
 
 
 def _take_apart(x: Stacked) -> tuple[Any, Any, None]:

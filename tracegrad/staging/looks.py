@@ -12,15 +12,18 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from ..ir.dispatch import STATE
 from ..ir.graph import Var
 from ..tensor import Boxed
 from .aliases import arrays_of, root_of
 from .growing import GrownPlace
 from .lists import Grown
-from .places import MISSING, BoxPlace, StagedPlace
+from .places import MISSING, NUMBERS, BoxPlace, StagedPlace, fields
 from .queues import Queue
 from .session import Session
+from .tables import Tabled
 
 
 class Looks:
@@ -45,48 +48,64 @@ class Looks:
         """The places that the statement was found to change besides the given ones."""
         keys = {p.key for p in given}
         found: list[StagedPlace] = []
+        around = _variables(self.functions) if self.wanted else {}
         for want in self.wanted:
-            p = self._shown(*want) if isinstance(want, tuple) else want
+            p = _shown(around, *want) if isinstance(want, tuple) else want
             if p is not None and p.key not in keys and _is_open(p):
                 keys.add(p.key)
                 found.append(p)
         return found
 
-    def _shown(self, kind: type[StagedPlace], name: str) -> StagedPlace | None:
-        """The array or list that a variable shows."""
-        for value in _variables(self.functions).get(name, ()):
-            if kind is GrownPlace:
-                return GrownPlace(value) if type(value) is Grown else None
+    def learn(self, wanted: Sequence[StagedPlace], plan: Any) -> None:
+        """Keep what was found. What belongs to an array, a list or an object is kept by a variable
+        that shows it: in the next look it is another one."""
+        kept: list[Any] = []
+        shown = self._names()
+        for p in wanted:
+            owner, part = _owner_of(p)
+            if id(owner) in shown:
+                kept.append((type(p), shown[id(owner)], type(owner), part))
+            elif not isinstance(p, (BoxPlace, GrownPlace)):
+                kept.append(p)
+        self.session.looks[self.key] = tuple(kept), plan
+
+    def names(self, places: Sequence[StagedPlace]) -> list[str]:
+        """What places are called in every look: an array by a variable that shows it, and not by
+        the name that it has in one graph."""
+        shown = self._names()
+        return [
+            shown.get(id(p.box), "an array") if isinstance(p, BoxPlace) else p.name for p in places
+        ]
+
+    def _names(self) -> dict[int, str]:
+        """Variables that show arrays, lists and objects, by the ids of these."""
+        return {
+            id(root_of(value) if isinstance(value, Boxed) else value): name
+            for name, values in _variables(self.functions).items()
+            for value in values
+        }
+
+
+def _shown(
+    around: dict[str, list[Any]], kind: type[StagedPlace], name: str, owner: type, part: Any
+) -> StagedPlace | None:
+    """The place in what a variable shows, of an owner of this class."""
+    for value in around.get(name, ()):
+        if kind is BoxPlace:
             root = root_of(value)
             if isinstance(root, Boxed):
                 return BoxPlace(root)
-        return None
+        elif type(value) is owner:
+            return kind(value) if part is None else kind(value, part)  # type: ignore[call-arg]
+    return None
 
-    def learn(self, wanted: Sequence[StagedPlace], plan: Any) -> None:
-        """Keep what was found. An array or a list is kept by a variable that shows it: in the next
-        look it is another one."""
-        kept: list[Any] = []
-        shown = {
-            id(root_of(x)): name
-            for name, values in _variables(self.functions).items()
-            for value in values
-            for x in arrays_of(value)[:1]
-            if x is value
-        }
-        shown |= {
-            id(value): name
-            for name, values in _variables(self.functions).items()
-            for value in values
-            if type(value) is Grown
-        }
-        for p in wanted:
-            if not isinstance(p, (BoxPlace, GrownPlace)):
-                kept.append(p)
-                continue
-            owner = p.box if isinstance(p, BoxPlace) else p.owner
-            if id(owner) in shown:
-                kept.append((type(p), shown[id(owner)]))
-        self.session.looks[self.key] = tuple(kept), plan
+
+def _owner_of(p: StagedPlace) -> tuple[Any, Any]:
+    """Whose place it is, and which one of it."""
+    if isinstance(p, BoxPlace):
+        return p.box, None
+    part = getattr(p, "attribute", getattr(p, "index", None))
+    return getattr(p, "owner", p), part
 
 
 def _variables(functions: Sequence[Callable[..., Any]]) -> dict[str, list[Any]]:
@@ -98,9 +117,20 @@ def _variables(functions: Sequence[Callable[..., Any]]) -> dict[str, list[Any]]:
                 with contextlib.suppress(ValueError):
                     value = cell.cell_contents
                     found.setdefault(name, []).append(value)
-                    if type(value) is Queue:
-                        found.setdefault(f"{name}.items", []).append(value.items)
+                    for part, inner in _parts_of(value).items():
+                        found.setdefault(f"{name}.{part}", []).append(inner)
     return found
+
+
+def _parts_of(value: Any) -> dict[str, Any]:
+    """The arrays and lists that are changed where an object is, by their names."""
+    if type(value) is Queue:
+        return {"items": value.items}
+    if type(value) is Tabled:
+        return {"box": value.box}
+    if isinstance(value, (Boxed, np.ndarray, *NUMBERS)):
+        return {}
+    return {k: x for k, x in (fields(value) or {}).items() if isinstance(x, (Boxed, Grown))}
 
 
 def _is_open(p: StagedPlace) -> bool:

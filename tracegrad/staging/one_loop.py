@@ -79,9 +79,10 @@ class StagedLoop:
         self.given = {p.key for p in places}
         every = [*places, *self.looks.places(places)]
         self.carried: list[Any] = [self._carried(p) for p in every]
+        names = self.looks.names(every) if self.looks.plan else ()
         for name, began, learnt in self.looks.plan or ():
-            for c in self.carried:
-                if c.place.name == name:
+            for own, c in zip(names, self.carried, strict=True):
+                if own == name:
                     c.recall(began, learnt)
         self.flag = next((p for p in places if flag and p.name == flag), None)
         self.varies = False
@@ -120,9 +121,15 @@ class StagedLoop:
                     self.carried += [self._carried(p) for p in want.places if p.key not in have]
         finally:
             # Where it ends with an exception, too: mostly it is looked at again then.
+            places = [c.place for c in self.carried]
+            names = self.looks.names(places)
             self.looks.learn(
-                [*[c.place for c in self.carried if c.place.key not in self.given], *also],
-                [(c.place.name, c.began, c.learnt) for c in self.carried if c.learnt],
+                [*[p for p in places if p.key not in self.given], *also],
+                [
+                    (name, c.began, c.learnt)
+                    for name, c in zip(names, self.carried, strict=True)
+                    if c.learnt
+                ],
             )
         raise Refused(f"{self.line}: what this loop changes differs from one look to the next")
 

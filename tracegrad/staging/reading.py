@@ -14,7 +14,6 @@ from ..sizes import Size
 from ..sizes.owners import is_late
 from ..tensor import inside
 from .agreement import nothing, with_numbers
-from .carried import ChangedShape
 from .growing import GrownPlace
 from .item_forms import Form
 from .items import part_of
@@ -59,9 +58,11 @@ def item_of(owner: Grown, key: Any, helpers: Any, line: int) -> Any:
         return list.__getitem__(owner, key)
     items = now.form or (now.seen.form if now.seen else None)
     if items is None:
-        raise ChangedShape(
-            f"{helpers.line_of(line)}: {owner.name} is read before anything was appended to it."
-        )
+        # As far as this look knows nothing was appended, and the branch ends here; another look
+        # follows if something is.
+        assert now.seen is not None
+        now.seen.read = True
+        raise out_of_range("list index out of range")
     negative = isinstance(key, int) and key < 0
     at = now.count + key if negative else key
     least = own + (now.added if isinstance(now.added, int) else 0)

@@ -112,7 +112,7 @@ def room_for(
                 enough, passes, ends = fits(seen(form_of(room)))
                 counts = passes is not None
                 ends = list(map(_strong, ends)) if leaves else []
-                if list(map(leaf_type, ends)) != list(map(leaf_type, leaves)):
+                if list(map(strong, ends)) != list(map(strong, leaves)):
                     raise _Unlike
                 return [ops.logical_not(enough), passes if counts else np.int64(0), *ends]
 
