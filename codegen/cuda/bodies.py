@@ -76,10 +76,11 @@ def digamma(x: Any) -> Any:
     (Abramowitz and Stegun 6.3.5-18)."""
     total = 0.0
     if x <= 0:
-        part = math.fmod(x, 1.0) if x > -math.inf else 0.0
+        # Of a number that is not negative this is exact.
+        part = -x % 1.0 if x > -math.inf else 0.0
         if part == 0:
             return math.copysign(math.inf, -x) if x == 0 else math.nan
-        total = -math.pi / math.tan(math.pi * (part + 1.0 if part < -0.5 else part))
+        total = math.pi / math.tan(math.pi * (part - 1.0 if part > 0.5 else part))
         x = 1.0 - x
     while x < 10.0:
         total -= 1.0 / x

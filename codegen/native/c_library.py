@@ -2,8 +2,8 @@
 
 A kernel is compiled again for this, since the code in the cache is made for this process: without
 the function that Python calls, and in a form that may lie anywhere. Routines of our own that it
-calls come along; those of BLAS and LAPACK can be taken from a library that the caller names, what
-else is missing is told by its name.
+calls come along. Those of BLAS and LAPACK are taken from a library that the caller names; without
+one, plain forms of most stand in for them. What else is missing is told by its name.
 """
 
 from __future__ import annotations
@@ -17,13 +17,16 @@ from typing import Any
 import llvmlite.binding as binding
 import numpy as np
 from numba import njit
+from numba.core import types
+from numba.core.compiler import Compiler
 
 from ..c_function import THREAD
+from ..cuda import bodies
 from ..disk.sources import declared
 from ..indices import typed
 from ..loading import uninterrupted
 from ..translation.direct import DirectCompiler, KernelCompiler
-from . import prebuilt
+from . import plain, prebuilt
 from .compile import FLAGS, _function, signature
 
 _OF_FLOATS = (
@@ -31,11 +34,16 @@ _OF_FLOATS = (
     "fmod floor ceil trunc rint round fma hypot expm1 log1p cbrt erf erfc tgamma lgamma ldexp "
     "copysign fabs"
 )
-_OF_SYSTEM = f"malloc free memcpy memset memmove bzero {THREAD}"
+_OF_SYSTEM = f"malloc calloc free memcpy memset memmove bzero madvise {THREAD}"
 KNOWN = frozenset(
     [*_OF_SYSTEM.split(), *[name + end for name in _OF_FLOATS.split() for end in ("", "f")]]
 )
 """Functions of C's own libraries."""
+OF_SCIPY = {
+    "tracegrad_special_gammaln": bodies.lgamma,
+    "tracegrad_special_psi": bodies.digamma,
+}
+"""Special functions of one number for which there is another way."""
 OUTSIDE = re.compile(r"tracegrad_(blas|lapack)_(\w+)")
 LEVELS = {
     "x86-64-v2": "sse3 ssse3 sse4.1 sse4.2 popcnt",
@@ -66,11 +74,21 @@ class _Bare(KernelCompiler):
         return super().define_pipelines()
 
 
-class _BareRoutine(DirectCompiler):
+class _WithoutWrappers:
+    state: Any
+
     def define_pipelines(self) -> Any:
         self.state.flags.no_cpython_wrapper = True
         self.state.flags.no_cfunc_wrapper = True
-        return super().define_pipelines()
+        return super().define_pipelines()  # type: ignore[misc]
+
+
+class _BareRoutine(_WithoutWrappers, DirectCompiler):
+    pass
+
+
+class _BareBody(_WithoutWrappers, Compiler):  # type: ignore[misc]
+    """What is written for devices, by Numba's own passes."""
 
 
 def features(cpu: str) -> tuple[str, str, tuple[str, ...]]:
@@ -110,7 +128,7 @@ def object_file(
         whole.triple, whole.data_layout = machine.triple, str(machine.target_data)
         for kernel in kernels:
             _link(whole, _kernel_module(kernel), machine)
-        _complete(whole, machine)
+        _complete(whole, machine, linked)
         for function in whole.functions:
             if not function.is_declaration and function.name not in exported:
                 function.linkage = binding.Linkage.internal
@@ -150,22 +168,32 @@ def _kernel_module(kernel: LibraryKernel) -> str:
 
 
 def _routine_module(symbol: str) -> str:
-    """A routine of our own, which takes all its arguments by address."""
-    family, dtype = symbol.removeprefix("tracegrad_own_").split("_")
-    entry, of_dtype = prebuilt.FAMILIES[family]
-    made = njit(error_model="numpy", _nrt=False, pipeline_class=_BareRoutine)(entry(dtype))
-    sig = of_dtype(dtype)
+    """A routine of our own, or in the place of one, which takes all its arguments by address."""
+    routine = _stands_in(symbol)
+    if routine is not None:
+        function, sig = routine
+    else:
+        family, dtype = symbol.removeprefix("tracegrad_own_").split("_")
+        entry, of_dtype = prebuilt.FAMILIES[family]
+        function, sig = entry(dtype), of_dtype(dtype)
+    inner, number = f"{symbol}_inner", sig.return_type == types.float64
+    passes = _BareBody if number else _BareRoutine
+    made = njit(error_model="numpy", _nrt=False, pipeline_class=passes)(function)
     made.compile(sig)
     (result,) = made.overloads.values()
-    inner = f"{symbol}_inner"
-    count = len(sig.args)
-    given = ", ".join(f"ptr %a{k}" for k in range(count))
+    if number:
+        taken, passed, kinds = "double %x, i32 %which", "double %x", "double"
+    else:
+        taken = passed = ", ".join(f"ptr %a{k}" for k in range(len(sig.args)))
+        kinds = ", ".join(["ptr"] * len(sig.args))
     # Numba's function takes two addresses more: of a result, and of an error's description.
     outer = (
-        f"declare i32 @{inner}(ptr, ptr{', ptr' * count})\n"
-        f"define void @{symbol}({given}) {{\n"
-        "  %result = alloca ptr\n  %error = alloca ptr\n"
-        f"  %ignored = call i32 @{inner}(ptr %result, ptr %error, {given})\n  ret void\n}}\n"
+        f"declare i32 @{inner}(ptr, ptr, {kinds})\n"
+        f"define {'double' if number else 'void'} @{symbol}({taken}) {{\n"
+        "  %result = alloca double\n  %error = alloca ptr\n"
+        f"  %ignored = call i32 @{inner}(ptr %result, ptr %error, {passed})\n"
+        "  %value = load double, ptr %result\n"
+        f"  ret {'double %value' if number else 'void'}\n}}\n"
     )
     module = binding.parse_assembly(_renamed(result, inner))
     module.link_in(binding.parse_assembly(outer))
@@ -184,22 +212,47 @@ define void @NRT_Free(ptr %p) { call void @free(ptr %p) ret void }
 declare ptr @malloc(i64)
 declare void @free(ptr)
 """
+_GAMMA = """
+define double @tracegrad_special_gamma(double %x, i32 %which) {
+  %y = call double @tgamma(double %x)
+  ret double %y
+}
+declare double @tgamma(double)
+"""
 
 
-def _complete(whole: Any, machine: Any) -> None:
+def _stands_in(symbol: str) -> tuple[Any, Any] | None:
+    """The form of a routine of BLAS or LAPACK, or of a special function of SciPy's, that needs
+    neither, with its signature, if there is one."""
+    match = OUTSIDE.fullmatch(symbol)
+    if match:
+        return plain.entry(match[2])
+    body = OF_SCIPY.get(symbol)
+    return (body, types.float64(types.float64)) if body is not None else None
+
+
+def _complete(whole: Any, machine: Any, linked: bool) -> None:
     """Add what is called and stands in no library of C's."""
     done: set[str] = set()
     while True:
         wanted = {f.name for f in whole.functions if f.is_declaration} - done
-        own = sorted(n for n in wanted if n.startswith("tracegrad_own_"))
+        own = sorted(
+            n
+            for n in wanted
+            if n.startswith("tracegrad_own_")
+            or (not (linked and OUTSIDE.fullmatch(n)) and _stands_in(n) is not None)
+        )
         memory = wanted & {"NRT_Allocate", "NRT_Free"}
-        if not own and not memory:
+        gamma = wanted & {"tracegrad_special_gamma"}
+        if not own and not memory and not gamma:
             return
         for name in own:
             _link(whole, _routine_module(name), machine)
         if memory:
             _link(whole, _MEMORY, machine)
-        done |= {*own, *memory}
+        if gamma:
+            _link(whole, _GAMMA, machine)
+        done |= {*own, *memory, *gamma}
 
 
 def _outside(whole: Any, linked: bool) -> None:

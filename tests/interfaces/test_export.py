@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
 from tracegrad.codegen.c_function import THREAD
 
 import tracegrad as tg
@@ -151,6 +152,27 @@ ROUTINES = {
     "a small system": (lambda a: np.linalg.solve(a + 4.0 * np.eye(5), a), 5),
     "a small Cholesky factor": (lambda a: np.linalg.cholesky(a @ a.T + np.eye(4)), 4),
     "a product": (lambda a: a @ np.sin(a), 70),
+    "a product with a vector": (lambda a: a @ a[0] + a[1] @ a, 40),
+    "a complex product": (lambda a: ((a + 2j) @ (a * 1j)).real, 12),
+    "a system": (lambda a: np.linalg.solve(a + 9.0 * np.eye(12), a[:, 0]), 12),
+    "a Cholesky factor": (lambda a: np.linalg.cholesky(a @ a.T + np.eye(12)), 12),
+    "a QR factor": (lambda a: np.linalg.qr(a)[0], 12),
+    "eigenvalues": (lambda a: np.linalg.eigvalsh(a + a.T), 12),
+    "projections on eigenvectors": (lambda a: np.linalg.eigh(a + a.T)[1] ** 2, 30),
+    "singular values": (lambda a: np.linalg.svd(a, compute_uv=False), 30),
+    "a pseudoinverse": (lambda a: np.linalg.pinv(a), 9),
+    "a log determinant": (lambda a: np.linalg.slogdet(a)[1], 30),
+    "a transform": (lambda a: np.abs(np.fft.fft(a)) ** 2, 12),
+    "log gamma": (lambda a: scipy.special.gammaln(a), 12),
+    "gamma": (lambda a: scipy.special.gamma(a), 12),
+    "digamma": (lambda a: scipy.special.digamma(a), 12),
+    "derivatives of a likelihood": (
+        tg.hessian(
+            lambda a: np.linalg.slogdet(a @ a.T + np.eye(9))[1]
+            + np.sum(np.linalg.solve(a + 9.0 * np.eye(9), a[0]) ** 2)
+            + np.sum(scipy.special.gammaln(a * a))
+        ), 9,
+    ),
     "a sort": (lambda a: np.sort(a, axis=1), 20),
     "a loop of a length that is not known": (
         tg.grad(lambda a: tg.while_loop(
@@ -166,18 +188,17 @@ def test_own_routines_come_along(case: str, tmp_path: Path) -> None:
     function, n = ROUTINES[case]
     f, a = tg.jit(function), np.random.default_rng(2).normal(size=(n, n))
     path = f.export(tmp_path, "routine", a)
-    assert np.allclose(tg.load(path).routine(a), f(a), rtol=1e-12, atol=1e-12)
+    wanted = np.asarray(f(a))
+    assert np.allclose(tg.load(path).routine(a), wanted, rtol=1e-10, atol=1e-10 * abs(wanted).max())
     assert not [n for n in undefined(path) if re.search("Py|NRT|numba|tracegrad", n)]
 
 
 def test_what_c_has_not_is_refused_by_name(tmp_path: Path) -> None:
-    import scipy.special
-
-    big = tg.jit(lambda a: np.linalg.solve(a, a))
-    with pytest.raises(tg.TracegradError, match=r"LAPACK's dgesv.*libraries="):
+    big = tg.jit(lambda a: np.linalg.eigvals(a).real)
+    with pytest.raises(tg.TracegradError, match=r"LAPACK's dgeev.*libraries="):
         big.export(tmp_path, "big", np.eye(20))
-    with pytest.raises(tg.TracegradError, match="psi"):
-        tg.jit(scipy.special.digamma).export(tmp_path, "psi", 1.5)
+    with pytest.raises(tg.TracegradError, match="calls jv, which"):
+        tg.jit(lambda x: scipy.special.jv(1.5, x)).export(tmp_path, "bessel", 1.5)
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(RuntimeError, match="no_such_lapack"):
         big.export(tmp_path, "big", np.eye(20), libraries=["no_such_lapack"])

@@ -195,9 +195,9 @@ def _written(
     except LookupError as missing:
         refuse(
             what,
-            f"the code calls {missing}, which is in no library of C's. For BLAS and LAPACK pass "
-            "libraries=['openblas'] (or ['lapack', 'blas']), which the linker must find; smaller "
-            "matrices (8 rows) are done by own code",
+            f"the code calls {missing}, which is in no library of C's and has no form without. For "
+            "routines of BLAS and LAPACK pass libraries=['openblas'] (or ['lapack', 'blas']), "
+            "which the linker must find; for the others compute a table or a series yourself",
             TracegradError,
         )
     folder.mkdir(parents=True, exist_ok=True)
