@@ -96,6 +96,8 @@ def _zeta(x: Any, q: Any) -> Any:
     """The first terms of the sum, then Euler's and Maclaurin's series of the others."""
     if not (x > 1 and q > 0):
         return math.inf if x == 1 and q > 0 else math.nan
+    if math.isinf(q):
+        return 0.0
     if x > 1100:
         # Beyond the first terms nothing is left of so high a power.
         return np.float64(q) ** -x + np.float64(q + 1.0) ** -x

@@ -38,6 +38,7 @@ ROWS: tuple[tuple[str, tuple[Any, ...], Any], ...] = (
     ("eval_legendre", (0, INF), 1.0), ("eval_legendre", (4, NAN), NAN),
     ("eval_hermite", (3, INF), INF), ("eval_laguerre", (3, INF), -INF),
     ("eval_jacobi", (4, 2.0, 1e10, 1.0), 15.0), ("eval_jacobi", (4, 1e10, 2.0, -1.0), 15.0),
+    ("zeta", (2.5, INF), 0.0), ("zeta", (INF, INF), 0.0), ("zeta", (2.5, NAN), NAN),
     ("boxcox", (0.0, 0.0), -INF), ("boxcox", (INF, 0.0), INF), ("boxcox1p", (-1.0, 0.0), -INF),
     ("boxcox", (0.0, -0.5), -INF), ("boxcox", (NAN, 0.0), NAN),
     ("eval_jacobi", (4, 0.5, 0.7, -0.3), -0.06985011), ("eval_jacobi", (2, 0.5, 0.7, NAN), NAN),
@@ -46,8 +47,20 @@ ROWS: tuple[tuple[str, tuple[Any, ...], Any], ...] = (
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize(("name", "given", "expected"), ROWS)
-def test_limits(name: str, given: tuple[Any, ...], expected: float) -> None:
-    np.testing.assert_allclose(getattr(special, name)(*given), expected, rtol=2e-10)
+def test_limits(
+    name: str, given: tuple[Any, ...], expected: float, kernels_in_python: None
+) -> None:
+    function = getattr(special, name)
+    np.testing.assert_allclose(function(*given), expected, rtol=2e-10)
+    # What is no float is a degree.
+    traced = [k for k, x in enumerate(given) if type(x) is float]
+
+    def of_floats(*floats: Any) -> Any:
+        at = dict(zip(traced, floats, strict=True))
+        return function(*[at.get(k, x) for k, x in enumerate(given)])
+
+    found = tg.jit(of_floats)(*[given[k] for k in traced])
+    np.testing.assert_allclose(found, expected, rtol=2e-10)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy
 
 import tracegrad as tg
 
@@ -45,6 +46,25 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         for width in (((1, 2), (0, 3)), 7)
     },
 }  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("weights", [None, np.array([1.0, 0.0, 2.0])])
+def test_harmonic_means_of_negative_numbers(weights: Any) -> None:
+    x = np.array([[1.0, 2, 4], [1, -2, 3], [0, 1, 2], [-1, -2, -3], [0, -1, 2], [np.nan, 1, 2]])
+    expected = scipy.stats.hmean(x, axis=1, weights=weights)
+    for function in (tg.stats.hmean, tg.jit(tg.stats.hmean, static_argnames="axis")):
+        np.testing.assert_allclose(function(x, axis=1, weights=weights), expected)
+
+
+@pytest.mark.parametrize("method", ["linear", "quadratic", "logarithmic", "hyperbolic"])
+def test_numbers_decide_the_dtype_of_a_chirp_in_both_modes(method: str) -> None:
+    t = np.float32([0.1, 0.2])
+    expected = scipy.signal.chirp(t, 1, 2, 5, method)
+    for function in (tg.signal.chirp, tg.jit(lambda *x: tg.signal.chirp(*x, 1, 2, 5, method))):
+        found = function(t) if function is not tg.signal.chirp else function(t, 1, 2, 5, method)
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -287,6 +287,8 @@ def chirp(
     """
     if complex:
         raise ValueError("chirp: complex=True is not supported; take two waves, phi and phi - 90")
+    # Numbers of Python's would be doubles where they meet, and of t's dtype in a trace.
+    f0, t1, f1 = as_array(f0), as_array(t1), as_array(f1)
     turn = 2 * math.pi
     if method in ("linear", "lin", "li"):
         rate = div(sub(f1, f0), t1)

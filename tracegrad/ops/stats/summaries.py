@@ -15,7 +15,7 @@ from ...sizes import known_less, same
 from ...types import broadcast_shapes, normalize_axis
 from ..arrays.shape import broadcast_to, reshape
 from ..define import as_array, ndim_of, of_list, shape_of
-from ..elementwise.arithmetic import div, sub
+from ..elementwise.arithmetic import div, less, sub, where
 from ..elementwise.derived import add, convert, mul
 from ..elementwise.elementary import exp, log, sqrt, square
 from ..elementwise.floating import floating
@@ -103,13 +103,13 @@ def hmean(
     a: Any, axis: Any = 0, dtype: Any = None, *, weights: Any = None,
     nan_policy: str = "propagate", keepdims: bool = False,
 ) -> Any:  # fmt: skip
-    """The harmonic mean, with weights or not.
+    """The harmonic mean, with weights or not; NaN where a sample is negative.
 
     >>> import tracegrad as tg
     >>> float(tg.stats.hmean([1.0, 3.0]))
     1.5
     """
-    inverse = lambda v: div(1.0, v)  # noqa: E731
+    inverse = lambda v: div(1.0, where(less(v, 0), math.nan, v))  # noqa: E731
     return div(1.0, _mean("hmean", inverse, a, axis, dtype, weights, nan_policy, keepdims))
 
 
