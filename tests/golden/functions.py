@@ -200,6 +200,12 @@ def crosswise(a: Any, b: Any) -> Any:
     return a + np.sin(b.T), np.sum(a * b.T, 0)
 
 
+def clusters(centres: Any, points: Any) -> Any:
+    """Distances of points to their nearest centres."""
+    squared = np.sum((points[:, None, :] - centres[None, :, :]) ** 2, axis=2)
+    return np.sum(np.min(squared, axis=1))
+
+
 def narrow(X: Any, w: Any) -> Any:
     return np.sum(np.exp(X @ w)) + np.sum(X[:, 0] * X[:, 2]) + np.sum(np.max(X, 1))
 
@@ -438,4 +444,5 @@ GOLDEN: dict[str, Golden] = {
     "rewritten_grad": Golden(tg.grad(rewritten), (zeros(6),)),
     "likelihood": Golden(likelihood, (zeros(300), 0.1)),
     "summed_steps_grad": Golden(tg.grad(summed_steps), (0.5, zeros(30))),
+    "clusters_grad": Golden(tg.grad(clusters), (zeros(100, 3), zeros(200, 3))),
 }

@@ -397,11 +397,11 @@ def test_at_random(tiny: None, request: pytest.FixtureRequest) -> None:
     # Tiles are for long loops, and rare; no index comes from an array here (test_sound_indices),
     # no write stands behind a condition (test_choose_stores), nobody asks for memory, what all
     # steps read lies in no array that they write (test_split_loops), rows are short
-    # (test_rows_abreast, test_whole_rows, test_rows_of_powers), and no step asks for a flag
-    # (test_collect_steps) or for one place (test_few_places).
+    # (test_rows_abreast, test_whole_rows, test_whole_lines, test_rows_of_powers), and no step asks
+    # for a flag (test_collect_steps) or for one place (test_few_places).
     rare = {"choose stores", "memory of steps", "sound indices", "split loops", "tile"}
     rare |= {"rows abreast", "whole rows", "rows of powers", "collect steps"}
-    rare |= {"few places"}
+    rare |= {"few places", "whole lines"}
     if count >= 12:
         passes = [name for name, _ in pipeline.PIPELINE if name not in rare]
         assert all(taken[f"{name} alone"] for name in passes), taken

@@ -27,6 +27,7 @@ from .sound_indices import sound_indices
 from .split_loops import split_loops
 from .tiling import tile
 from .transpose_short_axes import transpose_short_axes
+from .whole_lines import whole_lines
 from .whole_rows import whole_rows
 
 
@@ -137,6 +138,10 @@ PIPELINE: tuple[tuple[str, Callable[[Draft], list[kernel.Phase]]], ...] = (
         lambda d: few_places(d.phases, d.buffers, [name for name, _ in d.program.sizes], d.fresh),
     ),  # when no pass reads bodies of loops any more, and before rows become tiles
     ("hoist", lambda d: hoist(d.phases, d.buffers)),  # when loops read no more than they will
+    (
+        "whole lines",
+        lambda d: whole_lines(d.phases, d.buffers, d.fresh),
+    ),  # when no pass asks for shapes any more
     ("tile", lambda d: tile(d.phases, d.fresh)),  # last: it cuts loops that other passes read
 )
 HOST_ONLY = frozenset(
@@ -157,6 +162,7 @@ HOST_ONLY = frozenset(
         "rows of powers",
         "sound indices",
         "hoist",
+        "whole lines",
         "tile",
     }
 )

@@ -89,7 +89,7 @@ def _across(phase: kernel.Phase, buffers: dict[str, kernel.Buffer]) -> set[str]:
             return
         if any(isinstance(s, (kernel.Loop, kernel.While)) for s in loops[-1].body):
             return
-        if buffers[buffer].role != "in" or any(_long(loop) for loop in _idle(at, loops)):
+        if buffers[buffer].role != "in" or any(is_long(loop) for loop in idle(at, loops)):
             found.add(buffer)
 
     def visit(body: Sequence[kernel.Statement], loops: tuple[kernel.Loop, ...]) -> None:
@@ -105,7 +105,7 @@ def _across(phase: kernel.Phase, buffers: dict[str, kernel.Buffer]) -> set[str]:
     return found
 
 
-def _idle(at: Sequence[Any], loops: Sequence[kernel.Loop]) -> list[kernel.Loop]:
+def idle(at: Sequence[Any], loops: Sequence[kernel.Loop]) -> list[kernel.Loop]:
     """The loops on which a place does not depend, neither by its index nor by the ranges of the
     loops that it depends on."""
     used = set().union(*[integers.symbols(i) for i in at if isinstance(i, integers.Integer)])
@@ -124,7 +124,8 @@ def _idle(at: Sequence[Any], loops: Sequence[kernel.Loop]) -> list[kernel.Loop]:
     return idle
 
 
-def _long(loop: kernel.Loop) -> bool:
+def is_long(loop: kernel.Loop) -> bool:
+    """Whether what a loop does not change is read often enough in it."""
     trips = loop.trips
     return not isinstance(trips, int) or trips >= REUSED
 
