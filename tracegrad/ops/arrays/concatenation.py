@@ -17,7 +17,7 @@ from ...sizes import meeting, same
 from ...types import ArrayType, Int, Shape, normalize_axis, show
 from ..define import in_order, ndim_of, of_list, of_shape, shape_of
 from ..elementwise.derived import convert
-from .shape import broadcast_to, expand_dims, front, reshape
+from .shape import broadcast_to, expand_dims, front, reshape, reshape_op, reshaped
 from .slices import slice_array
 
 
@@ -150,8 +150,15 @@ def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
     shapes = [shape_of(x) for x in parts]
     if meeting() is None and any(s != shapes[0] for s in shapes):
         raise ShapeError(f"stack needs arrays of one shape, got {' and '.join(map(show, shapes))}")
-    where = normalize_axis(axis, len(shapes[0]) + 1)
-    return concatenate([expand_dims(x, where) for x in parts], where)
+    first = shapes[0]
+    where = normalize_axis(axis, len(first) + 1)
+    if meeting() is not None:
+        return concatenate([expand_dims(x, where) for x in parts], where)
+    # All have one shape, so what the two would ask of each part is known.
+    params = reshaped(first, (*first[:where], 1, *first[where:]))
+    assert params is not None
+    rows = [bind(reshape_op, (x,), params) for x in parts]
+    return bind(concatenate_op, rows, {"axis": where})
 
 
 OPS = (concatenate_op,)
