@@ -72,3 +72,33 @@ def test_threads_have_rows_of_their_own() -> None:
         tg.set_num_threads(before)
     np.testing.assert_array_equal(*found)
     np.testing.assert_allclose(found[0], powers(x, 128).sum(axis=0), rtol=1e-11, atol=1e-11)
+
+
+def residuals(w: Any, x: Any) -> Any:
+    return np.sum((np.sign(x) - np.sum(w * powers(x, 128), axis=1)) ** 2)
+
+
+def test_what_is_kept_is_computed_in_its_place() -> None:
+    """No row of the thread's own, and no copy of it."""
+    rng = np.random.default_rng(0)
+    w, x = rng.normal(size=128), rng.uniform(-1, 1, 300)
+    compiled = tg.jit(tg.grad(residuals))
+    source = compiled.source(w, x)
+    assert "high = pow_below" in source
+    assert "np.empty" not in source
+    np.testing.assert_allclose(compiled(w, x), tg.grad(residuals)(w, x), rtol=1e-11, atol=1e-11)
+
+
+def test_what_is_kept_with_something_else_has_a_row_of_its_own() -> None:
+    """The powers, and beside them their sum with what was there."""
+
+    def kept_and_summed(w: Any, x: Any) -> Any:
+        row = powers(x, 100)
+        return np.sum(row * (np.sum(row * w, axis=1)[:, None] + row))
+
+    rng = np.random.default_rng(1)
+    w, x = rng.normal(size=100), rng.uniform(-1, 1, 70)
+    for k in (0, 1):
+        found = tg.jit(tg.grad(kept_and_summed, argnums=k))(w, x)
+        expected = tg.grad(kept_and_summed, argnums=k)(w, x)
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)

@@ -10,17 +10,19 @@ each by itself.
                                                      ...
 
 A power by itself takes a product and a sum for each bit of its exponent, here it is one product of
-two that are nearly exact.
+two that are nearly exact. Where the loop keeps its powers, the row is where it keeps them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from ..._codegen import integers, kernel, traversal
+from ..._codegen import integers, kernel, owners, traversal
+from .memory import mentioned
 
 FIRST = 32
 """So many powers are computed by themselves."""
@@ -50,7 +52,10 @@ def rows_of_powers(
             result: list[kernel.Statement] = []
             for s in body:
                 s = traversal.with_bodies(s, changed)
-                result += _with_row(s, room, fresh) if isinstance(s, kernel.Loop) else [s]
+                if isinstance(s, kernel.Loop):
+                    result += _with_row(s, buffers, room, fresh)
+                else:
+                    result.append(s)
             return tuple(result)
 
         body = changed(phase.body)
@@ -60,7 +65,10 @@ def rows_of_powers(
 
 
 def _with_row(
-    loop: kernel.Loop, room: Callable[[np.dtype, int], str], fresh: Callable[[str], str]
+    loop: kernel.Loop,
+    buffers: Mapping[str, kernel.Buffer],
+    room: Callable[[np.dtype, int], str],
+    fresh: Callable[[str], str],
 ) -> list[kernel.Statement]:
     """The loop, behind others that compute the powers that it asks for."""
     if loop.lo != 0 or not isinstance(loop.hi, int) or loop.hi < FEWEST or loop.own is not None:
@@ -73,6 +81,7 @@ def _with_row(
     counts = {s.name for s in loop.body if isinstance(s, kernel.Let) and _same(s.value) == counter}
     before: list[kernel.Statement] = []
     body: list[kernel.Statement] = []
+    kept: list[kernel.Store | None] = []
     for s in loop.body:
         if (
             isinstance(s, kernel.Let)
@@ -84,10 +93,13 @@ def _with_row(
             x, n = given["x"], given["n"]
             counted = n == counter or (isinstance(n, kernel.Name) and n.name in counts)
             if counted and isinstance(x, kernel.Name) and x.name not in made:
-                row = room(power.dtype, loop.hi)
+                keeps = _keeps(loop, s.name, buffers)
+                row = keeps or kernel.Store(
+                    room(power.dtype, loop.hi), (integers.symbol(loop.index),), power
+                )
                 before += _filled(row, loop.hi, power, fresh)
-                at = (integers.symbol(loop.index),)
-                s = replace(s, value=kernel.Load(row, at, power.dtype))
+                kept.append(keeps)
+                s = replace(s, value=kernel.Load(row.buffer, row.index, power.dtype))
         body.append(s)
     if not before:
         return [loop]
@@ -95,7 +107,11 @@ def _with_row(
     for s in traversal.within(body):
         for e in traversal.expressions(s):
             read |= traversal.names_in(e)
-    left = [s for s in body if not (isinstance(s, kernel.Let) and s.name in counts - read)]
+    left = [
+        s
+        for s in body
+        if s not in kept and not (isinstance(s, kernel.Let) and s.name in counts - read)
+    ]
     return [*before, replace(loop, body=tuple(left))]
 
 
@@ -107,11 +123,37 @@ def _same(value: kernel.Expression) -> kernel.Expression:
     return value
 
 
+def _keeps(
+    loop: kernel.Loop, name: str, buffers: Mapping[str, kernel.Buffer]
+) -> kernel.Store | None:
+    """The statement that keeps what has this name in a temporary's row, each pass at its place, if
+    the loop does nothing else with the temporary."""
+    owner, j = owners.Owners(buffers), integers.symbol(loop.index)
+    for s in loop.body:
+        if (
+            isinstance(s, kernel.Store)
+            and isinstance(s.value, kernel.Name)
+            and s.value.name == name
+            and s.combine is None
+            and s.index[-1:] == (j,)
+            and not any(loop.index in traversal.names_in(i) for i in s.index[:-1])
+            and all(isinstance(i, int | integers.Integer) for i in s.index)
+            and buffers[s.buffer].role == "temp"
+            and buffers[s.buffer].dtype == s.value.dtype
+            and owner.of(s.buffer) not in owner.all(mentioned(t for t in loop.body if t is not s))
+        ):
+            return s
+    return None
+
+
 def _filled(
-    row: str, length: int, power: kernel.Apply, fresh: Callable[[str], str]
+    row: kernel.Store, length: int, power: kernel.Apply, fresh: Callable[[str], str]
 ) -> list[kernel.Statement]:
-    """The loops that write the powers into a row."""
+    """The loops that write the powers into the row that a statement of the loop writes."""
     x, dtype = dict(power.arguments)["x"], power.dtype
+
+    def at(k: integers.Integer | int) -> tuple[Any, ...]:
+        return (*row.index[:-1], k)
 
     def by_itself(exponent: integers.Integer | int) -> kernel.Apply:
         return replace(power, arguments=(("x", x), ("n", kernel.Index(exponent))))
@@ -119,21 +161,22 @@ def _filled(
     def block(start: integers.Integer | int, count: int) -> list[kernel.Statement]:
         name, index = fresh("high"), fresh("r")
         r = integers.symbol(index)
-        low = kernel.Load(row, (r,), dtype)
+        low = kernel.Load(row.buffer, at(r), dtype)
         value = kernel.Apply("{x} * {y}", (("x", kernel.Name(name, dtype)), ("y", low)), dtype)
-        store = kernel.Store(row, (start + r,), value)
+        store = kernel.Store(row.buffer, at(start + r), value)
         return [
             kernel.Let(name, by_itself(start)),
             kernel.Loop(index, 0, count, (store,), apart=True),
         ]
 
     first, outer = fresh("r"), fresh("q")
+    r = integers.symbol(first)
     result: list[kernel.Statement] = [
         kernel.Loop(
             first,
             0,
             FIRST,
-            (kernel.Store(row, (integers.symbol(first),), by_itself(integers.symbol(first))),),
+            (kernel.Store(row.buffer, at(r), by_itself(r)),),
             apart=True,
         )
     ]
