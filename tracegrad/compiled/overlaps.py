@@ -82,7 +82,7 @@ def check_order_of_bytes(x: Any, name: str) -> None:
         )
 
 
-def check_overlap(values: Sequence[Any], k: int, name: str) -> None:
+def check_overlap(values: Sequence[Any], k: int, name: str, who: str = "jit") -> None:
     """A ValueError where the written argument `k` shares memory with another: compiled code reads
     all arguments before it writes."""
     memory = memory_of(values)
@@ -92,7 +92,7 @@ def check_overlap(values: Sequence[Any], k: int, name: str) -> None:
             continue
         if share(written, other):
             raise ValueError(
-                f"jit: the argument {name} is written to and shares memory with another argument "
+                f"{who}: the argument {name} is written to and shares memory with another argument "
                 "or captured array. Pass a copy of one of them."
             )
 

@@ -243,8 +243,8 @@ def _chosen(
     ]
     kinds = _agreed(regions, who, names)
     count, written = len(kinds), sorted({k for r in regions for k in r.writes})
-    targets = _targets(flatten(operands)[0], written, who)
     captures = captured(*regions)
+    targets = _targets(flatten(operands)[0], written, captures, who)
     given = [*leaves, *captures]
     every = [strong(x) for x in given]
 
@@ -268,7 +268,9 @@ def _chosen(
     )
 
 
-def _targets(leaves: Sequence[Any], written: Sequence[int], who: str) -> list[Any]:
+def _targets(
+    leaves: Sequence[Any], written: Sequence[int], captures: Sequence[Any], who: str
+) -> list[Any]:
     """The operands that branches write into, as `if` would write into them."""
     found = [leaves[k] for k in written]
     for x in found:
@@ -277,10 +279,11 @@ def _targets(leaves: Sequence[Any], written: Sequence[int], who: str) -> list[An
                 f"{user_line()}: {who}: a branch writes into an operand that is a plain array, "
                 "which a branch on a traced value cannot carry out. Return the new value."
             )
-        if sum(isinstance(y, Boxed) and x._root is y._root for y in leaves) > 1:
+        if sum(isinstance(y, Boxed) and x._root is y._root for y in (*leaves, *captures)) > 1:
             raise TracegradError(
                 f"{user_line()}: {who}: a branch writes into an operand whose memory another one "
-                "shows. Give it once, or return the new value."
+                "shows, or which a branch reads from outside, too. Give it once, and read what is "
+                "given, or return the new value."
             )
     return found
 

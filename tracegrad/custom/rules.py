@@ -12,13 +12,14 @@ import numpy as np
 from ..autograd.grad_mode import enable_grad
 from ..checks import argument_numbers
 from ..dtypes import is_differentiable
+from ..errors import TracegradError
 from ..faces.certainty import see_in_order
 from ..holders import RuleHolder
 from ..ir.dispatch import STATE, bind
 from ..ir.evaluate import evaluate, evaluate_batched
 from ..ir.graph import Graph
 from ..ir.op import Op, Types, op
-from ..ir.trace import Trace
+from ..ir.trace import Trace, user_line
 from ..ops.totals.reductions import sum as sum_of
 from ..ops.totals.statistics import stop_gradient_op
 from ..surroundings.state import unchanged
@@ -107,6 +108,11 @@ class Custom(RuleHolder):
                 sizes=STATE.traces[-1].sizes,
             )
             see_in_order(self.__name__, traced.rests, leaves)
+            if traced.writes:
+                raise TracegradError(
+                    f"{user_line()}: {self.__name__} writes into an argument, which its rules say "
+                    "nothing of. Let it write into a copy (x = x.copy()), and return that."
+                )
             graph, captures, call.out_spec = traced.graph, traced.captures, traced.out_spec
         if MODE.enabled and any(isinstance(x, Boxed) and x._requires_grad for x in leaves):
             self._before_reverse(call, leaves)

@@ -12,6 +12,7 @@ from .. import ops
 from ..checks import describe
 from ..compiled.effects import write_back
 from ..compiled.jitted import Jitted
+from ..compiled.overlaps import check_overlap
 from ..compiled.travelling import of_plain
 from ..errors import ShapeError, TracegradError
 from ..faces.certainty import see_in_order
@@ -154,6 +155,9 @@ def mapping(
                 "same ones for all items. Draw them for all before, and map over them; or say "
                 'randomness="same", or tg.func.vmap(f, randomness="different").'
             )
+        for k in traced.writes:
+            name = traced.graph.inputs[k].name or f"number {k}"
+            check_overlap([*leaves, *traced.captures], k, name, "vmap")
         places += [None] * len(traced.captures)
         outs, out_places = evaluate_batched(
             explicit(traced.graph), [*leaves, *traced.captures], places, size

@@ -30,6 +30,7 @@ from ..sizes import SYMBOLIC, Size
 from ..tape.eager_text import REFLECTED, write_out
 from ..weak import KINDS
 from .numpy import results
+from .numpy.refusals import without_modulus
 
 OPERANDS = (Value, float, int, np.ndarray, np.generic, complex, *SYMBOLIC)
 
@@ -366,7 +367,8 @@ class Operators(Value):
         _reflected(ops.remainder),
         _in_place(ops.remainder),
     )
-    __pow__, __rpow__, __ipow__ = _binary(_power), _reflected(_power), _in_place(ops.power)
+    __pow__ = without_modulus(_binary(_power))
+    __rpow__, __ipow__ = _reflected(_power), _in_place(ops.power)
     __rmatmul__, __imatmul__ = _reflected(ops.matmul), _in_place(ops.matmul)
     __and__, __rand__, __iand__ = (
         _binary(ops.bitwise_and),

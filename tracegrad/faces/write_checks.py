@@ -26,6 +26,10 @@ READ_ONLY = (
     "the memory of this tensor is read-only, as that of the ndarray it was made from; "
     "clone() the tensor, or make it with tracegrad.tensor(array), which copies."
 )
+READ_ONLY_VIEW = (
+    "assignment destination is read-only, as NumPy's diagonals, broadcast arrays and sliding "
+    "windows are. Write into the array that it shows (np.fill_diagonal), or into a copy."
+)
 INFERENCE = (
     "Inplace update to inference tensor outside InferenceMode is not allowed. "
     "You can make a clone to get a normal tensor before doing inplace update."
@@ -65,15 +69,26 @@ def untracked(steps: Sequence[Any], text: str, *given: Any) -> Untracked:
     return made
 
 
+def read_only(view: Any) -> Any:
+    """A new view that may not be written, where it is one of an ndarray."""
+    if isinstance(view, WriteChecks) and view._base is not None and not view.boxes_everything:
+        view._view = untracked(view._view, READ_ONLY_VIEW)
+    return view
+
+
 class WriteChecks(Value):
     """Refuses what may not be written in place."""
 
     __slots__ = ()
+    _base: Any
+    _view: Any
 
     def _check_memory(self: Any) -> None:
-        """Refuse to write into a number, which `+=` replaces."""
+        """Refuse to write into a number, which `+=` replaces, and into NumPy's read-only views."""
         if not (self.boxes_everything or self.shape or self.writes_numbers):
             raise TypeError(f"{user_line()}: {NUMBER}")
+        if type(self._view) is Untracked and self._view.reason[0] is READ_ONLY_VIEW:
+            raise ValueError(f"{user_line()}: {READ_ONLY_VIEW}")
 
     def _apart_from(self: Any, memory: Any) -> Any:
         """This box, of data that share nothing with `memory`."""

@@ -236,7 +236,7 @@ class Trace:
                 self.choose_device(data.device)
             elif not isinstance(data, (np.ndarray, Var)) and not isinstance(x, Value):
                 x = np.asarray(x)
-            if isinstance(x, Value) and (type(data) is Var or self._is_written(x)):
+            if isinstance(x, Value) and self._is_written(x):
                 # A box from outside that was written to is put back when this is finished.
                 x = x._alias()
             found = self.captures[key] = (Var(kind, getattr(data, "name", ""), self), (x, data))

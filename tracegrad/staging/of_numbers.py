@@ -23,6 +23,7 @@ from ..ir.trace import user_line
 from ..ops.elementwise.arithmetic import number
 from ..ops.elementwise.derived import convert_op
 from ..ops.elementwise.remainders import check_quotient, may_be_python
+from ..ops.elementwise.whole import BEYOND, INFINITE, NAN, within
 from ..sizes import Size
 from ..tensor import Boxed
 from .lists import Grown
@@ -160,12 +161,11 @@ def whole(function: Any, helpers: Any, line: int, x: Any) -> Any:
     rounded = _WHOLE[function](x)
     if not STATE.traces:
         return _int(rounded)
-    fine = [ops.logical_not(np.isnan(x)), ops.logical_not(np.isinf(x))]
-    nan = "cannot convert float NaN to integer"
-    helpers.check(line, fine[0], lambda: ValueError(nan))
-    infinite = "cannot convert float infinity to integer"
-    helpers.check(line, fine[1], lambda: OverflowError(infinite))
-    return of_python(_int(ops.where(ops.logical_and(*fine), rounded, 0.0)), x)
+    held = within(rounded)
+    helpers.check(line, ops.logical_not(np.isnan(x)), lambda: ValueError(NAN))
+    helpers.check(line, ops.logical_not(np.isinf(x)), lambda: OverflowError(INFINITE))
+    helpers.check(line, held, lambda: OverflowError(BEYOND))
+    return of_python(_int(ops.where(held, rounded, 0.0)), x)
 
 
 def rounds(function: Any, args: Any, kwargs: Any) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..errors import TracegradError
+from ..faces.write_checks import READ_ONLY_VIEW
 from ..holders import GroupHolder
 from .mutators import written_at
 from .places import ITEM
@@ -64,7 +65,7 @@ class Refusals:
     def locked(self, error: ValueError) -> TracegradError | None:
         """The error of a write into an array that is locked while the function runs; None of any
         other ValueError."""
-        if "read-only" not in str(error):
+        if "read-only" not in str(error) or READ_ONLY_VIEW in str(error):
             return None
         paths = " or ".join(
             [*[node.path for node in self.reach.arrays], "a Tensor by its numpy()"][:5]

@@ -20,6 +20,7 @@ from ...ir.lines import formats_text, is_of_library, user_line
 from ...ir.of_sizes import of_sizes
 from ...ops.define import shape_of
 from ...ops.elementwise.arithmetic import number
+from ...ops.elementwise.whole import whole
 from ...tape.attempts import ATTEMPTS
 from ..operators import as_number
 from .refusals import inside_library
@@ -147,7 +148,8 @@ class ArrayNumbers(Value):
         if self.ndim:
             return rounded
         if STATE.traces or self.dtype.kind == "c":
-            return number(ops.convert(rounded, np.int64))
+            real = self.dtype.kind == "f"
+            return number(whole(rounded) if real else ops.convert(rounded, np.int64))
         try:
             return int(rounded)
         except (ValueError, OverflowError) as error:  # NaN, infinity

@@ -20,9 +20,10 @@ from ...sizes.owners import is_late
 from ...types import normalize_axis
 from ..operators import array_of, operand
 from ..tensor.casts import own
+from ..write_checks import read_only
 from . import along, compositions, counting, floats, laying, polynomials, results, sets, sliding
 from .in_turn import overlap
-from .lookup import dtype_of, plain, result_type, store
+from .lookup import dtype_of, plain, result_type, store, store_exactly
 from .writes import WRITES
 
 
@@ -70,6 +71,40 @@ def _like(make: Callable[..., Any]) -> Callable[..., Any]:
 def _full_like(a: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:
     value = operand(fill_value)
     return results.own_memory(value, _like(ops.full_like)(a, value, *args, **kwargs))
+
+
+def _einsum(
+    *operands: Any,
+    out: Any = None,
+    optimize: Any = True,
+    dtype: Any = None,
+    order: Any = "K",
+    casting: Any = "safe",
+) -> Any:
+    """As NumPy's, which computes in the dtype that the operands and `out` are promoted to."""
+    if dtype is None and out is not None:
+        in_turn = not isinstance(operands[0], str)
+        arrays = operands[: len(operands) // 2 * 2 : 2] if in_turn else operands[1:]
+        dtype = result_type(*map(operand, arrays), out)
+    result = results.einsum(*operands, optimize=optimize, dtype=dtype)
+    return result if out is None else store_exactly(out, result, casting)
+
+
+def _broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
+    view = results.broadcast_to(array, shape)
+    return read_only(array[...] if view is array else view)
+
+
+def _diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    return read_only(ops.diagonal(a, offset, axis1, axis2))
+
+
+def _diag(v: Any, k: int = 0) -> Any:
+    return read_only(ops.diag(v, k)) if len(_shape(v)) == 2 else ops.diag(v, k)
+
+
+def _windows(x: Any, *args: Any, **options: Any) -> Any:
+    return read_only(sliding.sliding_window_view(x, *args, **options))
 
 
 def _array_repr(a: Any, *_: Any, **__: Any) -> str:
@@ -196,6 +231,7 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.can_cast: lambda from_, to, casting="safe": np.can_cast(
         dtype_of(from_) or from_, to.dtype if isinstance(to, Value) else to, casting
     ),
+    np.einsum: _einsum,
     np.array_repr: _array_repr,
     np.array_str: _array_str,
     np.array2string: _array_str,
@@ -214,7 +250,10 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.append: _append,
     np.array_equiv: lambda a1, a2: ops.all(ops.equal(operand(a1), operand(a2))),
     np.broadcast_arrays: _broadcast_arrays,
-    np.lib.stride_tricks.sliding_window_view: sliding.sliding_window_view,
+    np.broadcast_to: _broadcast_to,
+    np.diagonal: _diagonal,
+    np.diag: _diag,
+    np.lib.stride_tricks.sliding_window_view: _windows,
     np.rollaxis: _rollaxis,
     np.unstack: _unstack,
     np.sort: counting.sort,
@@ -279,7 +318,7 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.linalg.trace: lambda x, /, *, offset=0, dtype=None: ops.trace(
         x if dtype is None else ops.convert(x, dtype), offset, -2, -1
     ),
-    np.linalg.diagonal: lambda x, /, *, offset=0: ops.diagonal(x, offset, -2, -1),
+    np.linalg.diagonal: lambda x, /, *, offset=0: _diagonal(x, offset, -2, -1),
 }
 """By NumPy's function."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Callable
 from functools import partial
 from types import FrameType
 from typing import Any, NoReturn
@@ -152,6 +153,22 @@ def unsupported(name: str, detail: str = "", reason: str = "") -> UnsupportedFun
         )
     words = _no_counterpart(name, instead_of(name), _through())
     return UnsupportedFunctionError(f"{user_line()}: {words}.")
+
+
+def without_modulus(power: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """`x ** y` for a class, of which `pow(x, y, n)` asks with a modulus as well."""
+
+    def method(self: Any, other: Any, modulus: Any = None) -> Any:
+        if modulus is not None:
+            raise TypeError(
+                f"{user_line()}: pow(x, y, n) of a traced or differentiated number is not computed "
+                "modulo n on the way. Write x ** y % n where int64 holds the power, a loop that "
+                "multiplies and takes % n, or make the numbers static: static_argnames."
+            )
+        return power(self, other)
+
+    method.__name__ = power.__name__
+    return method
 
 
 def inside_library() -> str:
