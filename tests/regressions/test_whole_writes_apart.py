@@ -115,3 +115,23 @@ def test_what_reaches_a_written_array_through_a_checkpoint() -> None:
     wanted = tg.grad(f, 1)(x, W)
     assert np.isclose(np.sum(wanted * DIRECTION), _slope(lambda w: f(x, w), 1e-5), rtol=1e-8)
     assert np.allclose(tg.jit(tg.grad(f, 1))(x, W), wanted)
+
+
+@pytest.mark.parametrize("transform", [tg.checkpoint, tg.jit])
+def test_what_is_written_again_inside_with_what_was_written_before(transform: Any) -> None:
+    """It stands at the same place of the tape before and after, and is written all the same."""
+
+    def f(x: Any, w: Any) -> Any:
+        z = w * 2.0
+        z[...] = w
+
+        def inner(v: Any) -> Any:
+            z[...] = w
+            return v
+
+        transform(inner)(x[1])
+        return np.sum(z * z)
+
+    x = np.array([1.0, 2.0])
+    for gradient in (tg.grad(f, 1), tg.jit(tg.grad(f, 1))):
+        assert np.allclose(gradient(x, W), 2 * W)

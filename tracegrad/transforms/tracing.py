@@ -348,7 +348,10 @@ def _to_others(trace: Trace, boxes: Sequence[Boxed]) -> Iterator[tuple[Change, A
 
 
 def _stays(box: Any, trace: Trace) -> bool:
-    """Whether a box that was written to stands where it stood on the tape."""
+    """Whether a box that was written to stands where it stood on the tape: a Tensor, of which a
+    write may go unrecorded."""
+    if not box.boxes_everything:
+        return False
     was = dict(zip(CHANGING, trace.touched[id(box)][1][0], strict=True))
     return box._grad_fn is was["_grad_fn"] and box._output_nr == was["_output_nr"]
 
