@@ -35,6 +35,13 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "weights_between_edges": (
         lambda x: np.histogram(x, [-2.0, 0, 2], weights=WEIGHTS)[0], (REAL, ODD)
     ),
+    **{
+        f"select_beside_{dtype}": (
+            lambda x, d=dtype: np.select([x > 1, x < 0], [np.astype(x, np.dtype(d)), x > 2]),
+            (REAL, SMALL),
+        )
+        for dtype in ("float32", "int8", "uint8", "complex64", "bool")
+    },
     "unwrap": (lambda x: np.unwrap(x, discont=4.0), (REAL * 5, SMALL, SMALL > 99)),
     "ediff1d": (lambda x: np.ediff1d(x, to_end=[2, 3], to_begin=1), (REAL, COMPLEX)),
     **{

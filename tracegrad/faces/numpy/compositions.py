@@ -11,6 +11,7 @@ import numpy as np
 from ... import ops
 from ...checks import describe, flag
 from ...checks.kinds import INT
+from ...dtypes import kind_of, promote
 from ...errors import ShapeError
 from ...ir.dispatch import Value
 from ...ops.define import ndim_of, shape_of
@@ -57,7 +58,7 @@ def cumulative(running: Callable[..., Any], start: int) -> Callable[..., Any]:
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
-    result = operand(default)
+    choices, result = [operand(c) for c in choicelist], operand(default)
     if len(condlist) != len(choicelist):
         raise ValueError(f"condlist has {len(condlist)} entries, and choicelist {len(choicelist)}")
     for k, condition in enumerate(condlist):
@@ -65,8 +66,11 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
             raise TypeError(
                 f"condlist[{k}] is {describe(condition)}; it must be an array of booleans"
             )
-    for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
-        result = ops.where(condition, operand(choice), result)
+    # One after the other, a weak number would take its dtype from the first that it meets.
+    dtype = promote(*map(kind_of, (*choices, result)))
+    result, choices = ops.convert(result, dtype), [ops.convert(c, dtype) for c in choices]
+    for condition, choice in zip(reversed(condlist), reversed(choices), strict=True):
+        result = ops.where(condition, choice, result)
     return laying.laid(result, "C", None)
 
 
