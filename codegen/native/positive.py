@@ -89,7 +89,7 @@ def factor(dtype: str) -> Callable[..., None]:
                         shifted(p, i * step + i),
                     )  # fmt: skip
                 pivot = get(p, i * step + i)
-                if not pivot > zero:
+                if pivot <= zero:
                     return i + unit
                 root = sqrt_float(pivot)
                 put(p, i * step + i, root)

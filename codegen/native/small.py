@@ -122,8 +122,9 @@ lanes_of_zeros = _on_slots(
     "lanes_of_zeros", 1, lambda b, t, v: b.fcmp_ordered("==", v[0], _zero(t))
 )
 lanes_not_positive = _on_slots(
-    "lanes_not_positive", 1, lambda b, t, v: b.not_(b.fcmp_ordered(">", v[0], _zero(t)))
+    "lanes_not_positive", 1, lambda b, t, v: b.fcmp_ordered("<=", v[0], _zero(t))
 )
+"""A NaN is no statement of that: it spreads."""
 
 
 def _types(dtype: str) -> tuple[Any, Any, Any]:

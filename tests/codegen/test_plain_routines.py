@@ -88,6 +88,24 @@ def test_products(letter: str, shape: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize(("letter", "shape"), [*product(LETTERS, SHAPES)])
+def test_triangular_systems(letter: str, shape: tuple[int, int]) -> None:
+    b, (m, n) = matrix(*shape, letter), shape
+    three = np.array([3], b.dtype)
+    for side, uplo, turn, diag in product("LR", "UL", TURNS, "NU"):
+        size = m if side == "L" else n
+        a = matrix(size, size, letter) + np.asfortranarray(4 * np.eye(size, dtype=b.dtype))
+        x = b.copy(order="F")
+        call(letter + "trsm", side, uplo, turn, diag, m, n, three, a / 9, size, x, m)
+        read = (np.triu if uplo == "U" else np.tril)(a / 9)
+        if diag == "U":
+            read = read - np.diag(np.diag(read)) + np.eye(size)
+        op = TURNS[turn](read)
+        back = op @ x if side == "L" else x @ op
+        scale = max(1.0, float(np.abs(x).max()))
+        assert np.abs(back - 3 * b).max() <= 10 * accuracy(letter) * scale, (side, uplo, turn, diag)
+
+
+@pytest.mark.parametrize(("letter", "shape"), [*product(LETTERS, SHAPES)])
 def test_factors_are_those_of_lapack(letter: str, shape: tuple[int, int]) -> None:
     a, (m, n) = matrix(*shape, letter), shape
     k = min(shape)
@@ -125,7 +143,8 @@ def test_systems(letter: str, n: int) -> None:
     h[n // 2, n // 2] = -1
     assert call(letter + "potrf", "U", n, h, n) == n // 2 + 1
     h[...] = np.nan
-    assert call(letter + "potrf", "U", n, h, n) == 1
+    assert call(letter + "potrf", "U", n, h, n) == 0
+    assert np.isnan(np.diag(h)).all()
 
 
 def symmetric(n: int, dtype: Any) -> dict[str, Array]:
@@ -157,6 +176,17 @@ def test_eigenvalues(letter: str, n: int) -> None:
         assert close(alone / scale, wanted, letter), name
         assert close(v.T @ v, np.eye(n), letter), name
         assert close(a / scale @ v, v * (found / scale), letter), name
+    a = symmetric(n, room.dtype)["any"]
+    d, e, tau = np.zeros((3, n), a.dtype)
+    v = np.asfortranarray(np.tril(a))
+    assert call(letter + "sytrd", "L", n, v, n, d, e, tau, room, 1) == 0
+    q = np.eye(n)
+    for k in range(n - 1):
+        u = np.where(np.arange(n) > k, v[:, k], 0.0)
+        u[k + 1] = 1.0
+        q = q @ (np.eye(n) - tau[k] * np.outer(u, u))
+    inner = np.diag(d) + np.diag(e[:-1], 1) + np.diag(e[:-1], -1)
+    assert close(q @ inner @ q.T, a, letter)
     w[...] = np.nan
     failed = call(letter + "syevd", "N", "L", n, w, n, alone, room, 1, ints, 1)
     assert failed > 0 if n > 1 else np.isnan(alone).all()

@@ -143,7 +143,11 @@ def test_symbolic_sizes(tmp_path: Path) -> None:
     path = g.export(tmp_path, "bent", np.ones(6), derivatives=["grad"], sizes="symbolic")
     x = rng.normal(size=11)
     assert np.allclose(tg.load(path).bent_grad(x), tg.grad(g)(x), rtol=1e-12)
-    pinned = tg.jit(lambda x: x * np.array([float(k) for k in range(x.shape[0])]))
+    counted = tg.jit(lambda x: x * np.array([float(k) for k in range(x.shape[0])]))
+    loaded = tg.load(counted.export(tmp_path, "counted", np.ones(4), sizes="symbolic"))
+    assert np.array_equal(loaded.counted(np.ones(7)), np.arange(7.0))
+    factors = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    pinned = tg.jit(lambda x: x * factors[x.shape[0]])
     with pytest.raises(tg.TracegradError, match="sizes='fixed'"):
         pinned.export(tmp_path, "pinned", np.ones(4), sizes="symbolic")
 

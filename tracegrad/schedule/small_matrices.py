@@ -184,7 +184,7 @@ class _Matrix:
                 for c in range(j):
                     a[i][j] = self.minus_product(a[i][j], a[i][c], a[j][c])
                 if i == j:
-                    self.check("{x} > 0", a[j][j])
+                    self.check("({x} > 0) | ({x} != {x})", a[j][j])
                 a[i][j] = (
                     self.make("sqrt({x})", x=a[j][j]) if i == j else self.quotient(a[i][j], a[j][j])
                 )

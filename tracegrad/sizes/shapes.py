@@ -33,8 +33,9 @@ def larger_of(a: Any, b: Any) -> Any:
     """The larger of two sizes, as `smaller_of` gives the smaller."""
     if _doubtful(a, b):
         return b if at_most(a, b) else a
-    if type(a) is int and a <= 0 and is_late(form(b)):
-        return b
+    for size, other in ((a, b), (b, a)):
+        if type(other) is int and other <= 0 and (is_late(form(size)) or not_negative(form(size))):
+            return size
     return _as_seen(integers.maximum, a, b)
 
 

@@ -18,6 +18,7 @@ _Entry = Callable[[str], Callable[..., None]]
 ROUTINES: dict[str, tuple[str, _Entry, Callable[[str], Any]]] = {
     "gemv": (ALL, products.gemv, products.gemv_signature),
     "gemm": (ALL, products.gemm, products.gemm_signature),
+    "trsm": (ALL, products.trsm, products.trsm_signature),
     "getrf": (ALL, factors.getrf, factors.getrf_signature),
     "gesv": (ALL, factors.gesv, factors.gesv_signature),
     "potrf": (ALL, factors.potrf, factors.potrf_signature),
@@ -25,6 +26,7 @@ ROUTINES: dict[str, tuple[str, _Entry, Callable[[str], Any]]] = {
     "orgqr": (REAL, factors.orgqr, factors.orgqr_signature),
     "ungqr": ("cz", factors.orgqr, factors.orgqr_signature),
     "syevd": (REAL, spectra.syevd, spectra.syevd_signature),
+    "sytrd": (REAL, spectra.sytrd, spectra.sytrd_signature),
     "sterf": (REAL, spectra.sterf, spectra.sterf_signature),
     "stedc": (REAL, spectra.stedc, spectra.stedc_signature),
     "bdsqr": (REAL, spectra.bdsqr, spectra.bdsqr_signature),

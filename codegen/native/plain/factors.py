@@ -129,7 +129,7 @@ def potrf(dtype: str) -> Callable[..., None]:
                 rest = real(get(column, j))
                 for q in range(o, j):
                     rest = rest - real(conj(get(column, q)) * get(column, q))
-                if rest > none:
+                if not rest <= none:
                     pivot = np.sqrt(rest)
                     put(column, j, t(pivot))
                     for i in range(j + unit, n):

@@ -1,4 +1,4 @@
-"""Products of matrices by columns, and with vectors."""
+"""Products of matrices by columns, with vectors, and with inverses of triangular matrices."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ..by_address import get, put, shifted
 from ..support import acc, index
 from .kinds import conj_of, described
 
-__all__ = ["gemm", "gemm_signature", "gemv", "gemv_signature"]
+__all__ = ["gemm", "gemm_signature", "gemv", "gemv_signature", "trsm", "trsm_signature"]
 
-PLAIN, ADJOINT = ord("N"), ord("C")
+PLAIN, ADJOINT, LEFT, UPPER, ONES = ord("N"), ord("C"), ord("L"), ord("U"), ord("U")
 
 
 def gemv_signature(dtype: str) -> Any:
@@ -83,5 +83,46 @@ def gemm(dtype: str) -> Callable[..., None]:
                 else:
                     for i in range(o, m):
                         put(target, i, get(target, i) + get(a, q + i * lda) * f)
+
+    return function
+
+
+def trsm_signature(dtype: str) -> Any:
+    """side, uplo, trans, diag, m, n, alpha, a and b with their leading dimensions."""
+    return described("cccciittiti", dtype)
+
+
+def trsm(dtype: str) -> Callable[..., None]:
+    """b becomes alpha op(a)^-1 b, or alpha b op(a)^-1; a is triangular, its diagonal of ones is
+    not read."""
+    conj = compiled(conj_of(dtype))
+
+    def function(side, uplo, trans, diag, of_m, of_n, alpha, a, of_lda, b, of_ldb):  # type: ignore[no-untyped-def]
+        o, unit = index(0), index(1)
+        m, n, lda, ldb = (
+            index(get(of_m, o)), index(get(of_n, o)), index(get(of_lda, o)), index(get(of_ldb, o)),
+        )  # fmt: skip
+        left, plain = get(side, o) == LEFT, get(trans, o) == PLAIN
+        # Right-hand sides lie along rows where the matrix stands on the right, transposed.
+        size, count = m if left else n, n if left else m
+        step, apart = unit if left else ldb, ldb if left else unit
+        row, col = unit if plain == left else lda, lda if plain == left else unit
+        upper = (get(uplo, o) == UPPER) == (plain == left)
+        for j in range(o, count):
+            x = shifted(b, j * apart)
+            for i in range(o, size):
+                put(x, i * step, get(x, i * step) * get(alpha, o))
+            for k in range(o, size):
+                q = size - unit - k if upper else k
+                first, last = o if upper else q + unit, q if upper else size
+                f = get(x, q * step)
+                if get(diag, o) != ONES:
+                    pivot = get(a, q * (row + col))
+                    f = f / (conj(pivot) if get(trans, o) == ADJOINT else pivot)
+                    put(x, q * step, f)
+                for i in range(first, last):
+                    value = get(a, i * row + q * col)
+                    value = conj(value) if get(trans, o) == ADJOINT else value
+                    put(x, i * step, get(x, i * step) - value * f)
 
     return function

@@ -17,7 +17,7 @@ from .kinds import described
 
 __all__ = [
     "bdsqr", "bdsqr_signature", "stedc", "stedc_signature", "sterf", "sterf_signature", "syevd",
-    "syevd_signature",
+    "syevd_signature", "sytrd", "sytrd_signature",
 ]  # fmt: skip
 
 VECTORS = ord("V")
@@ -153,14 +153,9 @@ def stedc(dtype: str) -> Callable[..., None]:
     return function
 
 
-def syevd_signature(dtype: str) -> Any:
-    """jobz, uplo, n, the matrix and its leading dimension, eigenvalues, space twice, info."""
-    return described("ccitittiiii", dtype)
-
-
-def syevd(dtype: str) -> Callable[..., None]:
-    """The lower triangle is read; vectors take the place of the matrix."""
-    values, t = _turned_to_values(dtype), np.dtype(dtype).type
+def _reduced(dtype: str) -> Callable[..., Any]:
+    """Householder's reduction to a tridiagonal matrix; the reflections stay below it."""
+    t = np.dtype(dtype).type
     zero, one, two = t(0), t(1), t(2)
 
     @compiled
@@ -204,6 +199,56 @@ def syevd(dtype: str) -> Callable[..., None]:
                 put(column, i, get(column, i) - (get(v, i) * x + get(p, i) * y))
 
     @compiled
+    def reduced(n, a, lda, d, e, tau, p):  # type: ignore[no-untyped-def]
+        """Of the lower triangle of a, with p as room for a vector."""
+        outlined()
+        o, unit = index(0), index(1)
+        for j in range(o, n):
+            for i in range(j + unit, n):
+                put(a, j + i * lda, get(a, i + j * lda))
+        for j in range(o, n - min(n, unit)):
+            v, rest = shifted(a, j * lda + j + unit), n - j - unit
+            found = reflection(rest, v)  # type: ignore[no-untyped-call]
+            put(e, j, found[0])
+            put(tau, j, found[1])
+            f, below = found[1], shifted(v, lda)
+            reflect_twice(rest, v, f, p, below, lda)  # type: ignore[no-untyped-call]
+        for j in range(o, n):
+            put(d, j, get(a, j + j * lda))
+
+    return reduced
+
+
+def sytrd_signature(dtype: str) -> Any:
+    """uplo, n, the matrix and its leading dimension, the diagonal, what is beside it, the factors
+    of the reflections, space, info."""
+    return described("citittttii", dtype)
+
+
+def sytrd(dtype: str) -> Callable[..., None]:
+    """The lower triangle is read; the reflections, whose first elements are one, take its place."""
+    reduced = _reduced(dtype)
+
+    def function(uplo, of_n, a, of_lda, d, e, tau, work, of_room, info):  # type: ignore[no-untyped-def]
+        o = index(0)
+        reduced(index(get(of_n, o)), a, index(get(of_lda, o)), d, e, tau, work)
+        put(info, o, np.int32(0))
+
+    return function
+
+
+def syevd_signature(dtype: str) -> Any:
+    """jobz, uplo, n, the matrix and its leading dimension, eigenvalues, space twice, info."""
+    return described("ccitittiiii", dtype)
+
+
+def syevd(dtype: str) -> Callable[..., None]:
+    """The lower triangle is read; vectors take the place of the matrix."""
+    reduced, values = _reduced(dtype), _turned_to_values(dtype)
+    t = np.dtype(dtype).type
+    zero, one = t(0), t(1)
+
+    @compiled
     def gathered(n, a, lda, tau, z):  # type: ignore[no-untyped-def]
         """The product of the reflections."""
         outlined()
@@ -222,22 +267,11 @@ def syevd(dtype: str) -> Callable[..., None]:
                     put(column, i, get(column, i) - f * total * get(v, i))
 
     def function(jobz, uplo, of_n, a, of_lda, w, work, of_room, ints, of_ints, info):  # type: ignore[no-untyped-def]
-        o, unit = index(0), index(1)
+        o = index(0)
         n, lda, vectors = index(get(of_n, o)), index(get(of_lda, o)), get(jobz, o) == VECTORS
         beside, tau, p = work, shifted(work, n), shifted(work, n + n)
         z = shifted(p, n)
-        for j in range(o, n):
-            for i in range(j + unit, n):
-                put(a, j + i * lda, get(a, i + j * lda))
-        for j in range(o, n - min(n, unit)):
-            v, rest = shifted(a, j * lda + j + unit), n - j - unit
-            found = reflection(rest, v)  # type: ignore[no-untyped-call]
-            put(beside, j, found[0])
-            put(tau, j, found[1])
-            f, below = found[1], shifted(v, lda)
-            reflect_twice(rest, v, f, p, below, lda)  # type: ignore[no-untyped-call]
-        for j in range(o, n):
-            put(w, j, get(a, j + j * lda))
+        reduced(n, a, lda, w, beside, tau, p)
         if vectors:
             gathered(n, a, lda, tau, z)  # type: ignore[no-untyped-call]
         put(info, o, np.int32(values(n, w, beside, n if vectors else o, z, n)))
