@@ -101,3 +101,48 @@ def test_derivatives_of_odd_reflection() -> None:
         return np.sum(weights * np.pad(x, 7, "reflect", reflect_type="odd") ** 2)
 
     assert tg.autograd.gradcheck(function, tg.tensor(REAL, requires_grad=True))
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("dim", [[], ()])
+@pytest.mark.parametrize(
+    "name", ["sum", "mean", "amax", "amin", "std", "var", "norm", "nansum", "nanmean"]
+)
+def test_no_dimensions_named_are_all_of_them(name: str, dim: Any, compiled: bool) -> None:
+    """torch's meaning of a Tensor's method; NumPy's function leaves all axes."""
+    x = tg.tensor(REAL)
+    for more in ({}, {"keepdim": True}):
+        function = lambda x, more=more: getattr(x, name)(dim=dim, **more)  # noqa: E731
+        found = (tg.jit(function) if compiled else function)(x)
+        expected = getattr(x, name)(**({"dim": (0, 1)} | more))
+        assert found.shape == ((1, 1) if more else ())
+        np.testing.assert_allclose(found, expected)
+    assert np.sum(x, axis=()).shape == REAL.shape
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_single_precision_stays(compiled: bool) -> None:
+    """Numbers that a method makes of Python's decide no dtype."""
+    x = tg.tensor(REAL.astype(np.float32))
+    for function in (
+        lambda x: x.sub(1, alpha=3),
+        lambda x: x.add(2.5, alpha=0.5),
+        lambda x: x.median(),
+        lambda x: x.nanmedian(),
+        lambda x: x.median(1).values,
+    ):
+        assert (tg.jit(function) if compiled else function)(x).dtype == np.float32
+    np.testing.assert_allclose(x.sub(1, alpha=3), REAL - 3, rtol=1e-6)
+    assert tg.tensor([3, 4]).sub(1, alpha=3).tolist() == [0, 1]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("compiled", [False, True])
+def test_nan_is_no_small_norm(compiled: bool) -> None:
+    x = tg.tensor([[np.nan, 3.0], [1.0, 4.0], [0.0, 0.0]])
+    for p in (1, 2, np.inf):
+        function = lambda x, p=p: tg.nn.functional.normalize(x, p=p)  # noqa: E731
+        found = (tg.jit(function) if compiled else function)(x).numpy()
+        assert np.isnan(found[0]).all()
+        np.testing.assert_allclose(np.linalg.norm(found[1], p), 1.0)
+        assert (found[2] == 0).all()

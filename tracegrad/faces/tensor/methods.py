@@ -11,6 +11,7 @@ from ... import ops
 from ...checks import REFUSED, explained_here
 from ...ir.graph import Var
 from ...ops.arrays.transfer import place_of, transfer
+from ...weak import PYTHON
 from ..numpy import results
 from ..numpy.laying import laid
 from ..operators import operand
@@ -54,12 +55,14 @@ def _scaled(name: str) -> Callable[..., Any]:
 
     def method(self: Any, other: Any, *, alpha: Any = 1) -> Any:
         try:
-            return getattr(ops, name)(
-                self,
-                operand(other)
-                if isinstance(alpha, int) and alpha == 1
-                else ops.mul(alpha, operand(other)),
-            )
+            if isinstance(alpha, int) and alpha == 1:
+                factor = operand(other)
+            elif type(other) in PYTHON and type(alpha) in PYTHON:
+                # The product of Python's numbers is one, too, and decides no dtype.
+                factor = alpha * other
+            else:
+                factor = ops.mul(alpha, operand(other))
+            return getattr(ops, name)(self, factor)
         except REFUSED as error:
             raise explained_here(error) from error.__cause__
 

@@ -42,7 +42,10 @@ def numbers_too(method: Method) -> Method:
 
 
 def dim_of(x: Any, dim: Any) -> Any:
-    """The dimensions of a reduction: of a tensor without any, dimension 0 is all there is."""
+    """The dimensions of a reduction: where none are named all of them, as torch has it; of a tensor
+    without any, dimension 0 is all there is."""
+    if type(dim) in (tuple, list) and not dim:
+        return None
     return None if dim is not None and not x.shape and dim in (0, -1) else dim
 
 

@@ -235,9 +235,10 @@ class TensorOrders(Value):
             return _picked(self, indices, axis, keepdim, title + "1")
         value = stop_gradient(ops.take_along_axis(x, indices, axis)[0])
         alike = ops.logical_or(ops.equal(x, value), ops.logical_and(ops.isnan(x), ops.isnan(value)))
-        shares = ops.convert(alike, self.dtype) / ops.sum(alike) if self.dtype.kind == "f" else None
-        if shares is None:
+        if self.dtype.kind != "f":
             return value
+        many = ops.convert(ops.sum(alike), self.dtype)
+        shares = ops.convert(alike, self.dtype) / many
         # The value itself, whose gradient goes in equal shares to all elements that have it.
         exact = value + ops.sum(ops.where(alike, x - stop_gradient(x), 0) * shares)
         not_finite = ops.sum(ops.where(alike, x, 0) * shares)

@@ -31,6 +31,8 @@ class TensorReductions(Value):
         """Sum over all or some dimensions."""
         if axis is not None or keepdims is not None:
             dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
+        if type(dim) is not int:
+            dim = dim_of(self, dim)
         try:
             if dtype is None and not keepdim:
                 if (dim is None or type(dim) is int) and sum_op.eager is not None:
@@ -139,7 +141,9 @@ class TensorReductions(Value):
         """Largest element; ties share the gradient."""
         if axis is not None or keepdims is not None:
             dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
-        return titled(ops.max(self, axis=dim, keepdims=keepdim), "AmaxBackward0", self)
+        return titled(
+            ops.max(self, axis=dim_of(self, dim), keepdims=keepdim), "AmaxBackward0", self
+        )
 
     def amin(
         self: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: Any = None
@@ -147,7 +151,9 @@ class TensorReductions(Value):
         """Smallest element; ties share the gradient."""
         if axis is not None or keepdims is not None:
             dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
-        return titled(ops.min(self, axis=dim, keepdims=keepdim), "AminBackward0", self)
+        return titled(
+            ops.min(self, axis=dim_of(self, dim), keepdims=keepdim), "AminBackward0", self
+        )
 
     def argmax(
         self: Any,
@@ -213,9 +219,8 @@ class TensorReductions(Value):
         """Sum, NaN counting as 0."""
         if axis is not None or keepdims is not None:
             dim, keepdim = _numpys(dim, keepdim, axis, keepdims)
-        return ops.nansum(
-            self if dtype is None else ops.convert(self, dtype), axis=dim, keepdims=keepdim
-        )
+        x = self if dtype is None else ops.convert(self, dtype)
+        return ops.nansum(x, axis=dim_of(self, dim), keepdims=keepdim)
 
     def nanmean(
         self: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: Any = None
@@ -227,7 +232,7 @@ class TensorReductions(Value):
 
     def count_nonzero(self: Any, dim: Any = None) -> Any:
         """How many elements are not 0."""
-        return ops.count_nonzero(self, axis=dim)
+        return ops.count_nonzero(self, axis=dim_of(self, dim))
 
     def aminmax(self: Any, *, dim: Any = None, keepdim: bool = False) -> tuple[Any, Any]:
         """(smallest, largest)."""

@@ -152,7 +152,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
 
 
 def _at_least(x: Any, least: float) -> Any:
-    return ops.where(x >= least, x, least)
+    return ops.where(x < least, least, x)  # NaN stays
 
 
 def _probability(name: str, p: float) -> None:
