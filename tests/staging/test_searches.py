@@ -2,6 +2,7 @@
 are traced, and what is traced runs in Python: values are those of plain Python, gradients those of
 differences."""
 
+# ruff: noqa: PERF401 - the programs are as people write them
 from __future__ import annotations
 
 import heapq
@@ -165,6 +166,145 @@ def largest_cluster(x: Any) -> Any:
                 sizes.append((size, weight))
     largest = max(sizes)
     return largest[1] * largest[0] + len(sizes)
+
+
+@PROGRAMS
+def neighbours_in_lists(x: Any) -> Any:
+    graph = [[1, 2], [0, 3], [0, 3, 4], [1, 2, 5], [2, 5], [3, 4]]
+    dist = [-1] * 6
+    dist[0] = 0
+    queue = deque([0])
+    total = 0.0
+    while queue:
+        u = queue.popleft()
+        total += x[u % 5] * (dist[u] + 1)
+        for v in graph[u]:
+            if dist[v] < 0 and x[v % 5] + 1 > x[u % 5] * 0.3:
+                dist[v] = dist[u] + 1
+                queue.append(v)
+    return total
+
+
+@PROGRAMS
+def edges_in_lists(x: Any) -> Any:
+    adj = [[(1, 0), (2, 1)], [(2, 2), (3, 3)], [(3, 4), (4, 0)], [(5, 1)], [(3, 2), (5, 3)], []]
+    dist = [float("inf")] * 6
+    dist[0] = 0.0
+    done = [False] * 6
+    heap = [(0.0, 0)]
+    while heap:
+        d, u = heapq.heappop(heap)
+        if done[u]:
+            continue
+        done[u] = True
+        for v, k in adj[u]:
+            nd = d + abs(x[k]) + 0.2
+            if nd < dist[v]:
+                dist[v] = nd
+                heapq.heappush(heap, (nd, v))
+    return dist[5] + dist[4]
+
+
+@PROGRAMS
+def tree_of_least_weight(x: Any) -> Any:
+    n = 5
+    edges = []
+    for i in range(n):
+        for j in range(i + 1, n):
+            edges.append(((x[i] - x[j]) ** 2 + 0.1 * (i + 2 * j), i, j))
+    edges.sort()
+    parent = list(range(n))
+
+    def find(i):
+        while parent[i] != i:
+            parent[i] = parent[parent[i]]
+            i = parent[i]
+        return i
+
+    total, count = 0.0, 0
+    for w, i, j in edges:
+        a, b = find(i), find(j)
+        if a != b:
+            parent[a] = b
+            total += w
+            count += 1
+            if count == n - 1:
+                break
+    return total
+
+
+@PROGRAMS
+def filled_from_a_place(x: Any) -> Any:
+    n = 5
+    height = (
+        np.array([[math.sin(2.0 * i + 3.0 * j) for j in range(n)] for i in range(n)]) + 0.2 * x[0]
+    )
+    filled = np.zeros((n, n), dtype=bool)
+    stack = [(2, 2)]
+    vol = 0.0
+    while stack:
+        i, j = stack.pop()
+        if i < 0 or j < 0 or i >= n or j >= n:
+            continue
+        if filled[i, j] or height[i, j] > x[1] + 0.8:
+            continue
+        filled[i, j] = True
+        vol += x[1] + 0.8 - height[i, j]
+        stack.append((i + 1, j))
+        stack.append((i - 1, j))
+        stack.append((i, j + 1))
+        stack.append((i, j - 1))
+    return vol
+
+
+@PROGRAMS
+def convex_hull(x: Any) -> Any:
+    pts = [(math.cos(2.4 * k) * (1 + 0.3 * x[k % 5]), math.sin(3.1 * k)) for k in range(9)]
+    pts = sorted(pts)
+
+    def cross(o, a, b):
+        return (a[0] - o[0]) * (b[1] - o[1]) - (a[1] - o[1]) * (b[0] - o[0])
+
+    lower = []
+    for p in pts:
+        while len(lower) >= 2 and cross(lower[-2], lower[-1], p) <= 0:
+            lower.pop()
+        lower.append(p)
+    upper = []
+    for p in reversed(pts):
+        while len(upper) >= 2 and cross(upper[-2], upper[-1], p) <= 0:
+            upper.pop()
+        upper.append(p)
+    hull = lower[:-1] + upper[:-1]
+    area = 0.0
+    for k in range(len(hull)):
+        a, b = hull[k - 1], hull[k]
+        area += a[0] * b[1] - a[1] * b[0]
+    return area / 2 + 0.1 * len(hull)
+
+
+@PROGRAMS
+def warped_in_time(x: Any) -> Any:
+    a = x
+    b = np.array([0.5, -0.2, 0.1, 0.4, -0.6, 0.3])
+    n, m = len(a), len(b)
+    D = np.full((n + 1, m + 1), np.inf)
+    D[0, 0] = 0.0
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            D[i, j] = (a[i - 1] - b[j - 1]) ** 2 + min(D[i - 1, j], D[i, j - 1], D[i - 1, j - 1])
+    path, i, j = [], n, m
+    while i > 0 and j > 0:
+        path.append((i - 1, j - 1))
+        step = min((D[i - 1, j - 1], 0), (D[i - 1, j], 1), (D[i, j - 1], 2))[1]
+        if step == 0:
+            i, j = i - 1, j - 1
+        elif step == 1:
+            i -= 1
+        else:
+            j -= 1
+    path.reverse()
+    return D[n, m] + sum(abs(a[i] - b[j]) for i, j in path) / len(path)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -21,8 +21,9 @@ def program(f: F) -> F:
 
 def alike(a: Any, b: Any) -> Any:
     """`a == b`, of tuples number by number."""
-    if type(a) is not tuple or type(b) is not tuple:
-        return a == b
+    for x in (a, b):
+        if not isinstance(x, tuple) or type(x).__eq__ is not tuple.__eq__:
+            return a == b
     found: Any = len(a) == len(b)
     for x, y in zip(a, b, strict=False):
         found = _either(alike(x, y), found, False)

@@ -160,7 +160,7 @@ def compare(name: str, a: Any, b: Any) -> Any:
         if type(b) is Tabled and b.nested:
             raise Unlike(b.site)
         b = b.box if type(b) is Tabled else b.listed() if type(b) is Queue else b
-        if type(b) is Grown and is_open(b):
+        if type(b) is Grown and (b.late or is_open(b)):
             held = holds(b, a)
             return (
                 held if name == "in_" else not held if type(held) is bool else ops.logical_not(held)

@@ -114,6 +114,7 @@ class CallHelpers:
     line_of: Callable[[int], str]
     effect: Callable[[int, str], None]
     printed: Callable[..., None]
+    collected: Callable[..., Any]
     code: Any
 
     def call(self, line: int, number: int, function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -287,6 +288,8 @@ class CallHelpers:
                 return _truths(function.__name__, (values,))
             return function(values)
         if args and isinstance(args[0], COUNTED) and function in (list, tuple):
+            if isinstance(args[0].count, Boxed):
+                return self.collected(line, args[0], lambda item: item)
             return function(list(args[0]))
         args, kwargs = _staged(session, args, kwargs)
         return function(*args, **kwargs)

@@ -23,7 +23,7 @@ from ..types import COUNT, ArrayType
 from .agreement import readable, same_object, with_numbers
 from .aliases import Held
 from .places import MISSING, AttributePlace, BoxPlace, ItemPlace, StagedPlace, is_leaf
-from .regions import Refused, contents_of, is_static, parts
+from .regions import Refused, contents_of, is_grown, is_static, parts
 from .session import Session
 
 NAMES = 2
@@ -37,8 +37,8 @@ class Retry(Exception):
 class Carried:
     """What a loop hands on in one place."""
 
-    def __init__(self, place: StagedPlace, line: str, held: Held) -> None:
-        self.place, self.line = place, line
+    def __init__(self, place: StagedPlace, line: str, held: Held, block: bool = False) -> None:
+        self.place, self.line, self.block = place, line, block
         value = place.get()
         # A view holds its base, and nobody else may.
         self.shared = isinstance(value, Boxed) and (
@@ -134,6 +134,10 @@ class Carried:
         if value is self.start and not self.arrays:
             return []
         leaves, spec = parts(value)
+        if self.block and self.undefined and any(map(is_grown, leaves)):
+            # A list that was made in it, anew in each look: it ends with it.
+            self.bound, self.found = False, None
+            return []
         # A length that only a run knows is a number behind the block in which arrays have it.
         leaves = [number_of(x) if type(x) is Size else x for x in contents_of(leaves, contents)]
         varying = any(
@@ -224,7 +228,10 @@ class Carried:
                     "and is not there before it. Set it before the loop."
                 )
             session.unbound[self.place.name] = (
-                f"the loop at {self.line} may end without having bound it"
+                f"it is a list that was made in the block at {self.line}, which has lengths that "
+                "only a run knows, and ends there"
+                if self.block
+                else f"the loop at {self.line} may end without having bound it"
             )
         if self.arrays or self.undefined:
             self.place.put(value)

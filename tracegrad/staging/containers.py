@@ -13,9 +13,11 @@ from typing import Any
 from ..ir.dispatch import STATE
 from ..ir.forms import as_length
 from ..ops.elementwise.arithmetic import number
+from ..sizes import Size
+from ..sizes.owners import is_late
 from ..tensor import Boxed
 from .heaps import FUNCTIONS, heaped
-from .late_lists import is_late_list, truths
+from .late_lists import copied, is_late_list, of_any_length, truths
 from .lists import Grown
 from .queues import EMPTY, Queue
 from .regions import born
@@ -36,16 +38,12 @@ def of_container(
     owner = getattr(function, "__self__", None)
     if type(owner) is Grown and STATE.traces:
         return changed(helpers, line, function.__name__, owner, args, kwargs)
-    if args and is_late_list(args[0]) and len(args) == 1 and not kwargs and _hashable(function):
-        if function is builtins.list:
-            return args[0].copy()
-        if function in (builtins.any, builtins.all):
-            return truths(args[0], function is builtins.all)
-    if len(args) == 2 and is_late_list(args[1]) and not kwargs and _hashable(function):
-        if function in (heapq.nlargest, heapq.nsmallest):
-            largest = function is heapq.nlargest
-            found = helpers.call(line, place, builtins.sorted, args[1], reverse=largest)
-            return helpers.get_item(line, found, slice(0, args[0]))
+    if args and type(args[-1]) is Grown and not kwargs and STATE.traces and _hashable(function):
+        late = of_any_length(args[-1]) if _has_late_size(args[-1]) else args[-1]
+        if is_late_list(late):
+            found = _of_late_list(helpers, line, place, function, *args[:-1], late)
+            if found is not NotImplemented:
+                return found
     if type(owner) is Queue and function.__name__ in ("pop", "popleft"):
         detach(owner.items, helpers.line_of(line))
         filled(owner.length(), helpers, line, EMPTY)
@@ -63,6 +61,49 @@ def of_container(
         n = args[0].length()
         return as_length(number(n) if isinstance(n, Boxed) else n)
     return NotImplemented
+
+
+def _has_late_size(items: Grown) -> bool:
+    now = items.stacked
+    return now is not None and type(now.count) is Size and is_late(now.count.form)
+
+
+def _of_late_list(helpers: Any, line: int, place: int, function: Any, *args: Any) -> Any:
+    """What functions of Python's give of a list of which only a run knows the length."""
+    *before, items = args
+    if function in OF_ONE and not before:
+        return OF_ONE[function](items)
+    if len(before) != 1:
+        return NotImplemented
+    if function in (heapq.nlargest, heapq.nsmallest):
+        largest = function is heapq.nlargest
+        found = helpers.call(line, place, builtins.sorted, items, reverse=largest)
+        return helpers.get_item(line, found, slice(0, before[0]))
+    asked = partial(helpers.call, line, place, before[0])
+    if function is builtins.map:
+        return helpers.collected(line, items, asked)
+    if function is builtins.filter:
+        return helpers.collected(line, items, _itself, _itself if before[0] is None else asked)
+    return NotImplemented
+
+
+def _tuple_of(items: Grown) -> Grown:
+    found = copied(items)
+    found.name, found.frozen = "a tuple", True
+    return found
+
+
+OF_ONE: dict[Any, Any] = {
+    builtins.list: copied,
+    builtins.tuple: _tuple_of,
+    builtins.reversed: lambda items: items[::-1],
+    builtins.any: partial(truths, every=False),
+    builtins.all: partial(truths, every=True),
+}
+
+
+def _itself(x: Any) -> Any:
+    return x
 
 
 def _hashable(function: Any) -> bool:

@@ -10,6 +10,7 @@ LAZY = (
     *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.YieldFrom),
 )
 """Expressions of which not all parts are computed, or not once."""
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 WHOLE = -1
 """In place of tries: a statement is in the block, with all that is inside of it."""
 
@@ -62,6 +63,9 @@ def _is_flag(s: ast.stmt) -> bool:
 
 def _parts(e: ast.AST) -> Iterator[ast.expr]:
     """What is computed of an expression, in that order: calls, and what they could change."""
+    if isinstance(e, COMPREHENSIONS):
+        # What the first `for` goes over is computed where the comprehension stands.
+        yield from _parts(e.generators[0].iter)
     if isinstance(e, ast.ListComp):
         yield e
     if isinstance(e, LAZY):

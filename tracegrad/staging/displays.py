@@ -182,6 +182,17 @@ class Displays(ast.NodeTransformer):
         made: ast.expr = self.visit(value)
         return made
 
+    def apart(self, target: ast.expr, value: ast.expr) -> ast.expr:
+        """A value of an assignment; of several targets one that has as many items."""
+        if not isinstance(target, (ast.Tuple, ast.List)):
+            return value
+        stars = [k for k, part in enumerate(target.elts) if isinstance(part, ast.Starred)]
+        n = len(target.elts)
+        if isinstance(value, ast.Tuple) and not stars:
+            return value
+        before, after = (stars[0], n - 1 - stars[0]) if stars else (n, -1)
+        return self._helper("unpacked", target, value, *map(ast.Constant, (before, after)))
+
     def visit_DictComp(self, e: ast.DictComp) -> ast.AST:
         return self._made(e)
 

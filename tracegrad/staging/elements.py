@@ -38,6 +38,7 @@ from .places import (
 from .queues import Queue
 from .reading import item_of as item_of_grown
 from .regions import Refused, born, change, is_born
+from .rows_of_lists import row_of, row_of_dict
 from .session import current
 from .stand_ins import entry_of, one_of, part_of, trace_from_start
 from .tables import Tabled
@@ -166,6 +167,10 @@ class Elements:
             if isinstance(owner, list):
                 to_table(owner)
             what = "list" if isinstance(owner, list) else kind.__name__
+            if isinstance(owner, (list, tuple)) and not isinstance(key, slice):
+                at = place_in(key, len(owner), self, line, f"{what} index out of range")
+                if (found := row_of(owner, at, self.line_of(line))) is not NotImplemented:
+                    return found
             rows = bool(owner) and all(isinstance(v, list) for v in owner)
             raise Refused(
                 f"{self.line_of(line)}: a {what} of {'lists' if rows else 'unlike things'} is read "
@@ -182,6 +187,9 @@ class Elements:
                 return owner[operator.index(key)]
             check = partial(self.check, line)  # type: ignore[attr-defined]
             if (found := entry_of(owner, key, check)) is not NotImplemented:
+                return found
+            where = self.line_of(line)
+            if (found := row_of_dict(owner, key, check, where)) is not NotImplemented:
                 return found
             raise Refused(
                 f"{self.line_of(line)}: a {kind.__name__} is read at a key that is not known while "

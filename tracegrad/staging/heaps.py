@@ -119,6 +119,11 @@ class _Heap:
         found = self.owner.stacked
         assert found is not None
         kinds = () if found.form is None else found.form.kinds
+        if found.form is not None and not _compared_as_tuples(found.form.spec):
+            raise Refused(
+                f"{self.where}: the items of the heap {self.owner.name} are of a class with a "
+                "comparison of its own (__lt__). Put tuples there that begin with what decides."
+            )
         if any(k.shape or k.dtype.kind == "c" for k in kinds):
             raise Refused(
                 f"{self.where}: the items of the heap {self.owner.name} are compared, and are not "
@@ -152,6 +157,13 @@ class _Heap:
             now.seen.read = True
             return Stacked(form, None, 0).made([ops.zeros((), k.dtype) for k in form.kinds])
         return now.made(_at(now.arrays, 0))
+
+
+def _compared_as_tuples(spec: Any) -> bool:
+    """Whether items of this structure are compared as Python compares tuples."""
+    if isinstance(spec[0], type) and issubclass(spec[0], tuple):
+        return spec[0].__lt__ is tuple.__lt__ and all(map(_compared_as_tuples, spec[1:]))
+    return True
 
 
 def _is_empty(x: Stacked) -> bool:

@@ -14,12 +14,14 @@ from .kept_lists import KeptLists
 from .loops import Loops
 from .printing import Printing
 from .rests import Rests
+from .unpacking import Unpacking
 from .whiles import Whiles
 
 
 class Helpers(
-    Branches, Loops, Whiles, Elements, CallHelpers, Failures, Growth, KeptLists, Printing, Rests
-):
+    Branches, Loops, Whiles, Elements, CallHelpers, Failures, Growth, KeptLists, Printing, Rests,
+    Unpacking,
+):  # fmt: skip
     """The helpers, which know whose statements they stand for."""
 
     def __init__(self, version: Version) -> None:

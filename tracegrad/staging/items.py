@@ -49,7 +49,8 @@ def parts_of(item: Any, line: str, name: str) -> tuple[Form, list[Any]]:
         if not is_leaf(x):
             raise Refused(
                 f"{line}: a {type(x).__name__} is appended to {name} in a loop on traced values, "
-                "which holds numbers and arrays."
+                "which holds numbers, arrays, and tuples of these. Append its parts as a tuple "
+                "or a namedtuple."
             )
     return Form(spec, [leaf_type(x) for x in leaves]), leaves
 

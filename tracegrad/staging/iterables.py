@@ -183,6 +183,15 @@ class Zipped:
         return zip(*self.parts, strict=False)
 
 
+class Numbered(Zipped):
+    """The items of something with their numbers."""
+
+    @property
+    def count(self) -> Any:
+        """The number of items, of which no least one of two has to be found."""
+        return self.parts[1].count
+
+
 class Backwards:
     """From the last to the first."""
 
@@ -293,7 +302,7 @@ def _as_long(a: Any, b: Any) -> bool:
 def numbered(x: Any, start: Any, otherwise: Any) -> Any:
     """`enumerate(x, start)`."""
     part = by_number(x)
-    return otherwise() if part is None else Zipped([Counted(start, start + part.count), part])
+    return otherwise() if part is None else Numbered([Counted(start, start + part.count), part])
 
 
 def everywhere(function: Any, args: Sequence[Any]) -> Any:

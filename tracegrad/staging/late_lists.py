@@ -35,7 +35,7 @@ def is_late_list(x: Any) -> bool:
     return type(x) is Grown and x.stacked is not None and x.stacked.counted
 
 
-def _of_places(x: Stacked, places: Callable[[Any], Any], count: Any, rows: Any) -> Grown:
+def of_places(x: Stacked, places: Callable[[Any], Any], count: Any, rows: Any) -> Grown:
     """A list of so many items, for which there are rows: the item k is that at `places(k)`."""
     found, arrays = Grown(), x.arrays
     if arrays is not None:
@@ -76,7 +76,7 @@ def joined(a: Any, b: Any) -> Grown:
     def places(k: Any) -> Any:
         return ops.where(ops.less(k, n), k, room + k - n)
 
-    found = _of_places(Stacked(form, arrays, rows), places, n + with_numbers(second.count), rows)
+    found = of_places(Stacked(form, arrays, rows), places, n + with_numbers(second.count), rows)
     return shared(found, [a, b], user_line())
 
 
@@ -111,7 +111,7 @@ def repeated(a: Grown, times: Any) -> Grown:
             raise TypeError("can't multiply sequence by non-int")
     now, times = _now(a), max(int(times), 0)
     n = with_numbers(now.count)
-    found = _of_places(now, lambda k: k % ops.maximum(n, 1), n * times, now.rows * times)
+    found = of_places(now, lambda k: k % ops.maximum(n, 1), n * times, now.rows * times)
     return shared(found, [a], user_line())
 
 
@@ -134,7 +134,7 @@ def stepped(a: Grown, key: slice) -> Grown:
     span = last - first if step > 0 else first - last
     count = ops.maximum((span + (size - 1)) // size, 0)
     rows = (now.rows + (size - 1)) // size
-    found = _of_places(now, lambda k: first + step * k, ops.minimum(count, rows), rows)
+    found = of_places(now, lambda k: first + step * k, ops.minimum(count, rows), rows)
     return shared(found, [a], user_line())
 
 
@@ -149,7 +149,9 @@ def exact(a: Grown) -> Grown:
 
 def of_any_length(a: Any) -> Any:
     """A list whose length is a size as one of which only a run knows the length."""
-    if type(a) is not Grown or a.stacked is None or isinstance(a.stacked.count, int):
+    if type(a) is not Grown or a.stacked is None or a.stacked.open:
+        return a
+    if a.late or isinstance(a.stacked.count, int):
         return a
     found, now = Grown(), a.stacked
     count = with_numbers(now.count)
@@ -184,6 +186,7 @@ def truths(a: Grown, every: bool) -> Any:
 
 
 __all__ = [
-    "alike", "copied", "exact", "extend", "is_late_list", "joined", "of_any_length", "repeated",
+    "alike", "copied", "exact", "extend", "is_late_list", "joined", "of_any_length",
+    "of_places", "repeated",
     "stepped", "truths",
 ]  # fmt: skip

@@ -128,7 +128,7 @@ def listed(values: Sequence[Any]) -> Listed | Ragged | None:
         return None
     if any(type(n) is not int for k in form.kinds for n in k.shape):
         return None
-    arrays = [_stacked(form, k, c) for k, c in enumerate(columns)]
+    arrays = [stacked_column(form, k, c) for k, c in enumerate(columns)]
     return Listed(values, Stacked(form, arrays, len(values)), [x for c in columns for x in c])
 
 
@@ -142,7 +142,8 @@ def _is_ragged(values: Sequence[Any]) -> bool:
     return uneven and len(kinds) == 1 and values[0].dtype.kind in "biufc"
 
 
-def _stacked(form: Form, number: int, column: Sequence[Any]) -> Any:
+def stacked_column(form: Form, number: int, column: Sequence[Any]) -> Any:
+    """The leaves of a number of all items as one array, a plain one where they are."""
     kind = form.kinds[number]
     if not any(map(followed, column)):
         plain = [getattr(x, "_data", x) if isinstance(x, Boxed) else x for x in column]
@@ -189,4 +190,13 @@ def begun(x: Any, k: Any) -> Callable[[], Any]:
     return lambda: x.item(k)
 
 
-__all__ = ["Listed", "Ragged", "begun", "is_ragged", "listed", "owners_in", "renewed"]
+__all__ = [
+    "Listed",
+    "Ragged",
+    "begun",
+    "is_ragged",
+    "listed",
+    "owners_in",
+    "renewed",
+    "stacked_column",
+]

@@ -167,9 +167,9 @@ def taken_apart(item: Any) -> tuple[list[Any], Any]:
         form, arrays = item.stacked.form, item.arrays()
         assert form is not None
         return arrays, ("rows", form.spec, form.kinds, item.stacked.count)
-    if type(item) in (tuple, list, Grown):
+    if type(item) in (tuple, list, Grown) or is_named_tuple(item):
         found = [taken_apart(x) for x in item]
-        kind = tuple if type(item) is tuple else list
+        kind = type(item) if isinstance(item, tuple) else list
         return [x for leaves, _ in found for x in leaves], (kind, *[s for _, s in found])
     leaves, spec = flatten(item)
     if not spec.is_leaf():
@@ -178,11 +178,17 @@ def taken_apart(item: Any) -> tuple[list[Any], Any]:
     return leaves, ("tree", spec)
 
 
+def is_named_tuple(x: Any) -> bool:
+    """Whether it is of a class that `namedtuple` or `NamedTuple` made."""
+    return isinstance(x, tuple) and isinstance(getattr(x, "_fields", None), tuple)
+
+
 def lists_in(item: Any) -> list[list[Any]]:
     """The lists in an item that others may know, and change."""
-    if type(item) not in (tuple, list, Grown) or (type(item) is Grown and item.frozen):
+    known = type(item) in (tuple, list, Grown) or is_named_tuple(item)
+    if not known or (type(item) is Grown and item.frozen):
         return []
-    own = [] if type(item) is tuple else [item]
+    own = [] if isinstance(item, tuple) else [item]
     inner = list.__iter__(item) if isinstance(item, list) else iter(item)
     return [*own, *[x for part in inner for x in lists_in(part)]]
 
@@ -197,8 +203,8 @@ def together(spec: Any, leaves: Iterator[Any]) -> Any:
         found.stacked, found.frozen = Stacked(Form(spec[1], spec[2]), arrays, spec[3]), True
         return found
     parts = [together(s, leaves) for s in spec[1:]]
-    if spec[0] is tuple:
-        return tuple(parts)
+    if spec[0] is not list:
+        return tuple(parts) if spec[0] is tuple else spec[0]._make(parts)
     found = Grown(parts)
     found.frozen = True
     return found
@@ -232,6 +238,8 @@ class Grown(list[Any]):
     around: Grown | None = None
     """The list of which this one is an item, which was read."""
 
+    check: Callable[[], None] | None = None
+    """What refuses it where it is no longer what it was made of."""
     _anchors: list[Any] | None = None
 
     @property
@@ -252,6 +260,8 @@ class Grown(list[Any]):
 
     def ready(self) -> Stacked | None:
         """The items that there are now."""
+        if self.check is not None:
+            self.check()
         found = self.stacked
         return found.as_it_is() if found is not None and found.open else found
 
@@ -300,6 +310,8 @@ class Grown(list[Any]):
 
     def length(self) -> Any:
         """The number of items; a size or a traced number, too."""
+        if self.check is not None:
+            self.check()
         return list.__len__(self) if self.stacked is None else self.stacked.count
 
     def contents(self) -> list[Any]:
@@ -332,8 +344,9 @@ class Grown(list[Any]):
         """Before it is changed: have the items, one by one, as any list has them."""
         if self.frozen:
             raise ConcretizationError(
-                f"{user_line()}: this list is an item of one that a loop on traced values filled, "
-                "and cannot be changed any more. Change a copy: list(a), or use an array."
+                f"{user_line()}: this list is an item of another one, which a loop on traced "
+                "values filled or which was read at a traced place, and cannot be changed any "
+                "more. Change a copy: list(a), or use an array."
             )
         if self.stacked is not None:
             items, self.stacked = self.written_out(), None

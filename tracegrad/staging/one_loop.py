@@ -99,7 +99,7 @@ class StagedLoop:
             if self.block:
                 return InBlock(place, self.session)
             return Growing(place, self.line, self.count, self.ends, self.room)
-        return Carried(place, self.line, self.session.held)
+        return Carried(place, self.line, self.session.held, self.block)
 
     def until_known(self, attempt: Callable[[], Any]) -> Any:
         """The result of an attempt, once nothing more is learnt of what is carried."""

@@ -77,8 +77,9 @@ def _field(part: ast.expr) -> ast.expr:
 
 
 def is_plain(target: ast.expr) -> bool:
-    """Whether a target is made of names alone."""
-    return not any(isinstance(n, (ast.Subscript, ast.Attribute)) for n in ast.walk(target))
+    """Whether a target is made of names alone, of which none takes what is left."""
+    kinds = (ast.Subscript, ast.Attribute, ast.Starred)
+    return not any(isinstance(n, kinds) for n in ast.walk(target))
 
 
 def is_free(e: ast.AST) -> bool:

@@ -199,5 +199,5 @@ def is_static(x: Any) -> bool:
 
 __all__ = [
     "ENDED", "OpenBody", "Raised", "Refused", "Want", "bodies_around", "born", "change",
-    "contents_of", "is_born", "is_static", "parts", "run",
+    "contents_of", "is_born", "is_grown", "is_static", "parts", "run",
 ]  # fmt: skip

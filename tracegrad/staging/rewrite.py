@@ -322,7 +322,7 @@ class _Rewriter(Displays):
             number = ast.Constant(next(self.sites))
             value = self._helper("combined", value, number, name, *operands)
         if all(map(is_plain, s.targets)):
-            s.value = value
+            s.value = self.apart(s.targets[0], value) if len(s.targets) == 1 else value
             return s
         if len(s.targets) == 1 and isinstance(s.targets[0], (ast.Subscript, ast.Attribute)):
             return self._store(s.targets[0], value, s)
@@ -349,13 +349,10 @@ class _Rewriter(Displays):
         for part in target.elts:
             inner = part.value if isinstance(part, ast.Starred) else part
             name = f"_tg_value_{next(self.count)}"
-            parts.append(
-                ast.Starred(stored(name), ast.Store())
-                if isinstance(part, ast.Starred)
-                else stored(name)
-            )
+            parts.append(stored(name))
             later += self._unpack(inner, loaded(name), s)
-        return [place(ast.Assign([ast.Tuple(parts, ast.Store())], value), s), *later]
+        names = ast.Tuple(parts, ast.Store())
+        return [place(ast.Assign([names], self.apart(target, value)), s), *later]
 
     def _store(self, target: ast.expr, value: ast.expr, s: ast.stmt) -> ast.stmt:
         if isinstance(target, ast.Subscript):
