@@ -102,16 +102,27 @@ def _added_to(node: Node, result: Var) -> int | None:
 def _is_begun(graph: Graph, atom: Atom, start: Var) -> bool:
     """Whether a graph makes `atom` of an input by additions at places, and does nothing else with
     that input."""
-    chains = _Chains(graph)
-    return atom is not start and chains.begin(atom)[0] is start and chains.uses[start] == 1
+    return atom is not start and _root_in(graph, atom) is start
 
 
 def _begun_in(graph: Graph, atom: Atom) -> int | None:
     """Which input a graph makes `atom` of by additions at places."""
-    for k, v in enumerate(graph.inputs):
-        if (atom is v and _Chains(graph).uses[v] == 1) or _is_begun(graph, atom, v):
-            return k
-    return None
+    root = _root_in(graph, atom)
+    return next((k for k, v in enumerate(graph.inputs) if v is root), None)
+
+
+def _root_in(graph: Graph, atom: Atom) -> Atom | None:
+    """What `atom` was before anything was added to it, if nothing else reads that. It is found
+    once: branches in branches would be walked anew from each of those around them."""
+    if not isinstance(atom, Var):
+        return None
+    key = "root", atom
+    if key not in graph.derived:
+        chains = _Chains(graph)
+        root = chains.begin(atom)[0]
+        graph.derived[key] = root if chains.uses[root] == 1 else None
+    found: Atom | None = graph.derived[key]
+    return found
 
 
 def _read(graph: Graph) -> set[Atom]:
