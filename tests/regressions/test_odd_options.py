@@ -146,3 +146,25 @@ def test_nan_is_no_small_norm(compiled: bool) -> None:
         assert np.isnan(found[0]).all()
         np.testing.assert_allclose(np.linalg.norm(found[1], p), 1.0)
         assert (found[2] == 0).all()
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.bool_])
+@pytest.mark.parametrize(
+    "resampled",
+    [
+        lambda F, x: F.interpolate(x, size=(5, 3), mode="bilinear", align_corners=True),
+        lambda F, x: F.interpolate(x, size=(5, 3), mode="bicubic"),
+        lambda F, x: F.interpolate(x[0], scale_factor=2.5, mode="linear"),
+        lambda F, x: F.avg_pool2d(x, 2, padding=1, count_include_pad=False),
+        lambda F, x: F.avg_pool1d(x[0], 3, ceil_mode=True),
+        lambda F, x: F.affine_grid(x[0, :, :2, :3], (1, 1, 3, 4), align_corners=False),
+    ],
+)
+def test_weights_of_integers_are_no_integers(resampled: Any, dtype: Any) -> None:
+    """Shares between 0 and 1 were cut to 0."""
+    x = RANDOM.integers(0, 9, (1, 1, 3, 4)).astype(dtype)
+    expected = resampled(tg.nn.functional, tg.tensor(x.astype(np.float64)))
+    for function in (resampled, tg.jit(resampled, static_argnums=0)):
+        found = function(tg.nn.functional, tg.tensor(x))
+        assert found.dtype.kind == "f"
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import ops
+from ...dtypes import inexact
 from ...ir.dispatch import Value
 from ...ops.arrays.windows import windows
 from ...ops.fits import refuse_less
@@ -252,7 +253,7 @@ def _avg_pool(
         by_axis = [_counts(*length, count_include_pad) for length in lengths]
         counts = functools.reduce(np.multiply.outer, by_axis)
     factor = (
-        np.asarray(1.0 / counts, input.dtype)
+        np.asarray(1.0 / counts, inexact(input.dtype))
         if np.size(counts) > 1
         else 1.0 / float(np.reshape(counts, ()))
     )

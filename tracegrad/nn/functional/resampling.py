@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import ops
+from ...dtypes import inexact
 from ...types import show
 from .adaptive import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 from .common import titled
@@ -121,7 +122,7 @@ def interpolate(
         for indices, weights in _sources(mode, n, m, scale, bool(align_corners)):
             term = ops.take(x, indices, 2 + k)
             if weights is not None:
-                term = term * weights.astype(input.dtype).reshape(
+                term = term * weights.astype(inexact(input.dtype)).reshape(
                     [-1 if a == 2 + k else 1 for a in range(axes + 2)]
                 )
             total = term if total is None else total + term

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import ops
+from ...dtypes import inexact
 from ...ops.totals.statistics import stop_gradient
 from .common import in_place
 
@@ -87,7 +88,7 @@ def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any
         ends = np.linspace(-1.0, 1.0, n) if n > 1 else np.zeros(1)
         lines.append(ends if align_corners else ends * (n - 1) / n)
     grid = np.stack([*np.meshgrid(*lines, indexing="ij")[::-1], np.ones(size[2:])], -1)
-    base = np.asarray(grid.reshape(-1, axes + 1), theta.dtype)
+    base = np.asarray(grid.reshape(-1, axes + 1), inexact(theta.dtype))
     found = ops.matmul(base, ops.matrix_transpose(theta))
     return ops.reshape(found, (theta.shape[0], *size[2:], axes))
 
