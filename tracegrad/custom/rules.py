@@ -142,6 +142,15 @@ class _Use:
         outs, self.out_spec = flatten(self.custom.function(*self.arguments(leaves)))
         return tuple(map(raw, outs))
 
+    def check_around(self, asked: Sequence[Any]) -> None:
+        """A TracegradError where a derivative by what the function reads around it is asked for."""
+        if any(asked):
+            raise TracegradError(
+                f"{user_line()}: {self} reads a differentiated value from around it, of whose "
+                "derivative its rules say nothing. Pass it as an argument, or read "
+                "tg.stop_gradient(x) where none is wanted."
+            )
+
     def vjp(self, cts: Any, inputs: Any, outs: Any, wanted: Any) -> list[Any]:
         with ruled(self.custom):
             return self.custom.of_reverse(cts, inputs, outs, wanted, self)
@@ -286,6 +295,7 @@ def _vjp_of_vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, rule: Any) -> lis
         residuals = residuals_of(rule, inputs)
         if before is not None:
             before.compare(residuals)
+    rule.check_around(wanted[rule.spec.num_leaves :])
     found = rule.custom.backward(*rule.static, residuals, unflatten(rule.out_spec, full))
     who = place(name, rule.custom.backward)
     flat = cotangents_in(found, rule.spec, who)
@@ -318,6 +328,7 @@ def _jvp_of_jvp(tangents: Any, inputs: Any, outs: Any, rule: Any) -> list[Any]:
         for t, x in zip(tangents, inputs, strict=True)
     ]
     n = rule.spec.num_leaves
+    rule.check_around([t is not None for t in tangents[n:]])
     primals, directions = rule.arguments(inputs), unflatten(rule.spec, full[:n])
     found = rule.custom.rule(
         *rule.static,
@@ -400,8 +411,10 @@ class custom_vjp(Custom):
 
     `forward(*args)` returns `(result, residuals)`; `backward(residuals, cotangent)` a tuple with
     one cotangent (or None for zero) per argument; arguments numbered in `nondiff_argnums` are
-    passed to `backward` first and have no cotangent. The rule is itself differentiated for higher
-    orders: then `forward` runs once more, and must give the same residuals.
+    passed to `backward` first and have no cotangent. What the function reads around it is no
+    argument: a derivative by that is refused in compiled code, and 0 outside of it. The rule is
+    itself differentiated for higher orders: then `forward` runs once more, and must give the same
+    residuals.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -440,7 +453,8 @@ class custom_jvp(Custom):
 
     `rule(primals, tangents)` returns `(result, tangent of the result)` and must be linear in the
     tangents. In reverse mode it runs when the derivative is taken, and reads what is around it as
-    it is then: pass what is written to in between as an argument.
+    it is then: pass what is written to in between as an argument. A derivative by what the function
+    reads around it is refused in compiled code, and 0 outside of it.
 
     >>> import numpy as np
     >>> import tracegrad as tg
