@@ -62,7 +62,8 @@ def test_op_table(case: Case) -> None:
             as_tuple(projected_gradient(case, arrays)(*xs)) if case.order else ()
         )
 
-    check(both(*arrays), tg.jit(both), arrays, 1e-9)
+    # Of factors with orthonormal columns the gradient is 0, and what is there is rounding.
+    check(both(*arrays), tg.jit(both), arrays, 1e-9, 1e-14)
 
 
 @pytest.mark.parametrize("case", [c for c in SAMPLE if c.vmap], ids=ids)
