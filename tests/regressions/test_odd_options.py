@@ -168,3 +168,19 @@ def test_weights_of_integers_are_no_integers(resampled: Any, dtype: Any) -> None
         found = function(tg.nn.functional, tg.tensor(x))
         assert found.dtype.kind == "f"
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.bool_, np.float32])
+def test_quantiles_and_counts_of_integers(dtype: Any) -> None:
+    """Quantiles were cut to integers, and counts were of the dtype of what is counted."""
+    numbers = np.array([[1, 2, 4, 7], [0, 0, 1, 9]]).astype(dtype)
+    x = tg.tensor(numbers)
+    for q in (0.3, 0.5):
+        for more in ({}, {"dim": 1}):
+            found = x.nanquantile(q, **more)
+            axis = more.get("dim")
+            np.testing.assert_allclose(
+                found, np.quantile(numbers.astype(float), q, axis=axis), 1e-6
+            )
+    many = tg.tensor(np.ones(1000).astype(dtype)).histc(2, 0, 2)
+    assert many.tolist() == [0, 1000]

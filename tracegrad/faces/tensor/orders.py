@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import ops
+from ...dtypes import inexact
 from ...errors import ShapeError
 from ...ir.dispatch import Value
 from ...ops.arrays.transfer import place_of, transfer
@@ -293,11 +294,9 @@ class TensorOrders(Value):
                 f"nanquantile: interpolation is 'linear', not {interpolation!r}"
             )
         dim = dim_of(self, dim)
-        x, axis = (
-            (self, normalize_axis(dim, self.ndim))
-            if dim is not None
-            else (ops.reshape(self, (-1,)), 0)
-        )
+        # Between two integers lie fractions.
+        x = ops.convert(self, inexact(self.dtype))
+        x, axis = (x, normalize_axis(dim, self.ndim)) if dim is not None else (x.reshape(-1), 0)
         count = ops.sum(ops.logical_not(ops.isnan(x)), axis=axis, keepdims=True)
         several = getattr(q, "shape", ()) != ()
         fractions = list(q) if several else [q]
@@ -307,7 +306,7 @@ class TensorOrders(Value):
         values = _at_places(x, [*lows, *highs], axis)
         parts = []
         for at, low, a, b in zip(ats, lows, values, values[len(ats) :], strict=False):
-            part = a + (b - a) * ops.convert(at - low, self.dtype)
+            part = a + (b - a) * ops.convert(at - low, x.dtype)
             if dim is None:
                 part = ops.reshape(part, (1,) * self.ndim if keepdim else ())
             parts.append(part if keepdim or dim is None else ops.squeeze(part, axis))
@@ -343,8 +342,10 @@ class TensorOrders(Value):
             low, high = low - 1, high + 1
         if not low < high:
             raise RuntimeError(f"histc: max must be larger than min, but they are {high} and {low}")
-        counts = np.histogram(data, int(bins), (low, high))[0]
-        return transfer(self.face(counts.astype(self.dtype)), place_of(self))
+        # Small integers could not count far.
+        kind = self.dtype if self.dtype.kind == "f" else np.int64
+        counts = np.histogram(data.astype(kind), int(bins), (low, high))[0]
+        return transfer(self.face(counts.astype(kind)), place_of(self))
 
     def logcumsumexp(self: Any, dim: int) -> Any:
         """Logarithms of the running sums of exponentials along a dimension.
