@@ -242,20 +242,6 @@ def no_count(call: Call) -> bool:
     )
 
 
-def poles(call: Call) -> bool:
-    name = call.target.name.removeprefix("tg.special.")
-    if name not in ("beta", "betaln"):
-        return False
-    step = mpf("1e-20")
-    with mp.workdps(60):
-        for (a, b), ours, _ in elements(call):
-            x, y = mpf(float(a)), mpf(float(b))
-            ways = [mp.beta(x + step, y), mp.beta(x + step, y - 3 * step)]
-            if not np.isnan(ours) or abs(ways[0] - ways[1]) < abs(ways[0]) * mpf("1e-3"):
-                return False
-    return True
-
-
 def as_without(call: Call) -> bool:
     if call.target.name != "tg.special.lambertw":
         return False
@@ -358,7 +344,6 @@ REASONS = (
     Reason("at infinity a polynomial is its first term", leading_term, "tg.special"),
     Reason("orders beyond 1e6 give NaN; SciPy cuts them off", beyond_orders, "tg.special"),
     Reason("a count that is not whole is none; SciPy cuts it off", no_count, "tg.special"),
-    Reason("a pole over a pole: its limit depends on the way there", poles, "tg.special"),
     Reason("the option bounds an error that is smaller here", as_without, "tg.special"),
     Reason("NaN gives NaN", of_nan, "tg.special"),
     Reason("half precision stays what it is, to its digits", of_half, "tg.signal"),

@@ -9,7 +9,7 @@ import numpy as np
 from ..._codegen import lowering as lower
 from ...checks import describe, explained_here
 from ...dtypes import check, promote
-from ...errors import ShapeError
+from ...errors import DTypeError, ShapeError
 from ...ir.dispatch import Value, bind
 from ...ir.op import Op, odd, op
 from ...sizes import form, larger_of, number_of, numel, same
@@ -253,6 +253,10 @@ def squared_distances(
     centered = sub(x, broadcast_to(centre, shape) if ndim_of(centre) else centre)
     if chosen is not True:
         centered = where_(chosen, centered, centered.dtype.type(0))
+    if mean_of is not None and centered.dtype.kind == "c" and x.dtype.kind != "c":
+        raise explained_here(
+            DTypeError(f"mean is complex and the values are {x.dtype}: their mean is real")
+        )
     squares = (
         add(square(real(centered)), square(imag(centered)))
         if centered.dtype.kind == "c"
