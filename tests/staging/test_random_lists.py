@@ -17,15 +17,16 @@ from tracegrad.errors import TracegradError
 from tracegrad.ir.evaluate import evaluate
 
 
-def check(seed: int, source: bool) -> str:
+def check(seed: int, source: bool, statements: int = 12, stage: Any = "auto") -> str:
     """What became of a program: "alike", or why it is left out."""
-    f, x = program_of(seed), np.random.default_rng(seed).uniform(-1, 1.5, SIZE)
+    f = program_of(seed, statements)
+    x = np.random.default_rng(seed).uniform(-1, 1.5, SIZE)
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = f(x.copy())
         if not np.isfinite(expected) or abs(expected) > 1e6:
             return "large"
-        both: Any = tg.jit(tg.value_and_grad(f))
+        both: Any = tg.jit(tg.value_and_grad(f), stage=stage)
         try:
             graphs = both.graphs(x)
         except TracegradError as error:
@@ -52,6 +53,13 @@ def every(seeds: range, source: bool = False) -> list[str]:
 
 def test_few() -> None:
     assert every(range(12), True).count("alike") > 9
+
+
+@pytest.mark.parametrize("seed", [5028, 5033, 5035])
+def test_staged_in_any_case(seed: int) -> None:
+    """Items that a branch puts in front of others, which a loop moves up: the length that the
+    branches left counted from another place than that of the loop around."""
+    assert check(seed, False, 22, True) == "alike", text_of(seed, 22)
 
 
 def test_soak(request: pytest.FixtureRequest) -> None:

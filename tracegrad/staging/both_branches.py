@@ -25,7 +25,7 @@ from .failing import reached
 from .growing import GrownPlace
 from .items import Evened, uneven
 from .lists import Stacked
-from .looks import Looks
+from .looks import Looks, in_arrays
 from .places import (
     MISSING,
     AttributePlace,
@@ -139,7 +139,11 @@ class BothBranches:
                     self._looks.learn([*self.choices[self._given :], *want.places], None)
                     raise
                 wanted = {p.key for p in self.choices}
-                self.choices.extend([p for p in want.places if p.key not in wanted])
+                new = [p for p in want.places if p.key not in wanted]
+                if any(isinstance(p, GrownPlace) and p.get() is not None for p in new):
+                    self.choices = in_arrays([*self.choices, *new])
+                else:
+                    self.choices.extend(new)
                 self.agreed = self.result = None
                 continue
             assert self.agreed is not None

@@ -123,7 +123,10 @@ class Evened:
     def __init__(self, owner: Grown, sides: Sequence[Stacked | None], line: str) -> None:
         self.owner, self.line = owner, line
         lists = [prior_of(owner, line) if s is None else s for s in sides]
-        self.rebased = len({(_base(x), x.off) for x in lists}) > 1
+        # In a loop that appends, what a pass leaves counts from where the list began.
+        self.off = any(x.off for x in lists)
+        apart = {_base(x) if x.open else (_base(x), x.off) for x in lists}
+        self.rebased = len(apart) > 1
         self.most = max((x.rows if self.rebased else x.most) for x in lists)
         forms = [x.form for x in lists if x.form is not None]
         self.form = forms[0] if forms else None
@@ -141,7 +144,7 @@ class Evened:
     def same_as(self, other: Evened) -> bool:
         """Whether both give the same form."""
         return (
-            (self.rebased, self.most) == (other.rebased, other.most)
+            (self.rebased, self.most, self.off) == (other.rebased, other.most, other.off)
             and (
                 self.form is other.form or (self.form is not None and self.form.same_as(other.form))
             )
@@ -163,6 +166,9 @@ class Evened:
         """What one of them leaves, in that form."""
         x = prior_of(self.owner, self.line) if value is None else value
         x = x.rebased() if self.rebased else x
+        if x.off != self.off and not self.rebased:
+            most = x.most if x.counted else None
+            x = Stacked(x.form, x.arrays, x.base, x.added, x.seen, most, self.off)
         if not x.open and self.counted:
             x = wider_rows(x, self.form, self.most - x.most)
         elif self.form is not None and not self.form.same_as(x.form):

@@ -20,7 +20,7 @@ from ..tensor import Boxed
 from .aliases import arrays_of, root_of
 from .growing import GrownPlace
 from .lists import Grown
-from .places import MISSING, NUMBERS, BoxPlace, StagedPlace, fields
+from .places import MISSING, NUMBERS, BoxPlace, ItemPlace, StagedPlace, fields
 from .queues import Queue
 from .session import Session
 from .tables import Tabled
@@ -54,7 +54,7 @@ class Looks:
             if p is not None and p.key not in keys and _is_open(p):
                 keys.add(p.key)
                 found.append(p)
-        return found
+        return in_arrays(found)
 
     def learn(self, wanted: Sequence[StagedPlace], plan: Any) -> None:
         """Keep what was found. What belongs to an array, a list or an object is kept by a variable
@@ -84,6 +84,18 @@ class Looks:
             for name, values in _variables(self.functions).items()
             for value in values
         }
+
+
+def in_arrays(places: Sequence[StagedPlace]) -> list[StagedPlace]:
+    """Without the items of lists that grow: what is written there is written into their arrays,
+    once it is known that they grow."""
+    grown = {id(p.owner) for p in places if isinstance(p, GrownPlace)}
+    return [
+        p
+        for p in places
+        if not (isinstance(p, ItemPlace) and type(p.owner) is Grown)
+        or not (id(p.owner) in grown or (p.owner.stacked is not None and p.owner.stacked.open))
+    ]
 
 
 def _shown(

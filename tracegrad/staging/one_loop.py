@@ -21,7 +21,7 @@ from .failing import reached
 from .growing import Appended, AppendedList, Growing, GrownPlace
 from .in_blocks import InBlock
 from .lists import Grown
-from .looks import Looks
+from .looks import Looks, in_arrays
 from .places import MISSING, BoxPlace, StagedPlace, VariablePlace
 from .regions import ENDED, Refused, Want, parts, run
 from .session import Restart, Session
@@ -119,6 +119,8 @@ class StagedLoop:
                         raise
                     have = {c.place.key for c in self.carried}
                     self.carried += [self._carried(p) for p in want.places if p.key not in have]
+                    left = {p.key for p in in_arrays([c.place for c in self.carried])}
+                    self.carried = [c for c in self.carried if c.place.key in left]
         finally:
             # Where it ends with an exception, too: mostly it is looked at again then.
             places = [c.place for c in self.carried]
