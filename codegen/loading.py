@@ -38,16 +38,18 @@ ASKED = threading.local()
 def uncollected() -> Iterator[None]:
     """No garbage is collected meanwhile: with all of Numba's objects alive a collection takes 0.13
     s, and compiling small programs less."""
-    was, me = gc.isenabled(), threading.get_ident()
+    # Off because another thread is in here is no wish of the user's.
+    ours, me = gc.isenabled() or bool(_TURNED_OFF), threading.get_ident()
     try:
-        if was:
+        if ours:
             _TURNED_OFF.add(me)
-        gc.disable()
+            gc.disable()
         yield
     finally:
-        if was:
-            _TURNED_OFF.discard(me)
+        if ours:
+            # An interrupt may come behind any call, so this one is the first.
             gc.enable()
+            _TURNED_OFF.discard(me)
 
 
 def uninterrupted(run: Callable[[], T]) -> T:

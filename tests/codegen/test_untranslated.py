@@ -5,6 +5,7 @@ lies on disk says nothing about that, so here all is translated anew, and not op
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import cache as memoised
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 from tracegrad.codegen.disk import cache
 from tracegrad.codegen.fallbacks import FALLBACKS
 from tracegrad.codegen.native import compile as native
-from tracegrad.codegen.native import prebuilt
+from tracegrad.codegen.native import prebuilt, symbols
 from tracegrad.codegen.translation.direct import WholeLibrary
 
 import tracegrad as tg
@@ -24,13 +25,15 @@ def anew(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRACEGRAD_CACHE_DIR", "")
     monkeypatch.setattr(cache, "FOLDER", [None])
     monkeypatch.setattr(native, "KERNELS", {})
-    monkeypatch.setattr(prebuilt, "_KEPT", [])
+    # What is made here is kept, since symbols of the process lead to it, but not used by others.
+    monkeypatch.setattr(prebuilt, "address", memoised(prebuilt.address.__wrapped__))
+    monkeypatch.setattr(symbols, "_registered", set(symbols._registered))
     monkeypatch.setattr(WholeLibrary, "_optimize", lambda library: None)
 
 
 @pytest.mark.parametrize("name", prebuilt.ROUTINES)
 def test_shared_routines(name: str) -> None:
-    assert prebuilt.address.__wrapped__(name)
+    assert prebuilt.address(name)
     assert FALLBACKS == []
 
 

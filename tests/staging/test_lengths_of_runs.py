@@ -292,7 +292,7 @@ def gives_a_list(x: Any) -> Any:
     for i in range(N):
         if x[i % 4] > 1000:
             out.append(x[i % 4])
-    return tuple(out)[0]
+    return np.array(out).tolist()[0]
 
 
 def test_lines_of_decorated_functions() -> None:
