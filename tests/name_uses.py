@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from tests import composed_uses
+
 
 def arrays() -> dict[str, Any]:
     """What the letters mean: drawn away from ties, kinks and the ends of domains."""
@@ -437,8 +439,13 @@ sph_harm_y(2, 1, p, x)|sph_harm_y(np.array([[3], [2], [1]]), np.array([[-2], [0]
 
 def uses() -> list[str]:
     """All of them, with the names that stand for the name of a use in a comment."""
-    found = [u.strip() for u in NUMPY.replace("\n", "|").split("|") if u.strip()]
-    for text, prefix in ((SCIPY, "sp."), (SPECIAL, "sp.special."), (SUMMARIES, "sp.stats.")):
+    numpys = NUMPY + composed_uses.NUMPY
+    found = [u.strip() for u in numpys.replace("\n", "|").split("|") if u.strip()]
+    for text, prefix in (
+        (SCIPY + composed_uses.SCIPY, "sp."),
+        (SPECIAL + composed_uses.SPECIAL, "sp.special."),
+        (SUMMARIES, "sp.stats."),
+    ):
         for u in text.replace("\n", "|").split("|"):
             if u.strip():
                 u = u.strip()

@@ -35,8 +35,8 @@ there is none of ([why](decisions/scipy_names.md)). On plain arrays NumPy's and 
 are NumPy's and SciPy's. `tg.linalg` has NumPy's arguments where both have a function, and SciPy's
 `lower` of `cholesky`. `np.r_`, `np.c_` and functions made by `np.vectorize` take traced values in
 functions that are differentiated or compiled (not Tensors beside of such a function). `np.polymul`
-keeps leading zeros of traced and differentiated coefficients, which NumPy's leaves out: the shape
-of a result does not depend on numbers.
+and the remainder of `np.polydiv` keep leading zeros of traced and differentiated coefficients,
+which NumPy's leaves out: the shape of a result does not depend on numbers.
 """
 
 

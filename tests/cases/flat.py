@@ -130,6 +130,25 @@ CASES: tuple[Case, ...] = (
         )
         for n in ("left_shift", "right_shift")
     ],
+    *[
+        Case(
+            n,
+            getattr(ops, n),
+            lambda rng: (rng.integers(-90, 90, (2, 3)), rng.integers(0, 99, 3)),
+            getattr(np, n),
+            ("gcd",),
+            0,
+            special=(
+                (np.array([1, 200, 0], np.uint8), 75),
+                (np.array([0, -8, 6, -(2**31)], np.int32), np.array([0, 12, 0, 96], np.int32)),
+                (np.array([2**63 + 2**40, 3], np.uint64), np.array([2**41, 9], np.uint64)),
+                (np.array([-128, 64], np.int8), np.array(12, np.int16)),
+                (np.zeros((0, 2), np.int64), 3),
+            ),
+            errors=(((np.array([1.0]), 1), DTypeError, "only for integer"),),
+        )
+        for n in ("gcd", "lcm")
+    ],
     Case(
         "invert",
         ops.invert,

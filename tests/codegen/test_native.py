@@ -65,11 +65,11 @@ BINARY = {
         "minimum mod nextafter strong_mul"
     ),
     "i8": (
-        "bitwise_and bitwise_xor floordiv fmod left_shift maximum minimum mod pow right_shift "
+        "bitwise_and bitwise_xor floordiv fmod gcd left_shift maximum minimum mod pow right_shift "
         "strong_mul"
     ),
-    "i4": "bitwise_or floordiv fmod left_shift mod pow right_shift",
-    "u1": "bitwise_and floordiv mod pow left_shift",
+    "i4": "bitwise_or floordiv fmod gcd left_shift mod pow right_shift",
+    "u1": "bitwise_and floordiv gcd mod pow left_shift",
     "c16": "maximum minimum pow strong_mul",
 }
 

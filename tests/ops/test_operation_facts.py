@@ -33,6 +33,7 @@ INTEGRAL = {
     "bitwise_and",
     "bitwise_or",
     "bitwise_xor",
+    "gcd",
     "invert",
     "lambertw",
     "left_shift",

@@ -14,8 +14,8 @@ OF_ARRAYS = frozenset(
     getattr(np, name)
     for name in (
         "array", "block", "broadcast_arrays", "choose", "column_stack", "concatenate", "dstack",
-        "einsum", "einsum_path", "hstack", "ix_", "lexsort", "meshgrid", "piecewise", "select",
-        "stack", "vstack",
+        "einsum", "einsum_path", "histogram2d", "histogramdd", "hstack", "ix_", "lexsort",
+        "meshgrid", "piecewise", "ravel_multi_index", "select", "stack", "vstack",
     )
 ) | {np.linalg.multi_dot}  # fmt: skip
 """NumPy's functions whose lists are of several arrays."""

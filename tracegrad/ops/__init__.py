@@ -12,7 +12,7 @@ from ..ir.op import Op
 from . import random
 from .arrays import concatenation, creation, shape, slices, windows
 from .elementwise import (
-    arithmetic, comparison, derived, elementary, logic, powers, remainders, special,
+    arithmetic, comparison, derived, divisors, elementary, logic, powers, remainders, special,
     trigonometric,
 )
 from .fourier import functions as fft
@@ -40,6 +40,7 @@ from .elementwise.comparison import (
     around, ceil, clip, copysign, fix, floor, fmax, fmin, heaviside, maximum, minimum, relu, rint,
     round, signbit, trunc,
 )
+from .elementwise.divisors import gcd, lcm
 from .elementwise.remainders import divmod, floor_divide, fmod, mod, remainder
 from .arrays.creation import (
     arange, empty, empty_like, eye, full, full_like, identity, indices, iota, linspace, logspace,
@@ -134,7 +135,7 @@ skip such functions."""
 
 OPS: tuple[Op, ...] = (
     *derived.OPS, *arithmetic.OPS, *shape.OPS, *slices.OPS, *concatenation.OPS, *elementary.OPS,
-    *powers.OPS, *remainders.OPS,
+    *powers.OPS, *remainders.OPS, *divisors.OPS,
     *trigonometric.OPS, *comparison.OPS, *special.OPS, *creation.OPS, *random.OPS, *gathering.OPS,
     *combining.OPS, *reductions.OPS, *scans.OPS, *indexing.OPS, *products.OPS, *logic.OPS,
     *statistics.OPS, *log_sum_exp.OPS, *standardized.OPS,
@@ -157,10 +158,10 @@ __all__ = [
     "empty_like", "entr", "equal", "erf", "erfc", "erfinv", "exp", "exp2", "expand", "expand_dims",
     "expit", "expm1", "eye", "fabs", "factorial", "fft", "fix", "flatten", "flip", "fliplr",
     "flipud", "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "full", "full_like",
-    "gamma", "gammaln", "gather", "getitem", "greater", "greater_equal", "heaviside", "hsplit",
-    "hstack", "hypot", "identity", "imag", "index_add", "index_add_at", "index_copy",
+    "gamma", "gammaln", "gather", "gcd", "getitem", "greater", "greater_equal", "heaviside",
+    "hsplit", "hstack", "hypot", "identity", "imag", "index_add", "index_add_at", "index_copy",
     "index_select", "index_update", "indices", "inner", "interp", "invert", "iota", "isclose",
-    "isfinite", "isinf", "isnan", "isneginf", "isposinf", "kron", "left_shift", "less",
+    "isfinite", "isinf", "isnan", "isneginf", "isposinf", "kron", "lcm", "left_shift", "less",
     "less_equal", "lgamma", "linalg", "linear_recurrence", "linspace", "log", "log10", "log1p",
     "log2", "log_sigmoid", "log_softmax", "logaddexp", "logaddexp2", "logical_and", "logical_not",
     "logical_or", "logical_xor", "logit", "logspace", "logsumexp", "manual_seed", "matmul",

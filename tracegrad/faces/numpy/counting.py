@@ -12,15 +12,14 @@ import numpy as np
 from ... import ops
 from ...checks import describe
 from ...errors import DTypeError, ShapeError
-from ...ir.dispatch import Value
 from ...ops.define import ndim_of, shape_of
 from ...ops.fits import refuse_less
 from ...ops.places.along import index_add
 from ...ops.totals.selection import MOST, parted, partitioned
-from ...sizes import known_less, numel
+from ...sizes import known_less
 from ...types import normalize_axis
 from ..operators import array_of, operand
-from . import results
+from . import along, results
 from .laying import lying
 from .lookup import plain, result_type, tracked, unsupported
 
@@ -28,7 +27,7 @@ LEAST = 16
 """Lanes of fewer elements are sorted."""
 
 
-def _known(name: str, word: str, x: Any) -> Any:
+def known(name: str, word: str, x: Any) -> Any:
     """Plain numbers, where what is asked for depends on them."""
     if tracked(x):
         raise unsupported(name, f" with {word} that is traced or differentiated")
@@ -119,7 +118,7 @@ def _ranks(a: Any, kth: Any, axis: int, kind: str, order: Any) -> list[int] | No
 
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     """Sums of weights by plain numbers of bins."""
-    places = _known("np.bincount", "x", x)
+    places = known("np.bincount", "x", x)
     if places.ndim != 1 or places.dtype.kind not in "biu":
         raise TypeError(f"x is {describe(x)}; it must be a vector of integers")
     if places.size and places.min() < 0:
@@ -184,7 +183,7 @@ def _chosen(name: str, obj: Any) -> Any:
     """Places along an axis: a slice, or an array of integers or booleans."""
     if isinstance(obj, slice):
         return obj
-    chosen = _known(name, "obj", obj)
+    chosen = known(name, "obj", obj)
     if chosen.dtype.kind not in "biu" and (chosen.size or isinstance(obj, np.ndarray)):
         raise IndexError(f"obj is {describe(obj)}; it must be integers, a mask or a slice")
     return chosen if chosen.size else chosen.astype(np.int64)
@@ -211,45 +210,12 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     return ops.take(ops.concatenate(both), places)
 
 
-def histogram(
-    a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
-) -> Any:
-    """Counts, or sums of weights, between edges. Differentiable in the weights; by `a` and the
-    edges the counts are constant."""
-    x = ops.reshape(array_of(a), -1)
-    if isinstance(bins, str):
-        raise unsupported("np.histogram", f" with bins={bins!r}")
-    if ndim_of(operand(bins)) == 0:
-        count = operator.index(_known("np.histogram", "bins", bins)[()])
-        if count < 1:
-            raise ValueError(f"bins is {count}; it must be at least 1")
-        if not (range is None or hasattr(range, "__len__")):
-            raise TypeError(f"range is {describe(range)}; it must be two numbers, or None")
-        none = numel(shape_of(x)) == 0
-        low, high = (0.0, 1.0) if none else (ops.min(x), ops.max(x))
-        if range is not None:
-            low, high = range
-        if range is None:
-            flat = low == high
-            low, high = ops.where(flat, low - 0.5, low), ops.where(flat, high + 0.5, high)
-        kind = result_type(low, high, x)
-        edges = ops.linspace(low, high, count + 1, dtype=kind if kind.kind == "f" else None)
-    else:
-        edges = array_of(bins)
-        count = int(edges.shape[0]) - 1
-    place = ops.searchsorted(edges, ops.convert(x, result_type(edges, x)), "right") - 1
-    last = x == edges[-1]
-    inside = ops.logical_and(place >= 0, ops.logical_or(place < count, last))
-    place = ops.clip(place, 0, count - 1)
-    if weights is None:
-        amount = ops.convert(inside, np.int64)
-    else:
-        given = ops.reshape(array_of(weights), -1)
-        if shape_of(given) != shape_of(x):
-            raise ShapeError(f"weights have the shape {shape_of(given)} for {shape_of(x)} elements")
-        amount = ops.where(inside, given, given.dtype.type(0))
-    found = index_add(np.zeros(count, amount.dtype), 0, place, amount)
-    if density:
-        widths = ops.convert(ops.diff(edges), np.float64)
-        found = found / widths / ops.sum(found)
-    return found, edges if isinstance(edges, Value) else np.asarray(edges)
+def sort_complex(a: Any) -> Any:
+    """As complex numbers, in the order of real and then of imaginary parts; NaN are last."""
+    x = array_of(operand(a))
+    if x.dtype.kind != "c":
+        single = x.dtype.kind in "iu" and x.dtype.itemsize < 4
+        return ops.convert(ops.sort(x, -1), np.complex64 if single else np.complex128)
+    whole, part = ops.real(x), ops.imag(x)
+    holes = 2 * ops.convert(ops.isnan(whole), np.int64) + ops.convert(ops.isnan(part), np.int64)
+    return ops.take_along_axis(x, along.lexsort((part, whole, holes)), -1)

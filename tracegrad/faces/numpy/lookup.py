@@ -17,7 +17,7 @@ from ...errors import ConcretizationError, DTypeError, ShapeError
 from ...ir.dispatch import STATE, Value
 from ...ir.graph import Var
 from ...ir.lines import user_line
-from . import floats, ignoring_nan
+from . import bits, floats, ignoring_nan
 from .refusals import unsupported as unsupported
 from .results import RESULTS
 
@@ -35,7 +35,9 @@ NAMES: dict[str, str] = {
 """NumPy's and SciPy's names of operations that are called differently here."""
 
 
-COMPOSED: dict[str, Callable[..., Any]] = {f.__name__: f for f in (*ignoring_nan.ALL, *floats.ALL)}
+COMPOSED: dict[str, Callable[..., Any]] = {
+    f.__name__: f for f in (*ignoring_nan.ALL, *floats.ALL, *bits.ALL)
+}
 """Compositions that take the arguments of NumPy's function of that name as operations do: `out=`
 and what else is none of theirs is seen to on the way."""
 

@@ -21,7 +21,20 @@ from ...types import normalize_axis
 from ..operators import array_of, operand
 from ..tensor.casts import own
 from ..write_checks import read_only
-from . import along, compositions, counting, floats, laying, polynomials, results, sets, sliding
+from . import (
+    along,
+    bits,
+    compositions,
+    counting,
+    floats,
+    histograms,
+    index_numbers,
+    laying,
+    polynomials,
+    results,
+    sets,
+    sliding,
+)
 from .in_turn import overlap
 from .lookup import dtype_of, plain, result_type, store, store_exactly
 from .writes import WRITES
@@ -265,11 +278,21 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.dsplit: counting.dsplit,
     np.delete: counting.delete,
     np.insert: counting.insert,
-    np.histogram: counting.histogram,
+    np.sort_complex: counting.sort_complex,
+    np.histogram: histograms.histogram,
+    np.histogram2d: histograms.histogram2d,
+    np.histogramdd: histograms.histogramdd,
+    np.histogram_bin_edges: histograms.histogram_bin_edges,
+    np.ix_: index_numbers.ix_,
+    np.unravel_index: index_numbers.unravel_index,
+    np.ravel_multi_index: index_numbers.ravel_multi_index,
+    np.packbits: bits.packbits,
+    np.unpackbits: bits.unpackbits,
     np.polyfit: polynomials.polyfit,
     np.polyadd: polynomials.polyadd,
     np.polysub: polynomials.polysub,
     np.polymul: polynomials.polymul,
+    np.polydiv: polynomials.polydiv,
     np.polyder: polynomials.polyder,
     np.polyint: polynomials.polyint,
     np.roots: polynomials.roots,
@@ -280,6 +303,11 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.unique_inverse: sets.unique_inverse,
     np.unique_all: sets.unique_all,
     np.isin: sets.isin,
+    np.union1d: sets.union1d,
+    np.intersect1d: sets.intersect1d,
+    np.setdiff1d: sets.setdiff1d,
+    np.setxor1d: sets.setxor1d,
+    np.trim_zeros: sets.trim_zeros,
     np.apply_along_axis: along.apply_along_axis,
     np.apply_over_axes: along.apply_over_axes,
     np.choose: along.choose,

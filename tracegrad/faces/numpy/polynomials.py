@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import ops
+from ...dtypes import inexact
 from ...errors import ShapeError
 from ...ir.dispatch import Value
 from ...ir.graph import Var
@@ -84,6 +85,25 @@ def polysub(a1: Any, a2: Any) -> Any:
 
 def polymul(a1: Any, a2: Any) -> Any:
     return compositions.convolve(_coefficients("a1", a1), _coefficients("a2", a2))
+
+
+def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
+    """Quotient and remainder, by long division. The remainder is one shorter than v, also where it
+    begins with zeros, which NumPy's leaves out."""
+    rest, divisor = (_coefficients(word, p) for word, p in (("u", u), ("v", v)))
+    dtype = inexact(result_type(rest, divisor))
+    rest, divisor = ops.convert(rest, dtype), ops.convert(divisor, dtype)
+    m, n = (int(shape_of(p)[0]) - 1 for p in (rest, divisor))
+    if n < 0 or m < 0:
+        raise ShapeError("polydiv: both need coefficients")
+    if m < n:
+        return np.zeros(1, dtype), rest
+    quotient, scale = [], 1 / divisor[0]
+    for _ in range(m - n + 1):
+        quotient.append(rest[0] * scale)
+        left = rest[: n + 1] - quotient[-1] * divisor
+        rest = ops.concatenate([left[1:], rest[n + 1 :]])
+    return ops.stack(quotient), rest if n else left
 
 
 def polyder(p: Any, m: int = 1) -> Any:

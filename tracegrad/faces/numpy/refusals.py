@@ -22,11 +22,6 @@ INSTEAD: dict[str, str] = {
     "np.emath.logn": "np.log(x.astype(complex)) / np.log(n)",
     "np.emath.power": "np.power(x.astype(complex), p)",
     "np.emath.sqrt": "np.sqrt(x.astype(complex))",
-    "np.frexp": "np.log2, or np.floor(np.log2(np.abs(x)))",
-    "np.ldexp": "x * 2.0**n",
-    "np.histogram2d": "np.bincount(row * columns + column, weights).reshape(rows, columns)",
-    "np.histogramdd": "np.bincount of joined numbers of bins, with weights",
-    "np.trim_zeros": "x[start:stop] with plain bounds",
     "np.__call__": "tg.vmap(f)",
     "scipy.integrate.odeint": "tg.odeint",
     "scipy.integrate.quad": (

@@ -11,6 +11,7 @@ from ... import ops
 from ...checks import flag
 from ...ops.define import ndim_of
 from ...ops.places.keys import concrete
+from ...ops.totals.axes import normalize_axes
 from ..operators import array_of, operand
 
 ADVICE = (
@@ -75,6 +76,72 @@ def _named(name: str, *parts: Any) -> Any:
         "UniqueAllResult": np.unique_all,
     }
     return type(functions[name](np.zeros(1)))(*parts)
+
+
+def union1d(ar1: Any, ar2: Any) -> Any:
+    return unique(ops.concatenate(_flat(ar1, ar2)))
+
+
+def _flat(*arrays: Any) -> list[Any]:
+    return [ops.reshape(array_of(operand(a)), -1) for a in arrays]
+
+
+def _known(name: str, arrays: list[Any]) -> list[Any]:
+    return [concrete(x, name, ADVICE) for x in arrays]
+
+
+def intersect1d(
+    ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False
+) -> Any:
+    """The elements that both have, those of the first, in ascending order."""
+    x, y = _flat(ar1, ar2)
+    known, others = _known("np.intersect1d", [x, y])
+    alone = flag("assume_unique", assume_unique)
+    values, *places = np.intersect1d(known, others, alone, return_indices=True)
+    common = ops.convert(ops.take(x, places[0], 0), values.dtype)
+    return (common, *places) if flag("return_indices", return_indices) else common
+
+
+def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    """The elements of the first that the second has not; in order unless they are all different."""
+    x, y = _flat(ar1, ar2)
+    x = x if flag("assume_unique", assume_unique) else unique(x)
+    known, others = _known("np.setdiff1d", [x, y])
+    return ops.take(x, np.flatnonzero(np.isin(known, others, invert=True)), 0)
+
+
+def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    """The elements that one of both has, in ascending order."""
+    x, y = _flat(ar1, ar2)
+    if not flag("assume_unique", assume_unique):
+        x, y = unique(x), unique(y)
+    both = ops.concatenate([x, y])
+    (known,) = _known("np.setxor1d", [both])
+    if not known.size:
+        return both
+    order = np.argsort(known, kind="stable")
+    ends = np.concatenate([[True], known[order][1:] != known[order][:-1], [True]])
+    return ops.take(both, order[ends[1:] & ends[:-1]], 0)
+
+
+def trim_zeros(filt: Any, trim: Any = "fb", axis: Any = None) -> Any:
+    """What is left without zeros at the front ("f") and the back ("b") of the axes."""
+    x = array_of(operand(filt))
+    nonzero = concrete(x, "np.trim_zeros", "Cut with plain bounds: x[start:stop].") != 0
+    # NumPy's, of the number that each place has along an axis.
+    cuts = []
+    for k, n in enumerate(nonzero.shape):
+        if axis is not None and k not in normalize_axes(axis, nonzero.ndim):
+            cuts.append(slice(None))
+            continue
+        others = tuple(j for j in range(nonzero.ndim) if j != k)
+        used = np.flatnonzero(nonzero.any(others))
+        line = np.zeros(n)
+        line[used] = used + 1
+        kept = np.trim_zeros(line, trim)
+        start = int(used[0]) if kept.size and "f" in trim.lower() else 0
+        cuts.append(slice(start, start + kept.size))
+    return x[tuple(cuts)]
 
 
 def isin(
