@@ -15,8 +15,7 @@ from numba.cuda.extending import register_jitable
 
 from ..native import bridge, extremes, integral, numbers, scalar, special, support
 from ..native.bridge import is_complex, is_float, is_real
-from ..scalars import SCALARS, Scalar, elementary
-from . import bodies
+from ..scalars import SCALARS, Scalar, bodies, elementary
 from .bridge import implements, primitive
 
 Function = Callable[..., Any]

@@ -21,10 +21,10 @@ from numba.core import types
 from numba.core.compiler import Compiler
 
 from ..c_function import THREAD
-from ..cuda import bodies
 from ..disk.sources import declared
 from ..indices import typed
 from ..loading import uninterrupted
+from ..scalars import bodies
 from ..translation.direct import DirectCompiler, KernelCompiler
 from . import plain, prebuilt
 from .compile import FLAGS, _function, signature

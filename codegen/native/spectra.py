@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numba.np import numpy_support
 
-from . import bidiagonal, factorizations, tridiagonal
+from . import bidiagonal, divided, factorizations, tridiagonal
 from .bridge import implements
 from .factorizations import eigh, eigvalsh, record, svdvals
 from .foreign import fill, lapack, letter, routine, turned
@@ -18,7 +18,7 @@ from .symbols import OWN
 
 __all__ = ["blocked_eigh", "blocked_eigvalsh", "blocked_svdvals", "eigvalsh", "svdvals"]
 
-LEAST, INWARD, UPPER = 24, ord("I"), ord("U")
+LEAST, UPPER = 24, ord("U")
 """Below so many rows LAPACK takes no longer."""
 TALL = 2
 """Matrices of so many times more rows than columns are LAPACK's, which begins with their QR
@@ -167,8 +167,10 @@ def _type_eigvalsh(a: Any, w: Any, status: Any = None, code: Any = 0) -> Any:
 def _type_eigh(a: Any, w: Any, v: Any, status: Any = None, code: Any = 0) -> Any:
     own = routine(OWN, f"tridiagonal_{a.dtype}", tridiagonal.TRIDIAGONAL_KINDS)
     back = routine(OWN, f"back_{a.dtype}", tridiagonal.BACK_KINDS)
-    t, stedc = numpy_support.as_dtype(a.dtype).type, lapack(a.dtype, "stedc", "ciaaaiaiaio")
+    divide = routine(OWN, f"divided_{a.dtype}", divided.DIVIDED_KINDS)
+    t = numpy_support.as_dtype(a.dtype).type
     sytrd, usual = lapack(a.dtype, "sytrd", "ciaiaaaaio"), _usual
+    room, numbers = divided.divided_space, divided.divided_integers
     least, most, side = LEAST, tridiagonal.MOST, tridiagonal.side
     block, strip = tridiagonal.BLOCK, tridiagonal.STRIP
 
@@ -179,11 +181,10 @@ def _type_eigh(a: Any, w: Any, v: Any, status: Any = None, code: Any = 0) -> Any
             return
         apart = side(n)
         beside, tau, vectors = np.empty(n, t), np.empty(n, t), np.empty((n, apart), t)
-        inner, space = (
-            np.empty((n, n), t),
-            np.empty(1 + 4 * n + n * (n + 3 * block + strip) + block * block, t),
-        )
-        ints = np.empty(3 + 5 * n, np.int32)
+        inner = np.empty((n, n), t)
+        of_back = n * (n + 3 * block + strip) + block * block
+        space = np.empty(max(of_back, signed(room(index(n)))), t)
+        ints = np.empty(signed(numbers(index(n))), np.int64)
         for q in range(count):
             failed = 0
             if n <= most:
@@ -200,10 +201,7 @@ def _type_eigh(a: Any, w: Any, v: Any, status: Any = None, code: Any = 0) -> Any
             if failed != 0:
                 eigh(a[q], w[q], v[q], status, code)
             else:
-                info = stedc(
-                    INWARD, n, w, q * n, beside, 0, inner, 0, n, space, 0, space.size, ints, 0,
-                    ints.size,
-                )  # fmt: skip
+                info = divide(n, w, q * n, beside, 0, inner, 0, space, 0, ints, 0)
                 if info != 0:
                     fill(w[q], np.nan)
                     fill(v[q], np.nan)

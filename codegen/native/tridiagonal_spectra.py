@@ -1,20 +1,22 @@
-"""Eigenvalues and eigenvectors of symmetric tridiagonal matrices, through LAPACK, which reads the
-two diagonals only."""
+"""Eigenvalues and eigenvectors of symmetric tridiagonal matrices, of which the two diagonals are
+read only."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numba.np import numpy_support
 
 from .bridge import implements, scalar_type
+from .divided import DIVIDED_KINDS, divided_integers, divided_space
 from .factorizations import record
-from .foreign import fill, lapack, turned
-from .lapack import PLAIN
+from .foreign import fill, lapack, routine, turned
+from .support import index, signed
+from .symbols import OWN
+from .tridiagonal import unscaled
 
 __all__ = ["tridiagonal_eigh", "tridiagonal_eigvalsh"]
-
-VECTORS = ord("V")
 
 
 def tridiagonal_eigh(d: Any, e: Any, w: Any, v: Any, status: Any = None, code: int = 0) -> None:
@@ -34,40 +36,68 @@ def tridiagonal_eigvalsh(d: Any, e: Any, w: Any, status: Any = None, code: int =
 # --- compiled -------------------------------------------------------------------------------------
 
 
-def _taken(d: Any, e: Any, w: Any, beside: Any) -> bool:
-    """Copies, which LAPACK works in, and whether all is finite."""
-    total = d[0] - d[0]
-    for i in range(len(d)):
-        w[i] = d[i]
-        total += d[i] - d[i]
-    for i in range(len(e)):
-        beside[i] = e[i]
-        total += e[i] - e[i]
-    return bool(total == 0)
+def _taken(d: Any, e: Any, w: Any, beside: Any) -> Any:
+    """Copies that are worked in, times a power of two that keeps squares of differences finite: it
+    is the result, or 0 where not all is finite."""
+    raise TypeError("compiled code only")
 
 
-implements(_taken, inline=False)(lambda d, e, w, beside: _taken)
+@implements(_taken, inline=False)
+def _type_taken(d: Any, e: Any, w: Any, beside: Any) -> Any:
+    t = numpy_support.as_dtype(d.dtype).type
+    (least, most), zero, one = unscaled(t), t(0), t(1)
+
+    def body(d: Any, e: Any, w: Any, beside: Any) -> Any:
+        largest, sane, factor = zero, zero, one
+        for i in range(len(d)):
+            largest, sane = max(largest, abs(d[i])), sane + (d[i] - d[i])
+        for i in range(len(e)):
+            largest, sane = max(largest, abs(e[i])), sane + (e[i] - e[i])
+        if sane != zero:
+            return zero
+        while zero < largest < least:
+            largest, factor = largest * most, factor * most
+        while largest > most:
+            largest, factor = largest * least, factor * least
+        for i in range(len(d)):
+            w[i] = d[i] * factor
+        for i in range(len(e)):
+            beside[i] = e[i] * factor
+        return factor
+
+    return body
+
+
+def _finished(w: Any, factor: Any) -> None:
+    """Eigenvalues of the matrix as it was."""
+    if factor != 1:
+        for i in range(len(w)):
+            w[i] = w[i] / factor
+
+
+implements(_finished, inline=False)(lambda w, factor: _finished)
 
 
 @implements(tridiagonal_eigh, inline=False)
 def _type_eigh(d: Any, e: Any, w: Any, v: Any, status: Any = None, code: Any = 0) -> Any:
-    number, stevd = scalar_type(d.dtype), lapack(d.dtype, "stevd", "ciaaaiaiaio")
+    number, divide = scalar_type(d.dtype), routine(OWN, f"divided_{d.dtype}", DIVIDED_KINDS)
+    room, numbers = divided_space, divided_integers
 
     def body(d: Any, e: Any, w: Any, v: Any, status: Any = None, code: int = 0) -> None:
         count, n = d.shape
         if n == 0:
             return
         beside, inner = np.empty(n, number), np.empty((n, n), number)
-        space, ints = np.empty(1 + 4 * n + n * n, number), np.empty(3 + 5 * n, np.int32)
+        space = np.empty(signed(room(index(n))), number)
+        ints = np.empty(signed(numbers(index(n))), np.int64)
         for q in range(count):
-            if not _taken(d[q], e[q], w[q], beside):
+            factor = _taken(d[q], e[q], w[q], beside)
+            if factor == 0:
                 fill(w[q], np.nan)
                 fill(v[q], np.nan)
                 continue
-            info = stevd(
-                VECTORS, n, w, q * n, beside, 0, inner, 0, n, space, 0, space.size, ints, 0,
-                ints.size,
-            )  # fmt: skip
+            info = divide(n, w, q * n, beside, 0, inner, 0, space, 0, ints, 0)
+            _finished(w[q], factor)
             turned(inner, v[q])
             if info != 0:
                 fill(w[q], np.nan)
@@ -79,21 +109,20 @@ def _type_eigh(d: Any, e: Any, w: Any, v: Any, status: Any = None, code: Any = 0
 
 @implements(tridiagonal_eigvalsh, inline=False)
 def _type_eigvalsh(d: Any, e: Any, w: Any, status: Any = None, code: Any = 0) -> Any:
-    number, stevd = scalar_type(d.dtype), lapack(d.dtype, "stevd", "ciaaaiaiaio")
+    number, sterf = scalar_type(d.dtype), lapack(d.dtype, "sterf", "iaao")
 
     def body(d: Any, e: Any, w: Any, status: Any = None, code: int = 0) -> None:
         count, n = d.shape
         if n == 0:
             return
-        beside, none, ints = np.empty(n, number), np.empty(1, number), np.empty(1, np.int32)
+        beside = np.empty(n, number)
         for q in range(count):
-            info = 0
-            if not _taken(d[q], e[q], w[q], beside):
+            info, factor = 0, _taken(d[q], e[q], w[q], beside)
+            if factor == 0:
                 fill(w[q], np.nan)
             else:
-                info = stevd(
-                    PLAIN, n, w, q * n, beside, 0, none, 0, 1, none, 0, 1, ints, 0, 1
-                )  # fmt: skip
+                info = sterf(n, w, q * n, beside, 0)
+                _finished(w[q], factor)
             if info != 0:
                 fill(w[q], np.nan)
                 record(status, code, info)

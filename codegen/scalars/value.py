@@ -29,7 +29,7 @@ class Scalar(Record):
     complex   of a "vector" or "complex" function: the body for one complex128, compiled as it is
               written
     device    what is called on CUDA devices if not the native form, in double and in single
-              precision: "module.function" of `math`, `libdevice` or `codegen.cuda.bodies`; with
+              precision: "module.function" of `math`, `libdevice` or `bodies` beside this; with
               "double " in front in double precision only
     complex_device  the same for one complex128, of `cmath` or `bodies`
     integers  whether the device's function is also that of integers, as floats

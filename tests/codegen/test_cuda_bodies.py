@@ -81,7 +81,7 @@ NAMES = sorted(
 @pytest.mark.parametrize("name", NAMES)
 def test_edges(name: str, dtype: str) -> None:
     """As NumPy's or SciPy's, at all of them or all pairs."""
-    bodies: Any = importlib.import_module("tracegrad.codegen.cuda.bodies")
+    bodies: Any = importlib.import_module("tracegrad.codegen.scalars.bodies")
     body = getattr(bodies, str(SCALARS[name].device).rpartition(".")[2])
     there = FunctionType(body.__code__, {**vars(bodies), "math": LIBRARY})
     with np.errstate(all="ignore"):

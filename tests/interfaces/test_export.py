@@ -163,6 +163,10 @@ ROUTINES = {
     "a QR factor": (lambda a: np.linalg.qr(a)[0], 12),
     "eigenvalues": (lambda a: np.linalg.eigvalsh(a + a.T), 12),
     "projections on eigenvectors": (lambda a: np.linalg.eigh(a + a.T)[1] ** 2, 30),
+    "a tridiagonal spectrum": (
+        lambda a: tg.linalg.eigh_tridiagonal(a[0], a[1, 1:])[1] ** 2
+        + tg.linalg.eigvalsh_tridiagonal(a[0], a[1, 1:]), 30,
+    ),
     "singular values": (lambda a: np.linalg.svd(a, compute_uv=False), 30),
     "a pseudoinverse": (lambda a: np.linalg.pinv(a), 9),
     "a log determinant": (lambda a: np.linalg.slogdet(a)[1], 30),

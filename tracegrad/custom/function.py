@@ -32,7 +32,8 @@ from ..tensor import Tensor
 from ..transforms.derive import batched
 from ..transforms.tracing import face_of, leaf_type, standing_of, trace_function
 from ..tree import flatten, unflatten
-from .rules import batch_of, evaluate_graph, infer_graph, jvp_of, ruled, vjp_of
+from .batching import batch_of
+from .rules import evaluate_graph, infer_graph, jvp_of, ruled, vjp_of
 
 NO_VMAP = (
     "You tried to vmap over {0}, but it does not have vmap support. To use autograd.Function with "

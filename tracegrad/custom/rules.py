@@ -16,11 +16,10 @@ from ..errors import TracegradError
 from ..faces.certainty import see_in_order
 from ..holders import RuleHolder
 from ..ir.dispatch import STATE, bind
-from ..ir.evaluate import evaluate, evaluate_batched
+from ..ir.evaluate import evaluate
 from ..ir.graph import Graph
 from ..ir.op import Op, Types, op
-from ..ir.trace import Trace, user_line
-from ..ops.totals.reductions import sum as sum_of
+from ..ir.trace import user_line
 from ..ops.totals.statistics import stop_gradient_op
 from ..surroundings.state import unchanged
 from ..tape.engine import gradient, zeros
@@ -28,11 +27,10 @@ from ..tape.leaves import end
 from ..tape.mode import MODE
 from ..tape.modes import restoring
 from ..tape.rule_reads import ASK_THE_USER, by_rule
-from ..tensor import Array, Boxed, fresh_leaf, raw
-from ..transforms.derive import batched, with_axis
+from ..tensor import Boxed, fresh_leaf, raw
 from ..transforms.tracing import face_of, leaf_type, plain, trace_function
 from ..tree import flatten, unflatten
-from ..types import ArrayType
+from .batching import batch_of, type_of_value
 from .residuals import Residuals, keep, kept, residuals_of
 from .returned import cotangents_in, fit, place, tangents_in
 
@@ -116,7 +114,12 @@ class Custom(RuleHolder):
             graph, captures, call.out_spec = traced.graph, traced.captures, traced.out_spec
         if MODE.enabled and any(isinstance(x, Boxed) and x._requires_grad for x in leaves):
             self._before_reverse(call, leaves)
-        outs = bind(self.op, [*leaves, *captures], {"graph": graph, "rule": call})
+        inputs, params = [*leaves, *captures], {"graph": graph, "rule": call}
+        outs = bind(self.op, inputs, params)
+        if call.around:
+            # Once more, with all that it depends on: on the tape, too, it is asked of then.
+            outs = bind(self.op, [*inputs, *call.around], params)
+            call.around, call.made = (), ()
         return unflatten(call.out_spec, [plain(o) for o in outs])
 
 
@@ -134,13 +137,26 @@ class _Use:
         self.op = custom.op
         self.out_spec: Any = None
         self.residuals: Residuals | None = None
+        self.around: tuple[Any, ...] = ()
+        """Outside of traces: the results that depend on something tracked around the function."""
+        self.made: tuple[Any, ...] = ()
+        """All results then."""
 
     def arguments(self, leaves: Sequence[Any]) -> list[Any]:
         return self.join(unflatten(self.spec, list(leaves)[: self.spec.num_leaves]))
 
     def run(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
+        if self.around:
+            return self.made
         outs, self.out_spec = flatten(self.custom.function(*self.arguments(leaves)))
-        return tuple(map(raw, outs))
+        made = tuple(map(raw, outs))
+        # The arguments came without their history: what has one is around.
+        around = tuple(
+            o for o in outs if isinstance(o, Boxed) and (o._requires_grad or o._tangents)
+        )
+        if around:
+            self.around, self.made = around, made
+        return made
 
     def check_around(self, asked: Sequence[Any]) -> None:
         """A TracegradError where a derivative by what the function reads around it is asked for."""
@@ -174,106 +190,6 @@ def infer_graph(*values: Any, graph: Graph | None, rule: Any) -> Types:
     return () if graph is None else graph.output_types
 
 
-@restoring
-def batch_of(values: Any, axes: Any, size: Any, *, graph: Graph, rule: Any) -> Any:
-    """A use over one more axis: its graph batched, with the rule of a single item."""
-    derived, out_axes = batched(graph, axes, size)
-    trace = Trace(derived.name, derived.sizes)
-    with trace:
-        boxes = [Array(trace.input(v.type, v.name)) for v in derived.inputs]
-        outs = [
-            with_axis(o, a, size, 0)
-            for o, a in zip(evaluate(derived, boxes), out_axes, strict=True)
-        ]
-        whole = trace.finish(outs, "batched")[0]
-    found = bind(rule.op, values, {"graph": whole, "rule": Mapped(graph, rule, tuple(axes), size)})
-    return list(found), [0] * len(outs)
-
-
-class Mapped:
-    """A use under vmap: the rule of a single item, batched. All results have the mapped axis
-    first."""
-
-    def __init__(self, graph: Graph, rule: Any, axes: tuple[int | None, ...], size: Any) -> None:
-        self.graph, self.rule, self.axes, self.size = graph, rule, axes, size
-        self.op = rule.op
-
-    def __repr__(self) -> str:
-        return repr(self.rule)
-
-    def _over(
-        self, item: Callable[..., Any], values: Sequence[Any], places: Sequence[int | None]
-    ) -> tuple[list[Any], list[int | None]]:
-        kinds = [leaf_type(x) for x in values]
-        types = [
-            k if p is None else ArrayType(k.dtype, (*k.shape[:p], *k.shape[p + 1 :]))
-            for k, p in zip(kinds, places, strict=True)
-        ]
-        traced = trace_function(
-            item,
-            flatten((tuple(values), {}))[1],
-            types,
-            [Array] * len(types),
-            name=repr(self),
-            sizes=STATE.traces[-1].sizes if STATE.traces else self.graph.sizes,
-        )
-        return evaluate_batched(
-            traced.graph,
-            [*values, *traced.captures],
-            [*places, *[None] * len(traced.captures)],
-            self.size,
-        )
-
-    def vjp(self, cts: Any, inputs: Any, outs: Any, wanted: Any) -> list[Any]:
-        n, m = len(inputs), len(outs)
-        given = [k for k, ct in enumerate(cts) if ct is not None]
-
-        def item(*v: Any) -> Any:
-            arrived = dict(zip(given, v[n + m :], strict=True))
-            found = self.rule.vjp([arrived.get(k) for k in range(m)], v[:n], v[n : n + m], wanted)
-            return [
-                zeros(type_of_value(x)) if g is None else g
-                for g, x, w in zip(found, v[:n], wanted, strict=True)
-                if w
-            ]
-
-        values = [*inputs, *outs, *[cts[k] for k in given]]
-        found = iter(
-            zip(*self._over(item, values, [*self.axes, *[0] * (m + len(given))]), strict=True)
-        )
-        result: list[Any] = []
-        for axis, w in zip(self.axes, wanted, strict=True):
-            if not w:
-                result.append(None)
-                continue
-            g, place = next(found)
-            # An argument that all items share receives the cotangents of all.
-            result.append(
-                sum_of(with_axis(g, place, self.size, 0), axis=0)
-                if axis is None
-                else with_axis(g, place, self.size, axis)
-            )
-        return result
-
-    def jvp(self, tangents: Any, inputs: Any, outs: Any) -> list[Any]:
-        n, m = len(inputs), len(outs)
-        given = [k for k, t in enumerate(tangents) if t is not None]
-
-        def item(*v: Any) -> Any:
-            directions = dict(zip(given, v[n + m :], strict=True))
-            found = self.rule.jvp([directions.get(k) for k in range(n)], v[:n], v[n : n + m])
-            return [
-                zeros(type_of_value(o)) if t is None else t
-                for t, o in zip(found, v[n : n + m], strict=True)
-            ]
-
-        values = [*inputs, *outs, *[tangents[k] for k in given]]
-        outs, places = self._over(
-            item, values, [*self.axes, *[0] * m, *[self.axes[k] for k in given]]
-        )
-        return [with_axis(o, p, self.size, 0) for o, p in zip(outs, places, strict=True)]
-
-
 def vjp_of(cts: Any, inputs: Any, outs: Any, wanted: Any, *, graph: Any, rule: Any) -> list[Any]:
     """The user's reverse rule."""
     return by_rule(lambda: rule.vjp(cts, inputs, outs, wanted))
@@ -304,10 +220,6 @@ def _vjp_of_vjp(cts: Any, inputs: Any, outs: Any, wanted: Any, rule: Any) -> lis
         None if not w else zeros(type_of_value(x)) if g is None else fit(g, x, who, True)
         for g, w, x in zip(flat, wanted, inputs, strict=True)
     ]
-
-
-def type_of_value(x: Any) -> Any:
-    return x if isinstance(x, ArrayType) else leaf_type(x)
 
 
 def _jvp_of_vjp(tangents: Any, inputs: Any, outs: Any, rule: Any) -> list[Any]:
@@ -412,9 +324,8 @@ class custom_vjp(Custom):
     `forward(*args)` returns `(result, residuals)`; `backward(residuals, cotangent)` a tuple with
     one cotangent (or None for zero) per argument; arguments numbered in `nondiff_argnums` are
     passed to `backward` first and have no cotangent. What the function reads around it is no
-    argument: a derivative by that is refused in compiled code, and 0 outside of it. The rule is
-    itself differentiated for higher orders: then `forward` runs once more, and must give the same
-    residuals.
+    argument: a derivative by that is refused. The rule is itself differentiated for higher orders:
+    then `forward` runs once more, and must give the same residuals.
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -454,7 +365,7 @@ class custom_jvp(Custom):
     `rule(primals, tangents)` returns `(result, tangent of the result)` and must be linear in the
     tangents. In reverse mode it runs when the derivative is taken, and reads what is around it as
     it is then: pass what is written to in between as an argument. A derivative by what the function
-    reads around it is refused in compiled code, and 0 outside of it.
+    reads around it is refused.
 
     >>> import numpy as np
     >>> import tracegrad as tg

@@ -28,7 +28,6 @@ ROUTINES: dict[str, tuple[str, _Entry, Callable[[str], Any]]] = {
     "syevd": (REAL, spectra.syevd, spectra.syevd_signature),
     "sytrd": (REAL, spectra.sytrd, spectra.sytrd_signature),
     "sterf": (REAL, spectra.sterf, spectra.sterf_signature),
-    "stedc": (REAL, spectra.stedc, spectra.stedc_signature),
     "bdsqr": (REAL, spectra.bdsqr, spectra.bdsqr_signature),
     "gesdd": (REAL, singular_values.gesdd, singular_values.gesdd_signature),
 }

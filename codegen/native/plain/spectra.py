@@ -1,7 +1,7 @@
-"""Eigenvalues and vectors of symmetric matrices by Householder's reduction and the implicit QL
-method (Martin and Wilkinson, Numerische Mathematik 11 and 12, 1968), and singular values of
-bidiagonal ones as eigenvalues of a tridiagonal matrix with zeros on its diagonal (Golub and Kahan,
-SIAM J. Numer. Anal. 2, 1965)."""
+"""Eigenvalues and vectors of symmetric matrices by Householder's reduction (Martin, Reinsch and
+Wilkinson, Numerische Mathematik 11, 1968) and implicit steps, and singular values of bidiagonal
+ones as eigenvalues of a tridiagonal matrix with zeros on its diagonal (Golub and Kahan, SIAM J.
+Numer. Anal. 2, 1965)."""
 
 from __future__ import annotations
 
@@ -12,108 +12,16 @@ import numpy as np
 
 from ..bridge import compiled
 from ..by_address import get, put, shifted
+from ..implicit_steps import turned_to_values
 from ..support import acc, index, outlined
 from .kinds import described
 
 __all__ = [
-    "bdsqr", "bdsqr_signature", "stedc", "stedc_signature", "sterf", "sterf_signature", "syevd",
-    "syevd_signature", "sytrd", "sytrd_signature",
+    "bdsqr", "bdsqr_signature", "sterf", "sterf_signature", "syevd", "syevd_signature", "sytrd",
+    "sytrd_signature",
 ]  # fmt: skip
 
 VECTORS = ord("V")
-ROUNDS = 60
-"""Steps after which an eigenvalue has not been found: two or three are usual."""
-
-
-def _turned_to_values(dtype: str) -> Callable[..., Any]:
-    t = np.dtype(dtype).type
-    zero, one, two, eps = t(0), t(1), t(2), t(np.finfo(dtype).eps)
-
-    @compiled
-    def length(x, y):  # type: ignore[no-untyped-def]
-        large, small = max(abs(x), abs(y)), min(abs(x), abs(y))
-        r = small / large if large > zero else zero
-        return large * np.sqrt(one + r * r)
-
-    @compiled
-    def values(n, d, e, rows, z, ldz):  # type: ignore[no-untyped-def]
-        """The eigenvalues, ascending, into d, and the columns of z turned along; the number of
-        the one that was not found, or 0. e is lost, and has a place more."""
-        outlined()
-        o, unit = index(0), index(1)
-        failed, largest = o, zero
-        if n > o:
-            put(e, n - unit, zero)
-        for q in range(o, n):
-            largest = max(largest, max(abs(get(d, q)), abs(get(e, q))))
-        largest = largest if largest > zero and largest - largest == zero else one
-        for q in range(o, n):
-            put(d, q, get(d, q) / largest)
-            put(e, q, get(e, q) / largest)
-        for q in range(o, n):
-            rounds, going = o, True
-            while going:
-                m = q
-                # What is no larger than eps * eps is nothing beside the largest element, one.
-                while m + unit < n and not (
-                    abs(get(e, m)) <= eps * (abs(get(d, m)) + abs(get(d, m + unit)) + eps)
-                ):
-                    m += unit
-                if m == q or failed != o:
-                    going = False
-                elif rounds == index(ROUNDS):
-                    failed = q + unit
-                else:
-                    rounds += unit
-                    g = (get(d, q + unit) - get(d, q)) / (two * get(e, q))
-                    r = length(g, one)  # type: ignore[no-untyped-call]
-                    g = get(d, m) - get(d, q) + get(e, q) / (g + (r if g >= zero else -r))
-                    s, c, p = one, one, zero
-                    whole, i = True, m
-                    while whole and i > q:
-                        i -= unit
-                        f, b = s * get(e, i), c * get(e, i)
-                        r = length(f, g)  # type: ignore[no-untyped-call]
-                        put(e, i + unit, r)
-                        if r == zero:
-                            put(d, i + unit, get(d, i + unit) - p)
-                            put(e, m, zero)
-                            whole = False
-                        else:
-                            s, c = f / r, g / r
-                            g = get(d, i + unit) - p
-                            r = (get(d, i) - g) * s + two * c * b
-                            p = s * r
-                            put(d, i + unit, g + p)
-                            g = c * r - b
-                            left, right = shifted(z, i * ldz), shifted(z, (i + unit) * ldz)
-                            for k in range(o, rows):
-                                x, y = get(left, k), get(right, k)
-                                put(right, k, s * x + c * y)
-                                put(left, k, c * x - s * y)
-                    if whole:
-                        put(d, q, get(d, q) - p)
-                        put(e, q, g)
-                        put(e, m, zero)
-        for q in range(o, n):
-            put(d, q, get(d, q) * largest)
-        for q in range(o, n):
-            least = q
-            for i in range(q + unit, n):
-                if get(d, i) < get(d, least):
-                    least = i
-            if least != q:
-                x = get(d, q)
-                put(d, q, get(d, least))
-                put(d, least, x)
-                left, right = shifted(z, q * ldz), shifted(z, least * ldz)
-                for k in range(o, rows):
-                    x = get(left, k)
-                    put(left, k, get(right, k))
-                    put(right, k, x)
-        return failed
-
-    return values
 
 
 def sterf_signature(dtype: str) -> Any:
@@ -122,33 +30,11 @@ def sterf_signature(dtype: str) -> Any:
 
 
 def sterf(dtype: str) -> Callable[..., None]:
-    values = _turned_to_values(dtype)
+    values = turned_to_values(dtype)
 
     def function(of_n, d, e, info):  # type: ignore[no-untyped-def]
         o = index(0)
         put(info, o, np.int32(values(index(get(of_n, o)), d, e, o, d, o)))
-
-    return function
-
-
-def stedc_signature(dtype: str) -> Any:
-    """compz, n, the diagonal and what is beside it, the vectors and their leading dimension, space
-    twice, info."""
-    return described("citttitiiii", dtype)
-
-
-def stedc(dtype: str) -> Callable[..., None]:
-    """Eigenvalues and vectors of the tridiagonal matrix."""
-    values, t = _turned_to_values(dtype), np.dtype(dtype).type
-    zero, one = t(0), t(1)
-
-    def function(compz, of_n, d, e, z, of_ldz, work, of_room, ints, of_ints, info):  # type: ignore[no-untyped-def]
-        o = index(0)
-        n, ldz = index(get(of_n, o)), index(get(of_ldz, o))
-        for j in range(o, n):
-            for i in range(o, n):
-                put(z, i + j * ldz, one if i == j else zero)
-        put(info, o, np.int32(values(n, d, e, n, z, ldz)))
 
     return function
 
@@ -244,7 +130,7 @@ def syevd_signature(dtype: str) -> Any:
 
 def syevd(dtype: str) -> Callable[..., None]:
     """The lower triangle is read; vectors take the place of the matrix."""
-    reduced, values = _reduced(dtype), _turned_to_values(dtype)
+    reduced, values = _reduced(dtype), turned_to_values(dtype)
     t = np.dtype(dtype).type
     zero, one = t(0), t(1)
 
@@ -290,7 +176,7 @@ def bdsqr_signature(dtype: str) -> Any:
 
 def bdsqr(dtype: str) -> Callable[..., None]:
     """Singular values alone, descending, into the diagonal."""
-    values, t = _turned_to_values(dtype), np.dtype(dtype).type
+    values, t = turned_to_values(dtype), np.dtype(dtype).type
 
     def function(  # type: ignore[no-untyped-def]
         uplo, of_n, right, left, others, d, e, vt, of_ldvt, u, of_ldu, c, of_ldc, work, info

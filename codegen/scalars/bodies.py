@@ -1,4 +1,5 @@
-"""Functions of numbers that no library for devices has, in terms of those that it has."""
+"""Functions of numbers in terms of what Python's `math` has: for devices, whose libraries have no
+others, and for libraries in C, which have no SciPy."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import cmath
 import math
 from typing import Any
 
-from ..scalars import elementary
+from . import elementary
 
 BERNOULLI = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
 """B(2k) / (2k), k = 1, 2, ...: the terms of digamma's asymptotic series."""
