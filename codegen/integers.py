@@ -11,7 +11,7 @@ are one number, is for those to say who know something of the symbols.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias, Union
 
 import numpy as np
@@ -88,7 +88,8 @@ class Integer:
     """A non-constant polynomial; build it with `symbol`, Python's operators and the functions
     below."""
 
-    __slots__ = ("_hash", "terms")
+    __slots__ = ("_hash", "_symbols", "terms")
+    _symbols: frozenset[str]
 
     def __init__(self, terms: tuple[tuple[Monomial, int], ...]) -> None:
         self.terms = terms
@@ -230,6 +231,8 @@ def mul(a: Int, b: Int) -> Int:
     if isinstance(a, int) and isinstance(b, int):
         return a * b
     if isinstance(a, int) and isinstance(b, Integer):
+        if a == 1:
+            return b
         return Integer(tuple([(m, a * c) for m, c in b.terms])) if a else 0
     if isinstance(a, Integer) and isinstance(b, int):
         return mul(b, a)
@@ -310,7 +313,7 @@ def product(values: Iterable[Int]) -> Int:
 def _map_atoms(value: Int, leaf: Callable[[Symbol], Int]) -> Int:
     if isinstance(value, int):
         return value
-    total: Int = 0
+    constant, total = 0, None
     for monomial, coefficient in value.terms:
         term: Int = coefficient
         for atom in monomial:
@@ -320,8 +323,19 @@ def _map_atoms(value: Int, leaf: Callable[[Symbol], Int]) -> Int:
                 assert isinstance(atom, Binary)
                 factor = BINARY[atom.op](_map_atoms(atom.left, leaf), _map_atoms(atom.right, leaf))
             term = mul(term, factor)
-        total = add(total, term)
-    return total
+        # The terms are put in order once, not after each sum.
+        if isinstance(term, int):
+            constant += term
+        elif total is None:
+            total = _terms(term)
+        else:
+            for m, c in term.terms:
+                total[m] = total.get(m, 0) + c
+    if total is None:
+        return constant
+    if constant:
+        total[()] = total.get((), 0) + constant
+    return _build(total)
 
 
 BINARY: dict[str, Callable[[Int, Int], Int]] = {
@@ -335,6 +349,8 @@ BINARY: dict[str, Callable[[Int, Int], Int]] = {
 
 def substitute(value: Int, bindings: Mapping[str, Int]) -> Int:
     """Replace symbols by name; symbols without a binding stay."""
+    if symbols(value).isdisjoint(bindings):
+        return value
     return _map_atoms(
         value, lambda s: bindings[s.name] if s.name in bindings else Integer((((s,), 1),))
     )
@@ -347,25 +363,34 @@ def evaluate(value: Int, bindings: Mapping[str, int]) -> int:
     return result
 
 
-def symbols(value: Int) -> set[str]:
-    """The names of the symbols that `value` mentions."""
-    found: set[str] = set()
-    pending = [value]
-    while pending:
-        part = pending.pop()
-        for monomial, _ in () if isinstance(part, int) else part.terms:
-            for atom in monomial:
-                if isinstance(atom, Symbol):
-                    found.add(atom.name)
-                else:
-                    assert isinstance(atom, Binary)
-                    pending += (atom.left, atom.right)
-    return found
+NONE: frozenset[str] = frozenset()
+
+
+def symbols(value: Int) -> frozenset[str]:
+    """The names of the symbols that `value` mentions, found once for each expression."""
+    if isinstance(value, int):
+        return NONE
+    try:
+        return value._symbols
+    except AttributeError:
+        value._symbols = found = frozenset(_named(value))
+        return found
+
+
+def _named(value: Integer) -> Iterator[str]:
+    for monomial, _ in value.terms:
+        for atom in monomial:
+            if isinstance(atom, Symbol):
+                yield atom.name
+            else:
+                assert isinstance(atom, Binary)
+                yield from symbols(atom.left)
+                yield from symbols(atom.right)
 
 
 def coefficient(value: Int, name: str) -> Int | None:
     """The factor of symbol `name` where `value` is affine in it (0 if absent), else None."""
-    if isinstance(value, int):
+    if isinstance(value, int) or name not in symbols(value):
         return 0
     total: Int = 0
     for monomial, c in value.terms:

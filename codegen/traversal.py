@@ -31,6 +31,8 @@ from .kernel import Index as IndexValue
 
 Index: TypeAlias = tuple[Any, ...]
 Access: TypeAlias = tuple[str, Index]
+READ, LOADS = "_read", "_loads"
+"""Where a statement, which never changes, keeps what was found of it."""
 
 
 # What follows is asked of every statement several times, so it compares classes and matches no
@@ -59,7 +61,10 @@ def mentions(e: Any, names: set[str], buffers: set[str]) -> None:
         names.add(e.name)
     elif isinstance(e, Apply):
         for _, a in e.arguments:
-            mentions(a, names, buffers)
+            if isinstance(a, Name):
+                names.add(a.name)
+            else:
+                mentions(a, names, buffers)
     elif isinstance(e, Load):
         buffers.add(e.buffer)
         for i in e.index:
@@ -79,15 +84,26 @@ def names_in(e: Any) -> set[str]:
     return names
 
 
+def add_read(s: Statement, names: set[str], buffers: set[str]) -> None:
+    """Add the names and buffers that a statement itself reads, found once for each statement."""
+    found = s.__dict__.get(READ)
+    if found is None:
+        mine: tuple[set[str], set[str]] = (set(), set())
+        for e in expressions(s):
+            mentions(e, *mine)
+        found = s.__dict__[READ] = mine
+    names |= found[0]
+    buffers |= found[1]
+
+
 def with_bodies(
     s: Statement, change: Callable[[tuple[Statement, ...]], tuple[Statement, ...]]
 ) -> Statement:
     """The statement with other statements inside it."""
-    match s:
-        case Loop() | While():
-            return replace(s, body=change(s.body))
-        case If():
-            return replace(s, then=change(s.then), otherwise=change(s.otherwise))
+    if isinstance(s, (Loop, While)):
+        return replace(s, body=change(s.body))
+    if isinstance(s, If):
+        return replace(s, then=change(s.then), otherwise=change(s.otherwise))
     return s
 
 
@@ -115,8 +131,16 @@ def expressions(s: Statement) -> list[Any]:
     return list(s.given) if isinstance(s, Call) else [s.condition, s.value]
 
 
-def loads(s: Statement) -> Iterator[Load]:
-    """The elements that a statement itself reads, those that tell where others are included."""
+def loads(s: Statement) -> tuple[Load, ...]:
+    """The elements that a statement itself reads, those that tell where others are included; found
+    once for each statement."""
+    found: tuple[Load, ...] | None = s.__dict__.get(LOADS)
+    if found is None:
+        found = s.__dict__[LOADS] = tuple(_loads(s))
+    return found
+
+
+def _loads(s: Statement) -> Iterator[Load]:
     pending = expressions(s)[::-1]
     while pending:
         e = pending.pop()

@@ -263,7 +263,7 @@ def _one_to_one(place: Integer, index: str) -> bool:
     return len(own) == 1 and len(own[0][0]) == 1 and getattr(own[0][0][0], "name", None) == index
 
 
-def str_names(atom: Any) -> set[str]:
+def str_names(atom: Any) -> frozenset[str]:
     return symbols(Integer((((atom,), 1),)))
 
 

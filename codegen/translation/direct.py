@@ -222,6 +222,16 @@ class Lowering:
         if lends(self.descriptor.argtypes):
             python_call(self.context, self.descriptor, llvm)
         self.library.add_ir_module(self.module)
+        self._give_up()
+
+    def _give_up(self) -> None:
+        """Let go of the instructions, which LLVM has now: all of them refer to each other through
+        their blocks, so they would wait for the collector of garbage, which takes longer."""
+        for function in self.module.functions:
+            for block in function.blocks:
+                block.instructions.clear()
+                block.terminator = None
+            function.blocks.clear()
 
     def create_cpython_wrapper(self, release_gil: bool = False) -> None:
         if lends(self.descriptor.argtypes):

@@ -20,6 +20,7 @@ from llvmlite.ir.instructions import CallInstr, Instruction, LoadInstr
 from numba.core import types
 
 from ..disk.sources import assignments
+from ..syntax import names_in, walk
 from .calls import Calls
 from .expressions import Again, Expressions
 from .hints import AccessGroup, independent, one_by_one, several_a_jump, side_by_side, stays
@@ -238,7 +239,7 @@ class FunctionTranslation(Expressions):
             and last.constant - first.constant in SHORT
         ):
             self.short = self.short or not any(
-                isinstance(n, ast.For | ast.While) for s in body for n in ast.walk(s)
+                isinstance(n, ast.For | ast.While) for n in walk(body)
             )
         stride, down = self.values.cast(b, step, kind), isinstance(step, Static) and step.value < 0
         if not isinstance(step, Static) and not unsigned:
@@ -287,7 +288,7 @@ class FunctionTranslation(Expressions):
     def along_columns(self, name: str, body: Sequence[ast.stmt]) -> bool:
         """Whether all elements that an innermost loop reads or writes lie far behind those of the
         step before."""
-        nodes = [n for s in body for n in ast.walk(s)]
+        nodes = [*walk(body)]
         own = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         found = False
         for node in nodes:
@@ -296,7 +297,7 @@ class FunctionTranslation(Expressions):
             if not isinstance(node, ast.Subscript):
                 continue
             places = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-            named = [{n.id for n in ast.walk(p) if isinstance(n, ast.Name)} for p in places]
+            named = [names_in([p]) for p in places]
             moving = [k for k, names in enumerate(named) if name in names or names & own]
             array = self.known(node.value.id) if isinstance(node.value, ast.Name) else None
             strides = getattr(array, "strides", ())
@@ -316,10 +317,9 @@ class FunctionTranslation(Expressions):
         ):
             return False
         steps = range(*[x.value for x in limits if isinstance(x, Static)])
-        leaves = any(
-            isinstance(n, ast.Break | ast.Continue | ast.Return) for s in body for n in ast.walk(s)
-        )
-        if len(steps) > WRITTEN_OUT or leaves or name in self.kinds:
+        if len(steps) > WRITTEN_OUT or name in self.kinds:
+            return False
+        if any(isinstance(n, ast.Break | ast.Continue | ast.Return) for n in walk(body)):
             return False
         for k in steps:
             with self.block():
@@ -412,8 +412,8 @@ def waits_long(value: Any, places: Collection[Any]) -> bool:
 
 def stores_behind_ifs(body: Sequence[ast.stmt]) -> bool:
     """Whether an innermost loop writes elements where a condition holds: it is not vectorised."""
-    nodes = [n for s in body for n in ast.walk(s)]
+    nodes = [*walk(body)]
     if any(isinstance(n, ast.For | ast.While) for n in nodes):
         return False
-    inside = [n for s in nodes if isinstance(s, ast.If) for n in ast.walk(s)]
+    inside = walk(s for s in nodes if isinstance(s, ast.If))
     return any(isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) for n in inside)

@@ -14,6 +14,7 @@ from llvmlite import ir
 from numba.core import types
 
 from ..disk.sources import tree_of
+from ..syntax import names_in
 from .alike import ARENA, PHASE, alike, is_phase, number_of
 from .arithmetic import arithmetic_of, contract, denormals_are_zeros, unrounded
 from .calls import Calls
@@ -295,7 +296,7 @@ def _with_body(
 def _needed(before: Sequence[ast.stmt], group: Sequence[ast.stmt]) -> list[ast.stmt]:
     """The assignments that a group of phases reads."""
     kept: list[ast.stmt] = []
-    read = _names(group)
+    read = names_in(group)
     for s in reversed(before):
         if (
             isinstance(s, ast.Assign)
@@ -303,12 +304,8 @@ def _needed(before: Sequence[ast.stmt], group: Sequence[ast.stmt]) -> list[ast.s
             and s.targets[0].id in read
         ):
             kept.insert(0, s)
-            read |= _names([s])
+            read |= names_in([s])
     return kept
-
-
-def _names(statements: Sequence[ast.stmt]) -> set[str]:
-    return {n.id for s in statements for n in ast.walk(s) if isinstance(n, ast.Name)}
 
 
 def _lines(statements: Sequence[ast.stmt]) -> int:

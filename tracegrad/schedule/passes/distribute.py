@@ -53,8 +53,7 @@ class _Flow:
     def __init__(self, s: kernel.Statement, owner: owners.Owners) -> None:
         names: set[str] = set()
         memory: set[str] = set()
-        for e in traversal.expressions(s):
-            traversal.mentions(e, names, memory)
+        traversal.add_read(s, names, memory)
         self.reads = names | {f"{name}[]" for name in owner.all(memory)}
         if isinstance(s, kernel.Store):
             self.makes = f"{owner.of(s.buffer)}[]"

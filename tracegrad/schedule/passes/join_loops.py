@@ -50,8 +50,7 @@ class _Touched:
         memory: set[str] = set()
         written: set[str] = set()
         for t in traversal.within([s]):
-            for e in traversal.expressions(t):
-                traversal.mentions(e, self.names, memory)
+            traversal.add_read(t, self.names, memory)
             if isinstance(t, kernel.Store):
                 written.add(t.buffer)
             elif isinstance(t, (kernel.Let, kernel.Declare, kernel.Update)):

@@ -199,8 +199,7 @@ class _Meeting:
         read: set[str] = set()
         written: set[str] = set()
         for s in traversal.within(body):
-            for e in traversal.expressions(s):
-                traversal.mentions(e, set(), read)
+            traversal.add_read(s, set(), read)
             match s:
                 case kernel.Store(buffer):
                     written.add(buffer)
@@ -268,8 +267,7 @@ def _apart(body: Sequence[kernel.Statement]) -> list[tuple[int, int]]:
     for k, s in enumerate(body):
         for t in traversal.within([s]):
             names = {t.name} if isinstance(t, kernel.Update) else set()
-            for e in traversal.expressions(t):
-                traversal.mentions(e, names, set())
+            traversal.add_read(t, names, set())
             last.update(dict.fromkeys(names, k))
     found: list[tuple[int, int]] = []
     start = end = 0

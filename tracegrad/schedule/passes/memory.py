@@ -22,8 +22,7 @@ def read_by(body: Iterable[kernel.Statement]) -> tuple[set[str], set[str]]:
     buffers: set[str] = set()
 
     def visit(s: kernel.Statement) -> None:
-        for e in traversal.expressions(s):
-            traversal.mentions(e, names, buffers)
+        traversal.add_read(s, names, buffers)
 
     kernel.walk(tuple(body), visit)
     return names, buffers
@@ -71,8 +70,7 @@ def prune(phases: list[kernel.Phase], buffers: dict[str, kernel.Buffer]) -> list
             else:
                 seen.add(id(s))
             read: set[str] = set()
-            for e in traversal.expressions(s):
-                traversal.mentions(e, names, read)
+            traversal.add_read(s, names, read)
             for buffer in read - loaded:
                 loaded.update((buffer, owner.of(buffer)))
             result.append(s)

@@ -64,7 +64,7 @@ def largest(value: Int, ranges: Ranges) -> Int | None:
     return value
 
 
-def _of(ends: tuple[Int, Int]) -> set[str]:
+def _of(ends: tuple[Int, Int]) -> frozenset[str]:
     return integers.symbols(ends[0]) | integers.symbols(ends[1])
 
 

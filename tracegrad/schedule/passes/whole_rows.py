@@ -81,8 +81,7 @@ def _touched(body: Iterable[kernel.Statement]) -> set[str]:
     names: set[str] = set()
     found: set[str] = set()
     for s in traversal.within(body):
-        for e in traversal.expressions(s):
-            traversal.mentions(e, names, found)
+        traversal.add_read(s, names, found)
         match s:
             case kernel.Store(buffer) | kernel.Allocate(buffer) | kernel.Grow(buffer):
                 found.add(buffer)
