@@ -136,6 +136,8 @@ class Carried:
         leaves, spec = parts(value)
         if self.block and self.undefined and any(map(is_grown, leaves)):
             # A list that was made in it, anew in each look: it ends with it.
+            if name != self.place.name:
+                raise Outlived(f"{self.line}: {name} is a list of a length that only a run knows.")
             self.bound, self.found = False, None
             return []
         # A length that only a run knows is a number behind the block in which arrays have it.

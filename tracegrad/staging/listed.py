@@ -107,9 +107,9 @@ def _joined(values: Sequence[Any]) -> Any:
     return np.concatenate([np.asarray(getattr(v, "_data", v)) for v in values])
 
 
-def listed(values: Sequence[Any]) -> Listed | Ragged | None:
+def listed(values: Sequence[Any], least: int | None = None) -> Listed | Ragged | None:
     """A long list or tuple by number, while a function is traced; None of others."""
-    if not STATE.traces or len(values) <= Least.items:
+    if not STATE.traces or len(values) <= (Least.items if least is None else least):
         return None
     first = values[0]
     if not (is_leaf(first) or type(first) in (tuple, list)):

@@ -240,6 +240,15 @@ class Grown(list[Any]):
 
     check: Callable[[], None] | None = None
     """What refuses it where it is no longer what it was made of."""
+    stands_in: Any = None
+    """The key of the variable of a loop that replaces its list at each pass, if it stands there."""
+    maker: Any = None
+    instead_of: Any = None
+    there: Sequence[Any] = ()
+    """Of such a list: for which statement it was made, instead of which list, and what there was
+    when the pass began."""
+    _one_of: list[Any] | None = None
+    """A list that it may be, if a loop has no pass."""
     _anchors: list[Any] | None = None
 
     @property
@@ -257,6 +266,38 @@ class Grown(list[Any]):
             *[x for s in sources if isinstance(s, Grown) for x in s.anchors],
         ]
         return self
+
+    def may_be(self, other: list[Any]) -> None:
+        """It stands for another list, and is that one until it is replaced."""
+        self._one_of = other
+        if isinstance(other, Grown):
+            other._one_of = self
+
+    def is_none_other(self) -> None:
+        """It is no other list any more."""
+        if isinstance(self._one_of, Grown):
+            self._one_of._one_of = None
+        self._one_of = None
+
+    def before_change(self) -> None:
+        """What it may be would have to show the change: it is not to be read from now on."""
+        other = self._one_of
+        if other is None:
+            return
+        where = user_line()
+
+        def refuse() -> None:
+            raise ConcretizationError(
+                f"{where}: {self.name} changes, and may be a list that has another name, which is "
+                f"read at {user_line()}. Change a copy: {self.name} = list({self.name})"
+            )
+
+        if not isinstance(other, Grown):
+            raise ConcretizationError(
+                f"{where}: {self.name} changes, and may be a list that was there before, which "
+                f"would have to show that. Begin with a copy: {self.name} = list({self.name})"
+            )
+        other.check = refuse
 
     def ready(self) -> Stacked | None:
         """The items that there are now."""
@@ -342,6 +383,7 @@ class Grown(list[Any]):
 
     def plain(self) -> None:
         """Before it is changed: have the items, one by one, as any list has them."""
+        self.before_change()
         if self.frozen:
             raise ConcretizationError(
                 f"{user_line()}: this list is an item of another one, which a loop on traced "
@@ -353,6 +395,7 @@ class Grown(list[Any]):
             list.__init__(self, items)
 
     def append(self, item: Any) -> None:
+        self.before_change()
         if not self.frozen:
             growing = loading.load(f"{__package__}.growing")
             if growing.appended(self, item):
@@ -365,6 +408,7 @@ class Grown(list[Any]):
 
     def extend(self, items: Any) -> None:
         if getattr(items, "late", False) and not self.frozen:
+            self.before_change()
             _new_lists().extend(self, items)
             return
         for x in list(items):

@@ -48,7 +48,7 @@ class Looks:
         """The places that the statement was found to change besides the given ones."""
         keys = {p.key for p in given}
         found: list[StagedPlace] = []
-        around = _variables(self.functions) if self.wanted else {}
+        around = variables_of(self.functions) if self.wanted else {}
         for want in self.wanted:
             p = _shown(around, *want) if isinstance(want, tuple) else want
             if p is not None and p.key not in keys and _is_open(p):
@@ -81,7 +81,7 @@ class Looks:
         """Variables that show arrays, lists and objects, by the ids of these."""
         return {
             id(root_of(value) if isinstance(value, Boxed) else value): name
-            for name, values in _variables(self.functions).items()
+            for name, values in variables_of(self.functions).items()
             for value in values
         }
 
@@ -120,7 +120,7 @@ def _owner_of(p: StagedPlace) -> tuple[Any, Any]:
     return getattr(p, "owner", p), part
 
 
-def _variables(functions: Sequence[Callable[..., Any]]) -> dict[str, list[Any]]:
+def variables_of(functions: Sequence[Callable[..., Any]]) -> dict[str, list[Any]]:
     """The values of the variables around functions, by their names."""
     found: dict[str, list[Any]] = {}
     for f in functions:
@@ -158,4 +158,4 @@ def _is_open(p: StagedPlace) -> bool:
     )
 
 
-__all__ = ["Looks"]
+__all__ = ["Looks", "variables_of"]

@@ -36,6 +36,7 @@ from .places import (
     unknown,
     variables,
 )
+from .replaced import Watched, as_one_loop
 from .rooms import Tried, in_room
 from .session import Session, current
 
@@ -116,8 +117,10 @@ class Loops:
     ) -> None:
         """`for item in iterable: body(item)`; `within` are other functions that the body calls."""
         session = current()
-        items = by_number(iterable)
         place = self.line_of(line)
+        items = by_number(iterable)
+        if items is None:
+            items = as_one_loop(session, place, iterable, names)
         functions = (body, *[f for f in within if f is not None])
         alone = False
         if (
@@ -160,8 +163,10 @@ class Loops:
             if flags and unknown(flags[0].get()):
                 self._rest(session, place, rest, body, names, known, others, flags[0])
                 return
+        watched = Watched(session, place, variables([body], names))
         for item in rest:
             body(item)
+            watched.passed()
             if not flags:
                 continue
             stop = flags[0].get()

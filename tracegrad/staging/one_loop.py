@@ -10,31 +10,21 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..control.lengths import name_of, over_size
+from ..control.lengths import Outlived, name_of, over_size
 from ..ir.dispatch import STATE
 from ..ops.places.spans import ComputedLength
 from ..tensor import Boxed
 from .agreement import readable
 from .aliases import arrays_of, root_of
-from .carried import Carried, Retry
+from .carried import Carried, ChangedShape, Retry
 from .failing import reached
 from .growing import Appended, AppendedList, Growing, GrownPlace
 from .in_blocks import InBlock
-from .lists import Grown
 from .looks import Looks, in_arrays
 from .places import MISSING, BoxPlace, StagedPlace, VariablePlace
 from .regions import ENDED, Refused, Want, parts, run
+from .replaced import Slots, is_replaced, lists_of, replace
 from .session import Restart, Session
-
-
-def _lists_of(value: Any) -> list[Any]:
-    """The lists in the value of a variable."""
-    if not isinstance(value, (tuple, list, dict)):
-        return []
-    inner: Any = value.values() if isinstance(value, dict) else value
-    if isinstance(value, Grown):
-        inner = list.__iter__(value)
-    return [value, *[x for v in inner for x in _lists_of(v)]]
 
 
 class Varying(Exception):
@@ -76,6 +66,9 @@ class StagedLoop:
         is not, for how many items there is room. `block`: it is no loop, but a block for itself.
         `looks`: what is known of the statement, where it is not the first loop made of it."""
         self.looks = Looks(session, line, functions) if looks is None else looks
+        self.slots = Slots(session, line, functions, block, self.looks)
+        """The lists that it replaces."""
+        self.slots.known(places)
         self.given = {p.key for p in places}
         every = [*places, *self.looks.places(places)]
         self.carried: list[Any] = [self._carried(p) for p in every]
@@ -103,6 +96,10 @@ class StagedLoop:
 
     def until_known(self, attempt: Callable[[], Any]) -> Any:
         """The result of an attempt, once nothing more is learnt of what is carried."""
+        with self.slots.in_place():
+            return self._until_known(attempt)
+
+    def _until_known(self, attempt: Callable[[], Any]) -> Any:
         also: Sequence[StagedPlace] = ()
         try:
             for _ in range(64):
@@ -229,7 +226,12 @@ class StagedLoop:
                 [c.place for c in self.carried],
                 values,
                 self.others,
-                reached(self.session, call) if leave and not self.block else call,
+                reached(self.session, self.slots.settled(call, [c.place for c in self.carried]))
+                if leave and not self.block
+                else self.slots.settled(call, [c.place for c in self.carried])
+                if leave
+                else call,
+                passes=leave and not self.block,
             )
         if not leave:
             if any(map(_changed, self.carried, values, found)) or any(
@@ -251,7 +253,24 @@ class StagedLoop:
         self._named(values, found, written)
         self._appended(mark, values, found, written)
         del self.session.merged[mark:]
-        return [x for c, v in zip(self.carried, found, strict=True) for x in c.leave(v, contents)]
+        ended = zip(self.carried, found, strict=True)
+        return [x for c, v in ended for x in self._leaves_of(c, v, contents)]
+
+    def _leaves_of(self, c: Any, value: Any, contents: dict[int, Any]) -> list[Any]:
+        """What is handed on of one place after a pass."""
+        try:
+            left: list[Any] = c.leave(value, contents)
+        except ChangedShape as error:
+            if not is_replaced(c.place, c.start, value, type(self.count) is int):
+                raise
+            line = self.line
+            if self.block:
+                around = [b for b in self.session.regions if c.place.key in b.passed]
+                if not around:
+                    raise Outlived(str(error)) from error
+                line = around[-1].line
+            replace(self.session, line, c.place.name, error)
+        return left
 
     def _named(self, values: Sequence[Any], found: Sequence[Any], written: set[int]) -> None:
         """After a pass: variables may now be other names of an array that was there before it, or
@@ -290,7 +309,7 @@ class StagedLoop:
         """After a pass: what it appended to lists, and under which names it goes on. The next pass
         must not write into it."""
         lists = [m for m in self.session.merged[mark:] if isinstance(m, AppendedList)]
-        goes_on = [x for value in found for x in _lists_of(value)]
+        goes_on = [x for value in found for x in lists_of(value)]
         for m in lists:
             if m.changed() or any(m.items is x for x in goes_on):
                 raise Refused(
@@ -353,6 +372,7 @@ class StagedLoop:
         given = list(found)
         for c in self.carried:
             c.finish(given, self.session, sure or c.place.name in self.known)
+        self.slots.after(sure)
         for group in self.alike:
             for c in group:
                 partners = [d.place.get() for d in group if d is not c or group.count(c) > 1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import itertools
 from collections.abc import Sequence
 from types import CellType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, Protocol
@@ -222,8 +223,9 @@ def variables(functions: Sequence[Any], names: Sequence[str]) -> list[VariablePl
     return [VariablePlace(n, cells[n]) for n in names if n in cells]
 
 
-def reachable(functions: Sequence[Any]) -> list[Any]:
-    """The containers and plain arrays that variables of these functions lead to."""
+def reachable(functions: Sequence[Any], grown: bool = False) -> list[Any]:
+    """The containers and plain arrays that variables of these functions lead to; lists that grow,
+    too, if they are asked for."""
     found: dict[int, Any] = {}
     stack = [
         c.cell_contents
@@ -236,9 +238,10 @@ def reachable(functions: Sequence[Any]) -> list[Any]:
         x = stack.pop()
         if id(x) in found:
             continue
-        if type(x) in (list, tuple):
+        if type(x) in (list, tuple) or (grown and type(x) is Grown):
             found[id(x)] = x
-            stack.extend(x[:256])
+            items = list.__iter__(x) if isinstance(x, list) else iter(x)
+            stack.extend(itertools.islice(items, 256))
         elif type(x) is dict:
             found[id(x)] = x
             stack.extend(list(x.values())[:256])

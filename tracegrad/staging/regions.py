@@ -43,6 +43,9 @@ class OpenBody:
         self.opened: dict[Any, int] = {}
         """How many statements each line has opened in it."""
         self.keys = {p.key for p in places}
+        self.functions: Sequence[Any] = ()
+        self.passed: frozenset[Any] = frozenset()
+        """The same, if it is a pass of a loop."""
         self.trace = STATE.traces[-1]
         self.born: dict[int, Any] = {}
         """The containers, objects and variables that were made in it: they end with a pass."""
@@ -88,6 +91,7 @@ def run(
     others: Sequence[VariablePlace],
     call: Callable[[], Any],
     branch: bool = False,
+    passes: bool = False,
 ) -> tuple[Any, list[Any], dict[int, Any]]:
     """`call()` with these values in the places: its result, what the places hold then, and what
     those of them (by their ids) hold that are boxes around the body, which are what they were
@@ -98,6 +102,8 @@ def run(
     dead = [p.get() for p in others]
     around = Around(functions)
     body = OpenBody(line, places, path, branch)
+    body.functions = functions
+    body.passed = frozenset(body.keys) if passes else frozenset()
     session.regions.append(body)
     changed = ""
     try:

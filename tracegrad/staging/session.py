@@ -81,6 +81,8 @@ class Session:
     roomy: Any = frozenset()
     """Lines of branches in which lists grow for which only a run knows the rows: they are made one
     pass of a loop, which is run with more rows."""
+    replaced: Any = frozenset()
+    """Lines of loops, and variables whose lists these replace by others of other lengths."""
     passed: Any = frozenset()
     """Lines at which that did not help, since what is made in the block is read behind it."""
     open_rests: Any = ()
@@ -116,7 +118,7 @@ class Session:
         for all."""
         self.staged, self.sites, self.loops, self.rests = set(), set(), set(), {}
         self.passed, self.apart, self.tables, self.queues = set(), {}, {}, set()
-        self.roomy = set()
+        self.roomy, self.replaced = set(), set()
         self.begin()
 
     def again(self, *given: Any) -> Session:
@@ -127,6 +129,7 @@ class Session:
         made.rests, made.passed = dict(self.rests), set(self.passed)
         made.apart, made.tables = dict(self.apart), dict(self.tables)
         made.queues, made.roomy = set(self.queues), set(self.roomy)
+        made.replaced = set(self.replaced)
         made.begin()
         return made
 

@@ -32,6 +32,7 @@ def is_open(owner: Grown) -> bool:
 
 def changing(owner: Grown, line: str) -> tuple[Session, Stacked]:
     """Before a list changes: what it holds."""
+    owner.before_change()
     session = current()
     assert session is not None
     if session.regions and not is_born(session, owner):

@@ -23,6 +23,7 @@ from .looks import Looks
 from .loops import Budget, Unroll, all_nodes, counted_loop, of_outer
 from .one_loop import Changing, StagedLoop
 from .places import VariablePlace, traced, unknown, variables
+from .replaced import Watched
 from .rooms import Roomless, Tried, in_room
 from .session import Restart, current
 
@@ -225,7 +226,9 @@ class Whiles:
                     if of_outer(error, session) or isinstance(error, Roomless):
                         raise
                     LOG.info("%s: the first pass apart: %s", place, error)
+            watched = Watched(session, place, variables(functions, names))
             body()
+            watched.passed()
             first, passes = False, passes + 1
             if (
                 tracing
