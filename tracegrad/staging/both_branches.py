@@ -35,6 +35,7 @@ from .places import (
     VariablePlace,
 )
 from .regions import ENDED, Raised, Refused, Want, run
+from .replaced import Slots, is_replaced, replace
 from .session import Session
 
 MOST = 64
@@ -67,8 +68,10 @@ def choose(
 ) -> list[Any]:
     """Run the first function where the test holds, else the second, as one `cond`: their result."""
     both = BothBranches(session, line, functions, places, others)
-    found = both.run(flag_of(test, line))
+    with both.slots.in_place():
+        found = both.run(flag_of(test, line))
     chosen = both.put(found, known)
+    both.slots.after(True)
     for o in others:
         o.put(MISSING)
     result = both.result
@@ -98,6 +101,10 @@ class BothBranches:
         self._given = len(places)
         self.choices: list[StagedPlace] = [*places, *self._looks.places(places)]
         """What they may change."""
+        self.slots = Slots(session, line, functions, self._looks, inherits=True)
+        """The lists that they replace."""
+        for place in self.choices:
+            self.slots.known(place)
         self.agreed: list[Agreed | None] | None = None
         """What is left in each of these, as far as it is known."""
         self.result: Agreed | None = None
@@ -166,7 +173,7 @@ class BothBranches:
                 self.choices,
                 [_start(p, p.key in self._numbers) for p in self.choices],
                 self.others,
-                reached(self.session, call),
+                reached(self.session, self.slots.settled(call, self.choices)),
                 True,
             )
             forms, own = self._agree(value, found)
@@ -187,6 +194,9 @@ class BothBranches:
                 # As long as nothing is known of the other branch: as if it did the same.
                 forms = [] if own[-1].ended else forms_of(self.choices, [own, own], self.line)
             return forms, own
+        for p, *pair in zip(self.choices, *self._sides, strict=False):
+            if not any(s.missing for s in pair) and is_replaced(p, *[s.value for s in pair]):
+                replace(self.session, self.line, p.name)
         self._check_recalled()
         different = self._different()
         if different.keys() - self._numbers:

@@ -177,8 +177,8 @@ class Carried:
                     self.wanted[k] = np.dtype(np.int64)
                     continue
                 raise ChangedShape(
-                    f"{self.line}: {name} holds {x!r:.40} after a pass of this loop and "
-                    f"{self.leaves[k]!r:.40} before it, which a graph cannot carry."
+                    f"{self.line}: {name} holds {_text(x)} after a pass of this loop and "
+                    f"{_text(self.leaves[k])} before it, which a graph cannot carry."
                 )
         if self.wanted:
             raise Retry
@@ -258,6 +258,10 @@ def ends_after(size: Any, around: frozenset[str]) -> bool:
     """Whether a size has a meaning where only these late ones are open."""
     names = integers.symbols(form_of(size))
     return all(name in around or not name.startswith(COUNT) for name in names)
+
+
+def _text(x: Any) -> str:
+    return "a list" if is_grown(x) else f"{x!r:.40}"
 
 
 def _is_integer(x: Any) -> bool:

@@ -75,6 +75,10 @@ class Version:
         function's."""
         return max((a for a, b in self.compound if a < line <= b), default=None)
 
+    def begins(self, line: int) -> bool:
+        """Whether a statement with a body begins at a line."""
+        return any(first == line for first, _ in self.compound)
+
     def loops_at(self, line: int) -> bool:
         """Whether a line of the user's file stands in a loop."""
         return any(first <= line <= last for first, last in self.repeated)

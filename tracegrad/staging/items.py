@@ -26,8 +26,7 @@ from .regions import Refused
 
 def prior_of(owner: Grown, line: str) -> Stacked:
     """What a list holds before a loop, as arrays."""
-    if owner.check is not None:
-        owner.check()
+    owner.look()
     if owner.stacked is not None:
         return owner.stacked
     items = [parts_of(x, line, owner.name) for x in list.__iter__(owner)]

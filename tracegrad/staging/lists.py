@@ -21,6 +21,7 @@ from ..sizes import same_shape
 from ..tensor import Boxed
 from ..tree import flatten, node, unflatten
 from .item_forms import Form, Seen
+from .under_names import ListUnderNames
 
 
 class Stacked:
@@ -226,11 +227,10 @@ def _joined(spec: Any, arrays: Iterator[Any], depth: int) -> Any:
 # --- the list -------------------------------------------------------------------------------------
 
 
-class Grown(list[Any]):
+class Grown(ListUnderNames):
     """A list of the user's, which loops on traced values may append to. Until one does, it is what
     it looks like; after that `stacked` has the items, and the list's own are its first ones."""
 
-    name = "a list"
     frozen = False
     """Whether it is an item of a list that a loop filled: made when it is read, so that a change
     would be seen by nobody."""
@@ -238,17 +238,6 @@ class Grown(list[Any]):
     around: Grown | None = None
     """The list of which this one is an item, which was read."""
 
-    check: Callable[[], None] | None = None
-    """What refuses it where it is no longer what it was made of."""
-    stands_in: Any = None
-    """The key of the variable of a loop that replaces its list at each pass, if it stands there."""
-    maker: Any = None
-    instead_of: Any = None
-    there: Sequence[Any] = ()
-    """Of such a list: for which statement it was made, instead of which list, and what there was
-    when the pass began."""
-    _one_of: list[Any] | None = None
-    """A list that it may be, if a loop has no pass."""
     _anchors: list[Any] | None = None
 
     @property
@@ -267,42 +256,9 @@ class Grown(list[Any]):
         ]
         return self
 
-    def may_be(self, other: list[Any]) -> None:
-        """It stands for another list, and is that one until it is replaced."""
-        self._one_of = other
-        if isinstance(other, Grown):
-            other._one_of = self
-
-    def is_none_other(self) -> None:
-        """It is no other list any more."""
-        if isinstance(self._one_of, Grown):
-            self._one_of._one_of = None
-        self._one_of = None
-
-    def before_change(self) -> None:
-        """What it may be would have to show the change: it is not to be read from now on."""
-        other = self._one_of
-        if other is None:
-            return
-        where = user_line()
-
-        def refuse() -> None:
-            raise ConcretizationError(
-                f"{where}: {self.name} changes, and may be a list that has another name, which is "
-                f"read at {user_line()}. Change a copy: {self.name} = list({self.name})"
-            )
-
-        if not isinstance(other, Grown):
-            raise ConcretizationError(
-                f"{where}: {self.name} changes, and may be a list that was there before, which "
-                f"would have to show that. Begin with a copy: {self.name} = list({self.name})"
-            )
-        other.check = refuse
-
     def ready(self) -> Stacked | None:
         """The items that there are now."""
-        if self.check is not None:
-            self.check()
+        self.look()
         found = self.stacked
         return found.as_it_is() if found is not None and found.open else found
 
@@ -351,8 +307,7 @@ class Grown(list[Any]):
 
     def length(self) -> Any:
         """The number of items; a size or a traced number, too."""
-        if self.check is not None:
-            self.check()
+        self.look()
         return list.__len__(self) if self.stacked is None else self.stacked.count
 
     def contents(self) -> list[Any]:
@@ -497,7 +452,7 @@ class Grown(list[Any]):
     def __reduce__(self) -> Any:
         return list, (self.written_out(),)
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
 
 def _new_lists() -> Any:

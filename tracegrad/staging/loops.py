@@ -36,7 +36,7 @@ from .places import (
     unknown,
     variables,
 )
-from .replaced import Watched, as_one_loop
+from .replaced import KnownTwice, Watched, as_one_loop
 from .rooms import Tried, in_room
 from .session import Session, current
 
@@ -141,7 +141,7 @@ class Loops:
                 except (TracegradError, NameError) as error:
                     if type(count) is not int or of_outer(error, session):
                         raise
-                    if session.can_cut(error, (self.code, line)):
+                    if session.can_cut(error, (self.code, line)) or type(error) is KnownTwice:
                         raise
                     LOG.info("%s: not one loop: %s", place, error)
                     alone = isinstance(error, (ChangedShape, NameError)) and count > 2
@@ -258,7 +258,9 @@ class Loops:
         self, line: int, iterable: Any, function: Callable[[Any], Any], test: Any = None
     ) -> Any:
         """`[function(item) for item in iterable if test(item)]`."""
-        if current() is None or not STATE.traces or by_number(iterable) is None:
+        tracing = current() is not None and bool(STATE.traces)
+        written_out = by_number(iterable) is None
+        if not tracing or (written_out and test is None):
             items = iterable if test is None else self._chosen(line, iterable, test)
             return self.made(line, [function(item) for item in items])
         found = self.made(line, Grown())
@@ -272,6 +274,10 @@ class Loops:
             else:
                 self.if_(line, test(item), append, None, (), (), ())  # type: ignore[attr-defined]
 
+        if written_out:
+            for item in iterable:
+                body(item)
+            return found if found.stacked else self.made(line, list(found))
         self.for_(line, iterable, body, (), (), (), "", (function, test))
         return found
 

@@ -20,6 +20,7 @@ from .carried import Carried, ChangedShape, Retry
 from .failing import reached
 from .growing import Appended, AppendedList, Growing, GrownPlace
 from .in_blocks import InBlock
+from .late_lists import is_late_list
 from .looks import Looks, in_arrays
 from .places import MISSING, BoxPlace, StagedPlace, VariablePlace
 from .regions import ENDED, Refused, Want, parts, run
@@ -66,9 +67,8 @@ class StagedLoop:
         is not, for how many items there is room. `block`: it is no loop, but a block for itself.
         `looks`: what is known of the statement, where it is not the first loop made of it."""
         self.looks = Looks(session, line, functions) if looks is None else looks
-        self.slots = Slots(session, line, functions, block, self.looks)
+        self.slots = Slots(session, line, functions, self.looks, not block, block)
         """The lists that it replaces."""
-        self.slots.known(places)
         self.given = {p.key for p in places}
         every = [*places, *self.looks.places(places)]
         self.carried: list[Any] = [self._carried(p) for p in every]
@@ -92,6 +92,7 @@ class StagedLoop:
             if self.block:
                 return InBlock(place, self.session)
             return Growing(place, self.line, self.count, self.ends, self.room)
+        self.slots.known(place)
         return Carried(place, self.line, self.session.held, self.block)
 
     def until_known(self, attempt: Callable[[], Any]) -> Any:
@@ -261,7 +262,8 @@ class StagedLoop:
         try:
             left: list[Any] = c.leave(value, contents)
         except ChangedShape as error:
-            if not is_replaced(c.place, c.start, value, type(self.count) is int):
+            counted = type(self.count) is int and not is_late_list(value)
+            if counted or not is_replaced(c.place, c.start, value):
                 raise
             line = self.line
             if self.block:
@@ -269,7 +271,8 @@ class StagedLoop:
                 if not around:
                     raise Outlived(str(error)) from error
                 line = around[-1].line
-            replace(self.session, line, c.place.name, error)
+            replace(self.session, line, c.place.name)
+            raise
         return left
 
     def _named(self, values: Sequence[Any], found: Sequence[Any], written: set[int]) -> None:

@@ -353,6 +353,7 @@ def _same(a: Any, b: Any) -> bool:
 
 __all__ = [
     "MISSING", "NUMBERS", "WEAK", "Around", "AttributePlace", "BoxPlace", "ItemPlace",
-    "StagedPlace", "VariablePlace", "any_in", "fields", "followed", "is_leaf", "traced", "unknown",
+    "StagedPlace", "VariablePlace", "any_in", "fields", "followed", "is_leaf", "reachable",
+    "traced", "unknown",
     "variables",
 ]  # fmt: skip

@@ -13,7 +13,15 @@ from ..tensor import Boxed, inside
 from ..tree import flatten
 from .aliases import arrays_of, root_of
 from .lists import Grown
-from .places import MISSING, Around, BoxPlace, StagedPlace, VariablePlace, is_leaf
+from .places import (
+    MISSING,
+    Around,
+    BoxPlace,
+    StagedPlace,
+    VariablePlace,
+    is_leaf,
+    reachable,
+)
 from .session import Restart, Session
 from .tables import Tabled
 
@@ -45,7 +53,9 @@ class OpenBody:
         self.keys = {p.key for p in places}
         self.functions: Sequence[Any] = ()
         self.passed: frozenset[Any] = frozenset()
-        """The same, if it is a pass of a loop."""
+        """The same, if it is a pass of a loop or a branch."""
+        self.there: Sequence[Any] | None = None
+        """The lists that were there when a pass of a loop began which may replace some."""
         self.trace = STATE.traces[-1]
         self.born: dict[int, Any] = {}
         """The containers, objects and variables that were made in it: they end with a pass."""
@@ -103,7 +113,10 @@ def run(
     around = Around(functions)
     body = OpenBody(line, places, path, branch)
     body.functions = functions
-    body.passed = frozenset(body.keys) if passes else frozenset()
+    if passes or branch:
+        body.passed = frozenset(body.keys)
+    if passes and session.replaced:
+        body.there = reachable(functions, True)
     session.regions.append(body)
     changed = ""
     try:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -22,30 +22,30 @@ from .listed import listed
 from .lists import Grown, Stacked, lists_in
 from .looks import Looks, variables_of
 from .pending import outgrow
-from .places import StagedPlace, VariablePlace, reachable
+from .places import MISSING, AttributePlace, StagedPlace, VariablePlace
 from .reading import with_a_row
-from .regions import Refused, born, change, is_born
+from .regions import Refused, born, change, is_born, is_grown, parts
 from .session import Restart, Session
 
 
-def is_replaced(place: StagedPlace, before: Any, after: Any, counted: bool) -> bool:
-    """Whether a pass replaces a list by one of a length that a graph knows, or has to. `counted`:
-    the number of passes is known, so that other lists can be written out."""
-    return (
-        isinstance(place, VariablePlace)
-        and type(before) in (list, Grown)
-        and type(after) in (list, Grown)
-        and before is not after
-        and (is_late_list(after) or is_late_list(before) or not counted)
-    )
+def is_replaced(place: StagedPlace, before: Any, after: Any) -> bool:
+    """Whether a list stands in the place of another one, which a graph cannot hand on."""
+    if not isinstance(place, (VariablePlace, AttributePlace)) or before is after:
+        return False
+    if not all(type(x) in (list, Grown) for x in (before, after)):
+        return False
+    return any(map(is_grown, (before, after))) or parts(before)[1] != parts(after)[1]
 
 
-def replace(session: Session, line: str, name: str, error: Exception) -> NoReturn:
-    """Begin anew, and know of a loop that it replaces the list of a variable."""
-    if (line, name) in session.replaced:
-        raise error
-    session.replaced.add((line, name))
-    raise Restart
+def replace(session: Session, line: str, name: str) -> None:
+    """Begin anew, and know of a statement that it replaces the list of a variable."""
+    if (line, name) not in session.replaced:
+        session.replaced.add((line, name))
+        raise Restart
+
+
+class KnownTwice(Refused):
+    """A list that takes the place of another one has a second name."""
 
 
 class Watched:
@@ -62,9 +62,7 @@ class Watched:
             now = p.get()
             if now is not before and is_late_list(now):
                 assert self.session is not None
-                if (self.line, p.name) not in self.session.replaced:
-                    self.session.replaced.add((self.line, p.name))
-                    raise Restart
+                replace(self.session, self.line, p.name)
 
 
 def as_one_loop(session: Session | None, line: str, items: Any, names: Sequence[str]) -> Any:
@@ -75,35 +73,41 @@ def as_one_loop(session: Session | None, line: str, items: Any, names: Sequence[
 
 
 class Slots:
-    """The lists that stand in the variables of a loop whose lists it replaces."""
+    """The lists that stand in the variables of a statement which replaces their lists. Those of
+    loops and branches are made for them; a block, or a branch in such a loop, has those around."""
 
     def __init__(
-        self, session: Session, line: str, functions: Sequence[Any], block: bool, looks: Looks
+        self,
+        session: Session,
+        line: str,
+        functions: Sequence[Any],
+        looks: Looks,
+        makes: bool = True,
+        inherits: bool = False,
     ) -> None:
-        self.session, self.line, self.functions, self.block = session, line, functions, block
-        self.looks = looks
+        self.session, self.line, self.functions, self.looks = session, line, functions, looks
+        self.makes, self.inherits = makes, inherits
         self.slots: dict[Any, tuple[StagedPlace, Grown]] = {}
         self.given: dict[Any, Any] = {}
-        """What stood in the places."""
+        """What stood in the places, of those that were made here."""
+        self._taken: list[Any] = []
 
-    def known(self, places: Sequence[StagedPlace]) -> None:
-        """Begin with what an earlier look found; in a block, with the lists of the loop around."""
-        for p in places:
-            if self.block and type(given := p.get()) is Grown and given.stands_in == p.key:
-                self.slots[p.key] = p, given
-            elif not self.block and (self.line, p.name) in self.session.replaced:
-                self.add(p)
-
-    def add(self, place: StagedPlace) -> None:
-        """Get ready a list for a place, which holds one now."""
+    def known(self, place: StagedPlace) -> None:
+        """Begin with what an earlier look found, and with what stands there."""
         given = place.get()
-        if type(given) not in (list, Grown):
+        if self.inherits and type(given) is Grown and given.stands_in == place.key:
+            self.slots[place.key] = place, given
+        elif self.makes and (self.line, place.name) in self.session.replaced:
+            self._make(place, given)
+
+    def _make(self, place: StagedPlace, given: Any) -> None:
+        if type(given) not in (list, Grown) and not (given is MISSING and self.inherits):
             return
         if type(given) is Grown and given.stands_in == place.key and given.maker is self.looks:
             # Another loop is made of the same statement.
             self.slots[place.key], self.given[place.key] = (place, given), given.instead_of
             return
-        slot = copied(given)
+        slot = copied([] if given is MISSING else given)
         now = slot.stacked or Stacked(None, None, 0)
         if not now.counted:
             count = number(ops.convert(with_numbers(now.count), np.int64))
@@ -113,23 +117,23 @@ class Slots:
         born(self.session, slot)
         self.slots[place.key] = place, slot
         self.given[place.key] = given
-        place.put(slot)
+        if given is not MISSING:
+            place.put(slot)
 
     @contextmanager
     def in_place(self) -> Iterator[None]:
         """While it is open the lists stand in the variables; and behind it, if nothing fails."""
-        if self.block or not self.slots:
-            yield
-            return
-        for key, (p, slot) in self.slots.items():
-            slot.may_be(self.given[key])
-            p.put(slot)
+        made = [(*self.slots[key], given) for key, given in self.given.items()]
+        for p, slot, given in made:
+            if given is not MISSING:
+                slot.may_be(given)
+                p.put(slot)
         try:
             yield
         except BaseException:
-            for key, (p, slot) in self.slots.items():
-                slot.is_none_other()
-                p.put(self.given[key])
+            for p, slot, given in made:
+                slot.forget()
+                p.put(given)
             raise
 
     def settled(self, call: Callable[[], Any], places: Sequence[StagedPlace]) -> Callable[[], Any]:
@@ -138,10 +142,6 @@ class Slots:
             return call
 
         def one() -> Any:
-            if not self.block:
-                there = reachable(self.functions, True)
-                for _, slot in self.slots.values():
-                    slot.there = there
             result = call()
             self._settle(places)
             return result
@@ -151,44 +151,58 @@ class Slots:
     def _settle(self, places: Sequence[StagedPlace]) -> None:
         every = [(p, x) for p in places for x in lists_of(p.get())]
         new: list[Any] = []
+        for p in places if self.inherits else ():
+            # A variable that takes the list of another one has to have its own.
+            around = [b.line for b in self.session.regions if p.key in b.passed]
+            if around and p.key not in self.slots and type(p.get()) is Grown:
+                if any(p.get() is slot for _, slot in self.slots.values()):
+                    replace(self.session, around[-1], p.name)
         for p, slot in self.slots.values():
-            value = p.get()
-            if value is slot:
+            value, name = p.get(), readable(p.name)
+            if value is slot or value is MISSING:
                 continue
             if type(value) not in (list, Grown):
-                kind = type(value).__name__
                 raise Refused(
-                    f"{self.line}: {readable(p.name)} is a {kind} after a pass of this loop and a "
-                    "list before it."
+                    f"{self.line}: {name} is a {type(value).__name__} at the end of these "
+                    "statements and a list before them."
                 )
             others = [q.name for q, x in every if x is value and q.key != p.key]
-            if self.block:
-                others += self._names_of(slot, p)
-            if not others and any(value is x for x in slot.there):
-                known = [q for q, s in self.slots.values() if s is value]
-                others = [] if known and not self.block else ["what was there before"]
+            if self.inherits:
+                others += self._names_of(slot)
+            if self._is_older(value):
+                others.append("what was there before")
             if others:
-                raise Refused(
-                    f"{self.line}: {readable(p.name)} is after a pass of this loop another name of "
-                    f"a list ({readable(others[0])}), so that a change would have to be seen "
-                    f"through both. Bind it to a copy: {readable(p.name)} = list(...)"
+                raise KnownTwice(
+                    f"{self.line}: {name} is at the end of these statements another name of a list "
+                    f"({readable(others[0])}), so that a change would have to be seen through "
+                    f"both. Bind it to a copy: {name} = list(...)"
                 )
             new.append((p, slot, value, self._items(value, p.name)))
         for p, slot, value, items in new:
             refill(self.session, slot, items, self.line)
             slot.shares([value])
             p.put(slot)
+        self._taken = [(slot, value) for _, slot, value, _ in new]
 
-    def _names_of(self, slot: Grown, place: StagedPlace) -> list[str]:
+    def _is_older(self, value: Any) -> bool:
+        """Whether a list was there when the pass began, so that others may know it, and later
+        passes change it."""
+        if any(slot is value for _, slot in self.slots.values()):
+            return False
+        around = [b.there for b in self.session.regions if b.there is not None]
+        if around:
+            return any(x is value for x in around[-1])
+        return self.inherits and type(value) is list and not is_born(self.session, value)
+
+    def _names_of(self, slot: Grown) -> list[str]:
         """Other variables that show a list which is filled anew before the pass has ended."""
-        found: list[str] = []
-        for body in reversed(self.session.regions):
-            for name, values in variables_of(body.functions).items():
-                if name != place.name and any(x is slot for v in values for x in lists_of(v)):
-                    found.append(name)
-            if place.key in body.passed:
-                break
-        return found
+        own = {p.name for p, _ in self.slots.values()}
+        return [
+            name
+            for body in self.session.regions
+            for name, values in variables_of(body.functions).items()
+            if name not in own and any(x is slot for v in values for x in lists_of(v))
+        ]
 
     def _items(self, value: Any, name: str) -> Stacked:
         """What a list holds, which is left as it is from here on."""
@@ -213,10 +227,13 @@ class Slots:
         return found
 
     def after(self, sure: bool) -> None:
-        """Behind the loop: with at least one pass no list is what it began with."""
+        """Behind the statement: a loop with at least one pass leaves no list that it began with,
+        and what a block or branch leaves may still be known there."""
         for _, slot in self.slots.values():
-            if sure:
+            if sure and not self.inherits:
                 slot.is_none_other()
+        for slot, value in self._taken if self.inherits else ():
+            slot.may_be(value)
 
 
 def _arrays(item: Any) -> list[Any]:
@@ -269,4 +286,13 @@ def _rows(room: Any, items: Any, count: Any) -> Any:
     return ops.where(there, found, ops.convert(0, room.dtype))
 
 
-__all__ = ["Slots", "Watched", "as_one_loop", "is_replaced", "lists_of", "refill", "replace"]
+__all__ = [
+    "KnownTwice",
+    "Slots",
+    "Watched",
+    "as_one_loop",
+    "is_replaced",
+    "lists_of",
+    "refill",
+    "replace",
+]

@@ -299,7 +299,9 @@ class Session:
             if (code, line) in self.passed:
                 continue
             tried = known.pop(line, 0)
-            if tried and (outlived or tried in (WHOLE, CUTS)):
+            # Where the block was cut in the statement that begins there, that as a whole.
+            whole = outlived and tried > 0 and version_of(code).begins(line)
+            if tried and not whole and (outlived or tried in (WHOLE, CUTS)):
                 # What is made in that block is read behind it.
                 self.passed.add((code, line))
                 outer = version_of(code).around(line) if outlived else None
@@ -314,7 +316,7 @@ class Session:
                 line,
                 error,
             )
-            self.rests[code] = frozenset({**known, line: tried + 1}.items())
+            self.rests[code] = frozenset({**known, line: WHOLE if whole else tried + 1}.items())
             return True
         return False
 

@@ -23,7 +23,7 @@ from .looks import Looks
 from .loops import Budget, Unroll, all_nodes, counted_loop, of_outer
 from .one_loop import Changing, StagedLoop
 from .places import VariablePlace, traced, unknown, variables
-from .replaced import Watched
+from .replaced import KnownTwice, Watched
 from .rooms import Roomless, Tried, in_room
 from .session import Restart, current
 
@@ -223,7 +223,7 @@ class Whiles:
                         staged(True, True)
                     return
                 except (Unroll, TracegradError) as error:
-                    if of_outer(error, session) or isinstance(error, Roomless):
+                    if of_outer(error, session) or isinstance(error, (Roomless, KnownTwice)):
                         raise
                     LOG.info("%s: the first pass apart: %s", place, error)
             watched = Watched(session, place, variables(functions, names))

@@ -4,7 +4,7 @@ move into their bodies."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from .._codegen import integers, lowering
 from ..ir.graph import Atom, Graph, Literal, Node, Var
@@ -58,6 +58,14 @@ def _is_number(atom: Atom) -> bool:
     return isinstance(atom, Literal) and not isinstance(atom.value, integers.Integer)
 
 
+def _number_of(var: Var, atom: Atom) -> Atom:
+    """A number that stands for a variable: NumPy's where that is one, else Python's."""
+    if not isinstance(atom, Literal) or atom.weak is var.type.weak:
+        return atom
+    value: Any = atom.value
+    return Literal(value.item() if var.type.weak else var.type.dtype.type(value))
+
+
 def _inlined_loop(loop: Loop, same: dict[Atom, Atom]) -> Node | None:
     """The loop without the constants that are numbers or others, the slices that are others, and
     the carries that stay; None where it has none. `same` learns what the last values of such
@@ -70,9 +78,9 @@ def _inlined_loop(loop: Loop, same: dict[Atom, Atom]) -> Node | None:
         return None
     same.update({c.last: c.first for c in still})
     given: dict[Var, Atom] = {s.inside: first.inside for s, first in alike}
-    for c, atom in [*[(c, c.given) for c in numbers], *[(c, first.inside) for c, first in again]]:
-        given[c.inside] = atom
-    asked: dict[Var, Atom] = {c.asked: c.given for c in numbers if c.asked}
+    given |= {c.inside: _number_of(c.inside, c.given) for c in numbers}
+    given |= {c.inside: first.inside for c, first in again}
+    asked: dict[Var, Atom] = {c.asked: _number_of(c.asked, c.given) for c in numbers if c.asked}
     asked |= {c.asked: first.asked for c, first in again if c.asked and first.asked}
     return loop.replace(
         constants=(*fixed, *[Constant(c.first, c.inside, c.asked) for c in still]),
@@ -127,7 +135,9 @@ def _inlined(node: Node, kind: str) -> Node:
 
     def inside(graph: Graph) -> Graph:
         given: dict[Var, Atom] = {
-            v: a for v, a in zip(graph.inputs, operands, strict=True) if _is_number(a)
+            v: _number_of(v, a)
+            for v, a in zip(graph.inputs, operands, strict=True)
+            if _is_number(a)
         }
         given |= {graph.inputs[k]: graph.inputs[m] for k, m in twins.items()}
         return _inside(graph, _chosen(graph.inputs, [not x for x in gone]), given)
