@@ -57,6 +57,23 @@ def test_a_generator_without_conditions_is_python() -> None:
     np.testing.assert_allclose(tg.grad(over_all)(X), 8 * X)
 
 
+def halves(f: Any, a: Any, b: Any) -> Any:
+    m = (a + b) / 2
+    if abs(f(a) - f(b)) < 0.1:
+        return (b - a) * f(m)
+    return halves(f, a, m) + halves(f, m, b)
+
+
+def below_another(x: Any) -> Any:
+    return halves(lambda t: np.exp(-x[0] * t), 0.0, x[1])
+
+
+def test_the_function_that_calls_itself_is_named_with_what_to_write() -> None:
+    message = r"test_generators_and_recursion.py:\d+: halves calls itself .*stack = \[first\]"
+    with pytest.raises(TracegradError, match=message):
+        tg.jit(below_another)(X)
+
+
 def test_recursion_of_unknown_depth_is_refused() -> None:
     np.testing.assert_allclose(tg.grad(deep)(X), [0, 16])
     with pytest.raises(TracegradError, match="deep calls itself or others too deeply"):

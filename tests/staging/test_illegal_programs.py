@@ -156,13 +156,13 @@ def function_branch(x: Any) -> Any:
     return g(x[1])
 
 
-@refused("p is a list .* values of one form")
-def list_length_branch(x: Any) -> Any:
+@refused("a str is appended to p")
+def list_of_texts_branch(x: Any) -> Any:
     if x[0] > 0:  # here
         p = [x[0]]
     else:
-        p = [x[0], x[1]]
-    return sum(p)
+        p = ["a", x[1]]
+    return p[0]
 
 
 @refused("p is a list .* and a tuple")

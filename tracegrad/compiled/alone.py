@@ -8,14 +8,18 @@ others put back what they found in the middle of a change.
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
+import traceback
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from .._codegen import locks
 from ..errors import TracegradError
+from ..ir.lines import is_installed
 from ..tape.modes import MODES
 
 TRACING = locks.lock()
@@ -65,18 +69,37 @@ def nested(function: Any, types: Any, name: str) -> Iterator[None]:
     try:
         _OPEN.keys = [*_OPEN.keys, key]
         yield
-    except RecursionError:
+    except RecursionError as error:
         if _OPEN.keys[0] is not key:
             raise
         raise TracegradError(
-            f"jit: {name} calls itself or others too deeply to be traced: "
-            f"Python allows {sys.getrecursionlimit()} nested calls. Halve the array at each step, "
-            "or write the recursion as a loop. Where an argument that is a plain number ends it "
-            '(if n < 2), make that static: tg.jit(f, static_argnames="n").'
+            f"{_recursive(error) or f'jit: {name}'} calls itself or others too deeply to be "
+            f"traced: Python allows {sys.getrecursionlimit()} nested calls. A condition on traced "
+            "values cannot end a recursion, since both of its branches are traced. Give it a "
+            "depth that is a plain number (f(x, depth - 1), if depth == 0), halve the array at "
+            "each step, or write it as a loop with a stack: stack = [first]; while stack: "
+            "a = stack.pop(); ...; stack.append(b). Where an argument that is a plain number ends "
+            'it (if n < 2), make that static: tg.jit(f, static_argnames="n").'
         ) from None
     finally:
         # By what it is: after an interrupt this may come late, or be done.
         _OPEN.keys = [one for one in _OPEN.keys if one is not key]
+
+
+def _recursive(error: RecursionError) -> str:
+    """The function of the user's that was called most often, and its line."""
+    called: Counter[tuple[str, str]] = Counter()
+    lines: dict[tuple[str, str], int] = {}
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        code = frame.f_code
+        if not is_installed(code) and not code.co_name.startswith("<"):
+            key = code.co_filename, code.co_name
+            called[key] += 1
+            lines[key] = min(lines.get(key, code.co_firstlineno), code.co_firstlineno)
+    for (file, name), times in called.most_common(1):
+        if times > 2:
+            return f"{os.path.basename(file)}:{lines[file, name]}: {name}"
+    return ""
 
 
 __all__ = ["alone", "nested"]

@@ -213,6 +213,11 @@ def _way_out(a: Any, b: Any) -> str:
         return " Change the one list: append, pop, del a[0]."
     if isinstance(a, str) and isinstance(b, str):
         return " Give each a number, and compare these."
+    if type(a) is type(b) and hasattr(a, "__dict__"):
+        return (
+            f" Keep what each {type(a).__name__} has in arrays (one for each attribute), and "
+            "choose a number."
+        )
     if a is None or b is None:
         return " Begin with a number (np.inf), or keep beside it whether there is one."
     return ""

@@ -107,7 +107,9 @@ class Slots:
             # Another loop is made of the same statement.
             self.slots[place.key], self.given[place.key] = (place, given), given.instead_of
             return
-        slot = copied([] if given is MISSING else given)
+        own = given if type(given) is Grown else Grown([] if given is MISSING else given)
+        own.name = own.name if own is given else readable(place.name)
+        slot = copied(own)
         now = slot.stacked or Stacked(None, None, 0)
         if not now.counted:
             count = number(ops.convert(with_numbers(now.count), np.int64))
@@ -208,6 +210,7 @@ class Slots:
         """What a list holds, which is left as it is from here on."""
         if type(value) is not Grown:
             value = Grown(value)
+            value.name = readable(name)
         if value.stacked is None:
             for x in list.__iter__(value):
                 for inner in lists_in(x):
