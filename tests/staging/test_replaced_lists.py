@@ -210,6 +210,21 @@ def arrays_that_stay(p: Any) -> Any:
 
 
 @PROGRAMS
+def emptied_and_filled_again(p: Any) -> Any:
+    """By methods, of which an early look at the loop knows no rows."""
+    population = [p[0], p[0] * 1.2]
+    for _ in range(8):
+        children = []
+        for x in population:
+            if x < 1.5:
+                children.append(x * p[2] * 0.9)
+        population.clear()
+        for c in children:
+            population.append(c)
+    return sum(population)
+
+
+@PROGRAMS
 def begun_in_both_branches(p: Any) -> Any:
     if p[0] > 0:
         xs = [p[0]]

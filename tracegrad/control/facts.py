@@ -42,7 +42,11 @@ def _value(x: Any) -> Any:
     if graph is None:
         return None
     with outside():
-        return np.asarray(evaluate(graph, [])[0])
+        try:
+            return np.asarray(evaluate(graph, [])[0])
+        except IndexError:
+            # A look at a loop that does not know yet how many rows a list has.
+            return None
 
 
 def _that_computes(var: Var) -> Graph | None:
