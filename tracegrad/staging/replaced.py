@@ -107,9 +107,9 @@ class Slots:
             # Another loop is made of the same statement.
             self.slots[place.key], self.given[place.key] = (place, given), given.instead_of
             return
-        own = given if type(given) is Grown else Grown([] if given is MISSING else given)
-        own.name = own.name if own is given else readable(place.name)
-        slot = copied(own)
+        before = given if type(given) is Grown else Grown([] if given is MISSING else given)
+        before.name = before.name if before is given else readable(place.name)
+        slot = copied(before)
         now = slot.stacked or Stacked(None, None, 0)
         if not now.counted:
             count = number(ops.convert(with_numbers(now.count), np.int64))
@@ -198,12 +198,12 @@ class Slots:
 
     def _names_of(self, slot: Grown) -> list[str]:
         """Other variables that show a list which is filled anew before the pass has ended."""
-        own = {p.name for p, _ in self.slots.values()}
+        mine = {p.name for p, _ in self.slots.values()}
         return [
             name
             for body in self.session.regions
             for name, values in variables_of(body.functions).items()
-            if name not in own and any(x is slot for v in values for x in lists_of(v))
+            if name not in mine and any(x is slot for v in values for x in lists_of(v))
         ]
 
     def _items(self, value: Any, name: str) -> Stacked:
