@@ -1,7 +1,7 @@
 """Lists of which only a run knows the length, which loops and branches replace by others:
 `poly = clip(poly, edge)`, `frontier = found`, `if cost < best: route = candidate`."""
 
-# ruff: noqa: PERF401 - as people write them
+# ruff: noqa: PERF401, PERF402 - as people write them
 from __future__ import annotations
 
 import math
