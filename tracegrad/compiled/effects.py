@@ -92,21 +92,27 @@ def as_they_are(
     traced = entry.traced
     if "live" not in traced.history or STATE.traces:
         return values
-    written = {id(values[k]) for k in traced.writes} | {
-        id(box) for change, box in changes if change.what in ("data", "grad data")
+    written = {_memory(values[k]) for k in traced.writes} | {
+        _memory(box) for change, box in changes if change.what in ("data", "grad data")
     }
-    written |= {id(generator.counter) for generator in traced.generators}
+    written |= {_memory(generator.counter) for generator in traced.generators}
     if not written:
         return values
     copied = []
     for x in values:
-        if id(x) not in written:
+        if _memory(x) not in written:
             copied.append(x)
         elif isinstance(x, Boxed):
             copied.append(x._kept() if isinstance(x._data, np.ndarray) else x)
         else:
             copied.append(x.copy())
     return copied
+
+
+def _memory(x: Any) -> int:
+    """What boxes over one memory have in common: the counter of its writes."""
+    counter = x._versions if isinstance(x, Boxed) else None
+    return id(x if counter is None else counter)
 
 
 def set_flags(changes: Sequence[tuple[Change, Any]]) -> None:

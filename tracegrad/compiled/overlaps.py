@@ -82,7 +82,7 @@ def check_order_of_bytes(x: Any, name: str) -> None:
         )
 
 
-def check_overlap(values: Sequence[Any], k: int, name: str, who: str = "jit") -> None:
+def check_overlap(values: Sequence[Any], k: int, name: str, who: str) -> None:
     """A ValueError where the written argument `k` shares memory with another: compiled code reads
     all arguments before it writes."""
     memory = memory_of(values)

@@ -51,6 +51,8 @@ class PlainCall:
         self.held: Sequence[Any] = ()
         """What was there before the call, and is stored by it."""
         self.result: Any = None
+        self.who = "jit"
+        """What errors name as called."""
 
 
 class Step:
@@ -97,7 +99,7 @@ class Written(Step):
             name = self.entry.graph.inputs[k].name or f"number {k}"
             if k < len(given):
                 check_order_of_bytes(given[k], name)
-            check_overlap(read, k, name)
+            check_overlap(read, k, name, call.who)
 
     def write(self, to: CallerText) -> None:
         for k in self.traced.writes:

@@ -104,6 +104,7 @@ def traced_again(
     entry = Entry.alone(traced)
     before, after = around(entry)
     done = PlainCall(entry, boxes, traced.captures, ())
+    done.who = "checkpoint"
     for step in (*before, ComputeAgain(entry), *after):
         step.do(done)
     out_leaves, out_spec = found

@@ -340,7 +340,8 @@ def _to_others(trace: Trace, boxes: Sequence[Boxed]) -> Iterator[tuple[Change, A
         if box._grad is not was["_grad"] or (box._grad is None and key in trace.answered):
             yield Change(box, "grad", box._grad is not None), box._grad
         if (
-            box._requires_grad != was["_requires_grad"]
+            isinstance(box, Tensor)
+            and box._requires_grad != was["_requires_grad"]
             and box._grad_fn is None
             and was["_grad_fn"] is None
         ):

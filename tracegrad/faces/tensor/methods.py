@@ -11,6 +11,7 @@ from ... import ops
 from ...checks import REFUSED, explained_here
 from ...ir.graph import Var
 from ...ops.arrays.transfer import place_of, transfer
+from ...ops.places.indexing import as_element
 from ...weak import PYTHON
 from ..numpy import results
 from ..numpy.laying import laid
@@ -234,8 +235,9 @@ class TensorMethods(
         return ops.where(condition, self, other)
 
     def masked_fill(self: Any, mask: Any, value: Any) -> Any:
-        """`value` where the mask is true, else this tensor."""
-        return titled(laid(ops.where(mask, value, self), "C", self), "MaskedFillBackward0", self)
+        """`value` where the mask is true, else this tensor, whose dtype the result has."""
+        found = ops.where(mask, as_element(value, self.dtype), self)
+        return titled(laid(found, "C", self), "MaskedFillBackward0", self)
 
     def softmax(self: Any, dim: int, dtype: Any = None) -> Any:
         """Exponentials that sum to 1 along `dim`."""

@@ -140,6 +140,8 @@ def prelu(input: Any, weight: Any) -> Any:
                 f"one for each channel of the input's shape {tuple(input.shape)}"
             )
         weight = ops.reshape(weight, (weight.shape[0], *[1] * (len(input.shape) - 2)))
+    elif not input.shape:
+        weight = ops.reshape(weight, ())
     return ops.where(input > 0, input, weight * input)
 
 

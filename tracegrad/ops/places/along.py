@@ -21,7 +21,7 @@ from ..elementwise.derived import mul
 from ..elementwise.elementary import identity_op
 from ..elementwise.remainders import mod
 from .gathering import add_at, gather_at, put_at
-from .indexing import as_value, slice_put
+from .indexing import as_element, as_value, slice_put
 from .keys import of_places
 
 
@@ -161,7 +161,7 @@ def scattered(x: Any, dim: int, index: Any, src: Any, write: Callable[..., Any])
     `x[index[i, j], j]` for dim 0."""
     x, index = as_array(x), _indices(index)
     axis, corner = _lanes(x, dim, index)
-    src = as_array(src)
+    src = as_element(src, x.dtype)
     size = shape_of(index)
     if ndim_of(src):
         if ndim_of(src) != len(size) or any(

@@ -46,6 +46,7 @@ from .positions import (
     Windows,
     gather_evaluate,
     gather_infer,
+    integer_place,
     position,
     scatter_evaluate,
     scatter_infer,
@@ -386,18 +387,23 @@ class Placed:
 
 def _params(x: Any, indices: Sequence[Any], places: Sequence[Any]) -> Params:
     """The parameters. Compiled code asks whether an index is in range where it reads or writes an
-    element; where another axis has none, that is asked here."""
+    element. What is left out where nobody uses the result is asked here: the range of an array
+    that is not traced, and of any other where another axis has no elements."""
     params = Places(*places).params()
-    if STATE.traces and known_empty(*shape_of(x)):
+    if STATE.traces:
+        shape = shape_of(x)
         for i, axis, window in zip(indices, params["axes"], params["windows"], strict=True):
-            if window is None:
-                _check(i, axis, shape_of(x)[axis])
+            if window is not None or known_empty(*shape_of(i)):
+                continue
+            if not isinstance(i, Value):
+                for end in (np.max(i), np.min(i)):
+                    integer_place(int(end), shape[axis], axis)
+            elif known_empty(*shape):
+                _check(i, axis, shape[axis])
     return params
 
 
 def _check(index: Any, axis: int, size: Int) -> None:
-    if known_empty(*shape_of(index)):
-        return
     index = as_array(index)
     error = out_of_range(f"an index is out of bounds for axis {axis} with size {size}")
     outside = logical_or(less(index, -size), greater_equal(index, size))

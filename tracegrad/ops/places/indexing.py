@@ -184,16 +184,22 @@ def getitem(x: Any, key: Any) -> Any:
 # --- writing through a key ------------------------------------------------------------------------
 
 
-def as_value(value: Any, like: Any, shape: Shape) -> Any:
-    """What is to be written, in the dtype of the target and broadcast to the written places."""
-    if type(value) is complex and like.dtype.kind != "c":
+def as_element(value: Any, dtype: np.dtype[Any]) -> Any:
+    """What is to be written, in the dtype of the target; an error for a number of Python's that
+    it does not hold."""
+    if type(value) is complex and dtype.kind != "c":
         raise DTypeError(
             f"the complex number {value} cannot be written into an array of "
-            f"{like.dtype}; write its real part"
+            f"{dtype}; write its real part"
         )
-    if isinstance(value, float) and like.dtype.kind in "iu" and not math.isfinite(value):
-        raise ValueError(f"{value} has no {like.dtype}, and cannot be written into an array of it")
-    value = convert(as_array(fitted(value, like.dtype, "a write")), like.dtype)
+    if isinstance(value, float) and dtype.kind in "iu" and not math.isfinite(value):
+        raise ValueError(f"{value} has no {dtype}, and cannot be written into an array of it")
+    return convert(as_array(fitted(value, dtype, "a write")), dtype)
+
+
+def as_value(value: Any, like: Any, shape: Shape) -> Any:
+    """What is to be written, in the dtype of the target and broadcast to the written places."""
+    value = as_element(value, like.dtype)
     while ndim_of(value) > len(shape) and same(shape_of(value)[0], 1):
         value = reshape(value, shape_of(value)[1:])
     if (meet := meeting()) is not None and (met := meet.to(value, shape)) is not None:

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._codegen import integers
-from ...checks.ranges import out_of_range
 from ...devices import to_host
 from ...errors import ConcretizationError
 from ...ir.dispatch import STATE, Value
@@ -24,7 +23,7 @@ from ..arrays.shape import reshape_op
 from ..arrays.slices import select_op, slice_op
 from ..define import ndim_of, of_list, shape_of
 from .gathering import MOST
-from .positions import Window, Windows
+from .positions import Window, Windows, integer_place
 from .spans import has_traced_ends, slice_part, span
 
 _LABEL = (
@@ -180,16 +179,6 @@ def _late_range(item: slice, size: Int, step: int) -> tuple[Int, Int, int] | Non
     return start, (span + step - 1) // step, step
 
 
-def _integer_place(item: Any, size: Any, axis: int) -> Any:
-    if item < 0:
-        if item + size < 0:
-            raise out_of_range(f"index {item} is out of bounds for axis {axis} with size {size}")
-        return item + size
-    if item >= size:
-        raise out_of_range(f"index {item} is out of bounds for axis {axis} with size {size}")
-    return item
-
-
 def check_mask(mask: Any, shape: Shape, axis: int, nothing: bool = False) -> None:
     """An IndexError where a mask has other sizes than the axes that it is for; with `nothing`, an
     axis of a mask may be empty: it chooses nothing, of whatever there is."""
@@ -297,7 +286,7 @@ class _Reading:
         self.runs.append(position)
         axis = len(self.start)
         if not hasattr(e, "dtype"):
-            i = _integer_place(e, self.shape[axis], axis)
+            i = integer_place(e, self.shape[axis], axis)
             if not self.together:
                 self.part(i, 1, 1)
                 return

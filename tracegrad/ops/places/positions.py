@@ -26,6 +26,18 @@ Windows = tuple[Window | None, ...]
 Params = dict[str, Any]
 
 
+def integer_place(item: Any, size: Any, axis: int) -> Any:
+    """The place that an integer names on an axis, counted from its front; an IndexError where
+    there is none."""
+    if item < 0:
+        if item + size < 0:
+            raise out_of_range(f"index {item} is out of bounds for axis {axis} with size {size}")
+        return item + size
+    if item >= size:
+        raise out_of_range(f"index {item} is out of bounds for axis {axis} with size {size}")
+    return item
+
+
 def _block(shapes: Sequence[Shape], source: Shape, aligned: Aligned) -> Shape:
     block = broadcast_shapes(*shapes)
     ndim = max([len(block), *[b + 1 for _, b in aligned]])
