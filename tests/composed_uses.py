@@ -20,6 +20,16 @@ np.setdiff1d(e, e[1:3])|np.setdiff1d(k, j, True)|np.setxor1d(e, np.concatenate([
 np.trim_zeros(np.array([0, 1, 1, 0, 1, 0, 0]) * e)|np.trim_zeros(np.array([0, 1, 0]) * L[0], "b")
 """
 SCIPY = """
+integrate.quad(lambda a: np.exp(-a * a * s), -0.3, t)[0]
+integrate.quad(lambda a, b: b / (1 + a * a), s, np.inf, (t,))[0]
+integrate.quad(lambda a: abs(a - 0.4) * t, 0.0, s, points=[0.4])[0]
+integrate.quad(lambda a: np.exp(1j * a * s), 0, t, complex_func=True)[0]
+integrate.quad_vec(lambda a: np.cos(a * w) + t, s, 1.0)[0]
+integrate.dblquad(lambda a, b: np.exp(-a * b * s), 0.0, t, 0.0, lambda b: b)[0]
+integrate.tplquad(lambda a, b, o: a * b * s + o, 0.0, t, 0.0, 1.0, 0.0, lambda o, b: o)[0]
+integrate.nquad(lambda a, b: np.cos(a * s) * b, [lambda b: (0.0, b), (0.2, t)])[0]
+integrate.solve_ivp(lambda m, o: -o * o * s, (0, 1), q, t_eval=[0.3, 1], rtol=1e-10, atol=1e-12).y
+integrate.romb(v, 0.3)|integrate.romb(x[:, :3] * t, s)|integrate.romb(x[:2], axis=0)
 """
 SPECIAL = """
 """

@@ -48,7 +48,7 @@ def one(
         lambda x: getattr(tg.fft, name)(x, **options),
         normal(shape, dtype=dtype),
         lambda x: getattr(np.fft, name)(x, **options),
-        ("fft", "rfft", "irfft"),
+        ({"ir": "irfft", "hf": "irfft", "rf": "rfft", "ih": "rfft"}.get(name[:2], "fft"),),
         special=special,
         errors=errors,
         tolerance=1e-5,

@@ -23,7 +23,7 @@ THEIRS: dict[str, Any] = {
     },
 }
 """The namespaces whose functions ours have the names of."""
-HANGS = ("tg.special.hyp1f1",)
+HANGS = ("tg.special.hyp1f1", "tg.integrate.quad_vec")
 """What SciPy does not come back from, for some numbers."""
 
 
@@ -90,6 +90,11 @@ EXAMPLES: dict[str, tuple[tuple[str, Maker], ...]] = {
         ("values", square),
         ("xi", lambda: np.array([[0.5, 1.0], [1.0, 0.5]])),
     ),
+    **{
+        f"tg.integrate.{name}": (("func", fn_of(sine)), ("a", lambda: 0.0), ("b", lambda: 1.0))
+        for name in ("quad", "quad_vec")
+    },
+    "tg.integrate.romb": (("y", lambda: np.arange(5.0)),),
     "tg.integrate.fixed_quad": (("func", fn_of(sine)), ("a", lambda: 0.0), ("b", lambda: 1.0)),
     **{
         f"tg.stats.{name}": tuple(
@@ -137,6 +142,9 @@ EXAMPLES: dict[str, tuple[tuple[str, Maker], ...]] = {
         }.items()
     },
 }
-NEEDS_A_LIBRARY = ("tg.jax.", "tg.pytensor.", "tg.interfaces.NativeFunction", "tg.scale.")
+NEEDS_A_LIBRARY = (
+    "tg.jax.", "tg.pytensor.", "tg.interfaces.NativeFunction", "tg.scale.",
+    "tg.integrate.dblquad", "tg.integrate.nquad", "tg.integrate.solve_ivp", "tg.integrate.tplquad",
+)  # fmt: skip
 """What is called with wrong arguments alone: JAX and PyTensor may not be there, C functions and
-sums are made by others, files are read."""
+sums are made by others, files are read, integrals over several variables take long."""

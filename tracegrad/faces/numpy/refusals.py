@@ -24,10 +24,6 @@ INSTEAD: dict[str, str] = {
     "np.emath.sqrt": "np.sqrt(x.astype(complex))",
     "np.__call__": "tg.vmap(f)",
     "scipy.integrate.odeint": "tg.odeint",
-    "scipy.integrate.quad": (
-        "a quadrature rule with fixed points, such as np.polynomial.legendre.leggauss"
-    ),
-    "scipy.integrate.solve_ivp": "tg.odeint",
     "scipy.integrate.trapezoid": "np.trapezoid",
     "scipy.interpolate.interp1d": "np.interp",
     "scipy.linalg.cholesky": "tg.linalg.cholesky(a, lower=False)",

@@ -13,6 +13,7 @@ from ...ops.define import ndim_of
 from ...ops.places.keys import concrete
 from ...ops.totals.axes import normalize_axes
 from ..operators import array_of, operand
+from .lookup import result_type
 
 ADVICE = (
     "How many elements there are depends on the data: sort them (np.sort), or call np.unique on a "
@@ -79,7 +80,8 @@ def _named(name: str, *parts: Any) -> Any:
 
 
 def union1d(ar1: Any, ar2: Any) -> Any:
-    return unique(ops.concatenate(_flat(ar1, ar2)))
+    dtype = result_type(operand(ar1), operand(ar2))
+    return unique(ops.concatenate([ops.convert(x, dtype) for x in _flat(ar1, ar2)]))
 
 
 def _flat(*arrays: Any) -> list[Any]:

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import describe
+from ...checks import describe, flag
 from ...dtypes import real_of
-from ...errors import ShapeError
+from ...errors import ShapeError, UnsupportedFunctionError
 from ...ir.dispatch import Value
+from ...ir.lines import user_line
 from ...sizes import known_less, same
 from ...types import normalize_axis, show
 from ..arrays.concatenation import concatenate
@@ -126,6 +127,33 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
     return add(total, sum_(more, -1))
 
 
+def romb(y: Any, dx: Any = 1.0, axis: int = -1, show: bool = False) -> Any:
+    """Integrals of 2**k + 1 evenly spaced samples by Romberg's rule: trapezoidal sums of half the
+    samples, a quarter of them and so on, extrapolated. `show` is refused.
+
+    >>> import tracegrad as tg
+    >>> float(tg.integrate.romb([0.0, 1.0, 4.0]))
+    2.6666666666666665
+    """
+    if flag("show", show):
+        raise UnsupportedFunctionError(f"{user_line()}: romb with show= is not supported")
+    samples, _ = _samples("romb", y, None, axis)
+    count = int(shape_of(samples)[-1]) - 1
+    levels = count.bit_length() - 1
+    if count < 1 or count != 1 << levels:
+        raise ValueError(f"romb: {count + 1} samples along the axis; it must be 2**k + 1 of them")
+    ends = mul(add(_part(samples, 0, 1), _part(samples, count, 1)), 0.5)
+    row: list[Any] = []
+    for k in range(levels + 1):
+        step = count >> k
+        inside = sum_(_part(samples, step, (1 << k) - 1, step), -1)
+        before, row = row, [mul(add(sum_(ends, -1), inside), mul(dx, float(step)))]
+        for j, coarse in enumerate(before):
+            gain = sub(row[j], coarse)
+            row.append(add(row[j], mul(gain, 1.0 / (4.0 ** (j + 1) - 1.0))))
+    return row[-1]
+
+
 def _first_intervals(y: list[Any], widths: list[Any]) -> Any:
     """Integrals over the first of two intervals, of the parabola through three samples."""
     a, b = widths
@@ -216,4 +244,6 @@ def fixed_quad(
     return mul(half, sum_(mul(values, weights), -1)), None
 
 
-__all__ = ["cumulative_simpson", "cumulative_trapezoid", "fixed_quad", "simpson", "trapezoid"]
+__all__ = [
+    "cumulative_simpson", "cumulative_trapezoid", "fixed_quad", "romb", "simpson", "trapezoid",
+]  # fmt: skip
