@@ -22,7 +22,8 @@ def imag(x: Any) -> Any:
 
 
 def of_parts(x: Any, y: Any) -> Any:
-    return np.result_type(x, y, np.complex64).type(complex(x, y))
+    # Numbers of Python's are in double precision, as in compiled code.
+    return np.result_type(np.asarray(x), np.asarray(y), np.complex64).type(complex(x, y))
 
 
 def complex_div(x: Any, y: Any) -> Any:

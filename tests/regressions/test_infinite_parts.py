@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tracegrad.codegen.native.parts import of_parts as of_parts_in_python
 
 import tracegrad as tg
 import tracegrad.torch as torch
@@ -107,3 +108,8 @@ def test_vectors_of_solvers(lay: Any) -> None:
     vector = layout.pack(flatten(tree)[0] if lay is Layout else tree)
     found = layout.unpack(vector)
     same(found[0] if lay is Layout else found["a"], Z.reshape(2, 3))
+
+
+def test_parts_without_compiling_keep_their_precision() -> None:
+    assert of_parts_in_python(1e308, -0.1) == complex(1e308, -0.1)
+    assert type(of_parts_in_python(np.float32(1.5), np.float32(2.0))) is np.complex64
