@@ -13,8 +13,12 @@ from .reach import library
 _MAKERS = ("__init__", "__new__", "__post_init__")
 """What runs where a class is called."""
 _NOT_CALLED = frozenset(
-    (*_MAKERS, "__repr__", "__init_subclass__", "__class_getitem__", "__module__")
-)
+    (
+        *_MAKERS,
+        "__repr__", "__init_subclass__", "__class_getitem__", "__module__",
+        "__annotations__", "__dataclass_fields__", "__dataclass_params__",
+    )
+)  # fmt: skip
 """What a class has under the names of Python's syntax and no expression asks for."""
 
 
