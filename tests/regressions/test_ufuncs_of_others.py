@@ -13,7 +13,7 @@ import pytest
 import scipy.special as special
 
 import tracegrad as tg
-from tests.regressions.ufuncs import NUMPYS, X
+from tests.regressions.ufuncs import X
 from tracegrad.errors import UnsupportedFunctionError
 from tracegrad.faces.numpy.ufuncs import KNOWN, SCIPY
 
@@ -84,14 +84,12 @@ def test_ufuncs_of_others_where_nothing_is_lost() -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["frexp", "gcd", "ldexp"])
-def test_unknown_ufuncs_of_numpy(name: str) -> None:
-    ufunc = NUMPYS[name]
+def test_unknown_ufuncs_of_numpy() -> None:
     with pytest.raises(
         UnsupportedFunctionError,
-        match=rf"test_ufuncs_of_others.py:\d+: np.{name} has no counterpart",
+        match=r"test_ufuncs_of_others.py:\d+: np.isnat has no counterpart",
     ):
-        tg.jit(lambda v: ufunc(*[v] * ufunc.nin))(X if name != "gcd" else np.array([4, 6]))
+        tg.jit(np.isnat)(X)
 
 
 def test_every_function_of_scipy_is_known_or_refused() -> None:

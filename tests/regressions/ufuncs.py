@@ -21,9 +21,15 @@ KNOWN_NAMES = sorted(name for name, f in NUMPYS.items() if f in KNOWN)
 BINARY = [
     name
     for name in KNOWN_NAMES
-    if NUMPYS[name].nin == 2 and NUMPYS[name].nout == 1 and NUMPYS[name].signature is None
+    if NUMPYS[name].nin == 2
+    and NUMPYS[name].nout == 1
+    and NUMPYS[name].signature is None
+    and name != "ldexp"  # of a number and an integer
 ]
-INTEGERS = {"bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift", "invert"}
+INTEGERS = {
+    *("bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift", "invert"),
+    *("bitwise_count", "gcd", "lcm"),
+}
 TRUTH = {
     "equal",
     "not_equal",

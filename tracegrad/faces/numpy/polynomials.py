@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import ops
-from ...dtypes import inexact
+from ...dtypes import FLOAT64
 from ...errors import ShapeError
 from ...ir.dispatch import Value
 from ...ir.graph import Var
@@ -91,7 +91,8 @@ def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
     """Quotient and remainder, by long division. The remainder is one shorter than v, also where it
     begins with zeros, which NumPy's leaves out."""
     rest, divisor = (_coefficients(word, p) for word, p in (("u", u), ("v", v)))
-    dtype = inexact(result_type(rest, divisor))
+    dtype = result_type(rest, divisor)
+    dtype = dtype if dtype.kind in "fc" else FLOAT64
     rest, divisor = ops.convert(rest, dtype), ops.convert(divisor, dtype)
     m, n = (int(shape_of(p)[0]) - 1 for p in (rest, divisor))
     if n < 0 or m < 0:
