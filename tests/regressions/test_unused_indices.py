@@ -76,6 +76,37 @@ def test_each_size_anew() -> None:
             f(np.ones(n))
 
 
+def test_of_a_length_that_only_a_run_knows() -> None:
+    @tg.jit
+    def f(x: Any) -> Any:
+        chosen = x[x > 0.0]
+        chosen[np.array([2, -3])]
+        return chosen.sum()
+
+    for n in (3, 4, 9):
+        assert f(np.ones(n)) == n
+    for x in (np.ones(2), np.zeros(0), np.array([1.0, -1.0, 1.0, -1.0])):
+        with pytest.raises(IndexError, match=r"index (2|-3) is out of bounds for axis 0"):
+            f(x)
+
+
+def test_a_place_made_of_a_size_is_of_every_size() -> None:
+    """The last column, which a loop's index names an element of, is no number of one graph."""
+
+    def corners(x: Any) -> Any:
+        last, total = len(x) - 1, 0.0
+        for i in range(len(x)):
+            total = total + x[i, last] * x[last, i]
+        return total
+
+    f: Any = tg.jit(corners)
+    sizes = (4, 7, 9, 12)
+    for n in sizes:
+        x = np.arange(float(n * n)).reshape(n, n)
+        np.testing.assert_allclose(f(x), corners(x), rtol=1e-13)
+    assert len({id(e) for e in f._signatures.entries.values()}) == 2
+
+
 def test_in_a_branch_only_where_it_is_taken() -> None:
     @tg.jit
     def f(x: Any) -> Any:

@@ -122,6 +122,6 @@ def test_defects_of_the_library_are_not_the_programs(monkeypatch: pytest.MonkeyP
     """An IndexError in a line of the library's that says nothing of the program's indices."""
     space: dict[str, Any] = {}
     exec(compile("def broken(*args): return [][0]", str(keys.__file__), "exec"), space)
-    monkeypatch.setattr(keys, "_integer_place", space["broken"])
+    monkeypatch.setattr(keys, "integer_place", space["broken"])
     with pytest.raises(IndexError, match="list index"):
         tg.jit(element).graphs(POINTS[0])

@@ -16,7 +16,7 @@ from .elementwise.arithmetic import less, where
 
 
 def refuse_less(
-    size: Any, least: Any, kind: type[Exception], text: str | Callable[[], str]
+    size: Any, least: Any, kind: Callable[[str], Exception], text: str | Callable[[], str]
 ) -> None:
     """Raise an exception where a size is less than it has to be, which stands at `{size}` in the
     text (made by a function where that shows sizes). Where only a run knows it, the program fails
@@ -33,7 +33,7 @@ def refuse_less(
     check(where(small, np.int64(1), np.int64(0)), (error_text(error, *program_place()),))
 
 
-def _error(kind: type[Exception], text: str | Callable[[], str], size: str) -> Exception:
+def _error(kind: Callable[[str], Exception], text: str | Callable[[], str], size: str) -> Exception:
     return kind((text if isinstance(text, str) else text()).replace("{size}", size))
 
 

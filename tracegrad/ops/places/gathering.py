@@ -30,7 +30,7 @@ from ...ir.dispatch import STATE, Value, bind
 from ...ir.lines import program_place
 from ...ir.op import Op, Rules, op
 from ...sizes import numel
-from ...sizes.size import known_empty
+from ...sizes.size import SYMBOLIC, known_empty
 from ...types import ArrayType, Int
 from ..arrays.creation import iota
 from ..arrays.shape import broadcast_to, front, moveaxis, reshape, transpose
@@ -40,13 +40,13 @@ from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import equal, greater_equal, less, where
 from ..elementwise.derived import add, convert, mul
 from ..elementwise.logic import logical_or
+from ..fits import refuse_less
 from .positions import (
     Aligned,
     Params,
     Windows,
     gather_evaluate,
     gather_infer,
-    integer_place,
     position,
     scatter_evaluate,
     scatter_infer,
@@ -388,19 +388,25 @@ class Placed:
 def _params(x: Any, indices: Sequence[Any], places: Sequence[Any]) -> Params:
     """The parameters. Compiled code asks whether an index is in range where it reads or writes an
     element. What is left out where nobody uses the result is asked here: the range of an array
-    that is not traced, and of any other where another axis has no elements."""
+    that is not traced, and of any other where another axis has no elements. An index made of sizes
+    was compared with its axis as a part of the key, and is no number here."""
     params = Places(*places).params()
     if STATE.traces:
         shape = shape_of(x)
         for i, axis, window in zip(indices, params["axes"], params["windows"], strict=True):
             if window is not None or known_empty(*shape_of(i)):
                 continue
-            if not isinstance(i, Value):
-                for end in (np.max(i), np.min(i)):
-                    integer_place(int(end), shape[axis], axis)
+            if not isinstance(i, (Value, *SYMBOLIC)):
+                _check_known(i, axis, shape[axis])
             elif known_empty(*shape):
                 _check(i, axis, shape[axis])
     return params
+
+
+def _check_known(index: Any, axis: int, size: Int) -> None:
+    for end in (int(np.max(index)), int(np.min(index))):
+        text = f"index {end} is out of bounds for axis {axis} with size {{size}}"
+        refuse_less(size, end + 1 if end >= 0 else -end, out_of_range, text)
 
 
 def _check(index: Any, axis: int, size: Int) -> None:
