@@ -39,9 +39,9 @@ def test_looks_at_nested_branches_add_up(monkeypatch: pytest.MonkeyPatch) -> Non
     looks."""
     run, looks = both_branches.run, [0, 0]
 
-    def counted(*args: Any) -> Any:
+    def counted(*args: Any, **options: Any) -> Any:
         looks[-1] += 1
-        return run(*args)
+        return run(*args, **options)
 
     monkeypatch.setattr(both_branches, "run", counted)
     for k, depth in enumerate((3, 6)):
@@ -70,9 +70,9 @@ def test_what_branches_leave_is_known_in_later_looks(monkeypatch: pytest.MonkeyP
     which were 1,228."""
     run, looks = both_branches.run, [0]
 
-    def counted(*args: Any) -> Any:
+    def counted(*args: Any, **options: Any) -> Any:
         looks[0] += 1
-        return run(*args)
+        return run(*args, **options)
 
     monkeypatch.setattr(both_branches, "run", counted)
     monkeypatch.setattr(one_loop, "run", counted)
