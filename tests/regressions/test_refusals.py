@@ -55,11 +55,11 @@ INSIDE: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "solve_ivp": (
         lambda v: scipy.integrate.solve_ivp(lambda t, y: -y, (0, 1), v).y[0, -1],
-        r"solve_ivp .*tg\.odeint",
+        r"scipy\.integrate\.solve_ivp .*tg\.integrate\.solve_ivp",
     ),
     "quad": (
         lambda v: scipy.integrate.quad(lambda t: v[0] * t, 0, 1)[0],
-        r"scipy\.integrate\.quad",
+        r"scipy\.integrate\.quad .*tg\.integrate\.quad",
     ),
     "interp1d": (lambda v: scipy.interpolate.interp1d([0, 1, 2], v)(0.5), r"scipy\.interpolate"),
     "sklearn metric": (

@@ -41,7 +41,10 @@ CALLS: dict[str, tuple[Callable[[Any], Any], str]] = {
         lambda x: optimize.root_scalar(cubic(x), bracket=(-5, 5)).root,
         "tg.root",
     ),
-    "quad": (lambda x: integrate.quad(lambda t: np.exp(-x[0] * t), 0, 1)[0], "leggauss"),
+    "quad": (
+        lambda x: integrate.quad(lambda t: np.exp(-x[0] * t), 0, 1)[0],
+        r"tg\.integrate\.quad",
+    ),
     "mean": (lambda x: statistics.mean(x) * x[0], "its formula"),
 }
 WAYS: dict[str, Callable[[Any], Any]] = {

@@ -188,7 +188,7 @@ def quad_vec(
 def nquad(
     func: Callable[..., Any],
     ranges: Sequence[Any],
-    args: Any = (),
+    args: Any = None,
     opts: Any = None,
     full_output: bool = False,
 ) -> tuple[Any, Any]:
@@ -202,7 +202,7 @@ def nquad(
     2.0
     """
     _refuse("nquad", full_output=full_output)
-    more, count = _tuple(args), len(ranges)
+    more, count = () if args is None else _tuple(args), len(ranges)
     options = [opts] * count if opts is None or isinstance(opts, dict) else list(opts)
     if len(options) != count or count < 1:
         raise ValueError(f"{user_line()}: nquad: {len(options)} opts for {count} ranges")
