@@ -61,7 +61,7 @@ FUNCTIONS = {
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_outside(name: str) -> None:
     f = FUNCTIONS[name]
-    calls = [(f, X), (tg.jit(f), X), (tg.jit(tg.grad(f)), X)]
+    calls: list[tuple[Any, Any]] = [(f, X), (tg.jit(f), X), (tg.jit(tg.grad(f)), X)]
     for call, x in [*calls, (tg.jit(tg.vmap(f)), np.stack([X, X]))]:
         with pytest.raises(IndexError, match=r"index (9|-6|5) is out of bounds"):
             call(x)
