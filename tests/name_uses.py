@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tests import composed_uses
+from tests import composed_uses, scipy_uses
 
 
 def arrays() -> dict[str, Any]:
@@ -442,7 +442,7 @@ def uses() -> list[str]:
     numpys = NUMPY + composed_uses.NUMPY
     found = [u.strip() for u in numpys.replace("\n", "|").split("|") if u.strip()]
     for text, prefix in (
-        (SCIPY + composed_uses.SCIPY, "sp."),
+        (SCIPY + composed_uses.SCIPY + scipy_uses.SCIPY + scipy_uses.KNOWN_RANK, "sp."),
         (SPECIAL + composed_uses.SPECIAL, "sp.special."),
         (SUMMARIES, "sp.stats."),
     ):

@@ -150,9 +150,11 @@ def section(title: str, found: dict[str, str | None], own: str) -> str:
             f"{wrapped(names)}\n"
         )
     others = {n: what for n, what in found.items() if what and what not in (f"{own}.{n}", plain)}
-    if others:
-        rows = [f"| `{n}` | {what.replace('|', chr(92) + '|')} |" for n, what in others.items()]
-        parts.append("\n".join(["| refused | write |", "|---|---|", *rows]) + "\n")
+    for head, kept in (("with SciPy's defaults", True), ("refused", False)):
+        rows = [f"| `{n}` | {what.replace('|', chr(92) + '|')} |" for n, what in others.items()
+                if what.startswith(f"{own}.{n}(") == kept]  # fmt: skip
+        if rows:
+            parts.append("\n".join([f"| {head} | write |", "|---|---|", *rows]) + "\n")
     refused = [n for n, what in found.items() if what is None]
     if refused:
         parts.append(f"Refused: {len(refused)}.\n\n{wrapped(refused)}\n")

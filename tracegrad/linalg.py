@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from .checks import OFTEN, publish
 from .faces.numpy.refusals import tell_missing
+from .ops.matrices.band_spectra import *  # noqa: F403
+from .ops.matrices.band_spectra import __all__ as _BAND_SPECTRA
 from .ops.matrices.banded import *  # noqa: F403
 from .ops.matrices.banded import __all__ as _BANDED
 from .ops.matrices.linalg import *  # noqa: F403
@@ -19,6 +21,8 @@ from .ops.matrices.riccati import *  # noqa: F403
 from .ops.matrices.riccati import __all__ as _RICCATI
 from .ops.matrices.scipy_names import *  # noqa: F403
 from .ops.matrices.scipy_names import __all__ as _SCIPYS
+from .ops.matrices.subspaces import *  # noqa: F403
+from .ops.matrices.subspaces import __all__ as _SUBSPACES
 from .ops.matrices.toeplitz_systems import *  # noqa: F403
 from .ops.matrices.toeplitz_systems import __all__ as _TOEPLITZ
 from .ops.matrices.tridiagonal import *  # noqa: F403
@@ -29,9 +33,11 @@ __all__ = [
     *_SCIPYS,
     *_MADE,
     *_BANDED,
+    *_BAND_SPECTRA,
     *_PATTERNED,
     *_POLAR,
     *_RICCATI,
+    *_SUBSPACES,
     *_TOEPLITZ,
     *_TRIDIAGONAL,
 ]

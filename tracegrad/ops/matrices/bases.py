@@ -15,6 +15,13 @@ from ..elementwise.trigonometric import sin
 from .triangular import qr_stack
 
 
+def waves(m: Any, k: Any, dtype: Any) -> Any:
+    """k columns of m elements that no data comes by: waves whose frequency rises."""
+    i, j = convert(iota(m), float), convert(iota(k), float)
+    i = expand_dims(i + 1, 1)
+    return convert(sin(mul(i, add(mul(i, sqrt(2)), mul(j + 1, sqrt(5))))), dtype)
+
+
 def completed(columns: Any) -> Any:
     """A stack of orthonormal columns (b, m, k) with m - k further ones behind them.
 
@@ -23,8 +30,6 @@ def completed(columns: Any) -> Any:
     smooth function of the columns, so that it is differentiated as any other.
     """
     b, m, k = shape_of(columns)
-    i, j = convert(iota(m), float), convert(iota(m - k), float)
-    i = expand_dims(i + 1, 1)
-    waves = convert(sin(mul(i, add(mul(i, sqrt(2)), mul(j + 1, sqrt(5))))), columns.dtype)
-    q, _ = qr_stack(concatenate([columns, broadcast_to(waves, (b, m, m - k))], 2))
+    others = broadcast_to(waves(m, m - k, columns.dtype), (b, m, m - k))
+    q, _ = qr_stack(concatenate([columns, others], 2))
     return concatenate([columns, slice_array(q, (0, 0, k), (b, m, m - k), (1, 1, 1))], 2)

@@ -6,20 +6,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...errors import ShapeError
-from ...sizes import same
-from ...types import Int, show
+import numpy as np
+
+from ...dtypes import promote
+from ...errors import ShapeError, UnsupportedFunctionError
+from ...ir.lines import user_line
+from ...sizes import known_less, same
+from ...types import Int, broadcast_shapes, show
 from ..arrays.concatenation import concatenate
 from ..arrays.creation import eye, zeros
+from ..arrays.rearrange import diag_embed
 from ..arrays.shape import broadcast_to, expand_dims, reshape
+from ..arrays.slices import embed
 from ..define import as_array, ndim_of, shape_of
-from ..elementwise.arithmetic import complex_, div, imag, neg, sub
-from ..elementwise.derived import add, conj, mul, real
+from ..elementwise.arithmetic import complex_, div, imag, neg, sub, where
+from ..elementwise.derived import add, conj, convert, mul, real
 from ..elementwise.elementary import absolute
 from ..fits import refuse_less
+from ..places.along import take
 from .linalg import inv, solve
 from .products import adjoint, product
-from .scipy_names import expm, solve_continuous_lyapunov
+from .scipy_names import expm, solve_continuous_lyapunov, sqrtm
 from .stacks import as_matrix, in_lapack_dtype
 
 # --- functions of matrices ------------------------------------------------------------------------
@@ -114,6 +121,28 @@ def tanhm(A: Any) -> Any:
     return solve(coshm(A), sinhm(A))
 
 
+def signm(A: Any, disp: bool = True) -> Any:
+    """The signs of square matrices: eigenvalues become 1 or -1, as the sign of their real parts,
+    and eigenvectors stay; by the root of A @ A (Higham, "Functions of Matrices", 2008, chapter 5)
+    and one step of Newton's. LinAlgError or NaN for an eigenvalue on the imaginary axis (SciPy's
+    takes 0 for the sign of 0). `disp` is refused unless it is true.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.linalg.signm(np.array([[3.0, 0.0], [0.0, -2.0]])) + 0.0
+    array([[ 1.,  0.],
+           [ 0., -1.]])
+    """
+    if not disp:
+        raise UnsupportedFunctionError(
+            f"{user_line()}: linalg.signm with disp=False is not supported; the estimate of the "
+            "error is the size of s @ s - np.eye(n) for the result s"
+        )
+    (a,) = in_lapack_dtype(as_matrix("signm", A, True))
+    rough = solve(sqrtm(product(a, a)), a)
+    return mul(add(rough, inv(rough)), rough.dtype.type(0.5))
+
+
 def solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
     """x with x = a @ x @ a^H + q (Stein's equation): "direct", by one system of n * n equations
     (the default for n below 10), or "bilinear", by a continuous equation.
@@ -200,6 +229,79 @@ def fiedler(a: Any) -> Any:
     return absolute(sub(expand_dims(a, -1), expand_dims(a, -2)))
 
 
+def leslie(f: Any, s: Any) -> Any:
+    """The Leslie matrix (..., n, n) of fecundities f (..., n), its first row, and survival rates s
+    (..., n - 1) below the diagonal; n is at least 2.
+
+    >>> import tracegrad as tg
+    >>> tg.linalg.leslie([0.1, 2.0], [0.2])
+    array([[0.1, 2. ],
+           [0.2, 0. ]])
+    """
+    f, s = _vectors("leslie", f, 2), _vectors("leslie", s, 1)
+    n = shape_of(f)[-1]
+    if not same(n, shape_of(s)[-1] + 1):
+        raise ShapeError(
+            "leslie: s must have one element less than f, but the shapes are "
+            f"{show(shape_of(f))} and {show(shape_of(s))}"
+        )
+    batch = broadcast_shapes(shape_of(f)[:-1], shape_of(s)[:-1])
+    dtype = promote(f.dtype, s.dtype)
+    first = broadcast_to(expand_dims(convert(f, dtype), -2), (*batch, 1, n))
+    below = diag_embed(broadcast_to(convert(s, dtype), (*batch, n - 1)))
+    return concatenate([first, concatenate([below, zeros((*batch, n - 1, 1), dtype)], -1)], -2)
+
+
+def diagsvd(s: Any, M: int, N: int) -> Any:
+    """The matrix (..., M, N) with the vector s (...,  M or N) on its diagonal, as singular values
+    stand between singular vectors.
+
+    >>> import tracegrad as tg
+    >>> tg.linalg.diagsvd([2.0, 3.0], 2, 3)
+    array([[2., 0., 0.],
+           [0., 3., 0.]])
+    """
+    s = _vectors("diagsvd", s, 0)
+    n = shape_of(s)[-1]
+    if not (same(n, M) and not known_less(N, n)) and not (same(n, N) and not known_less(M, n)):
+        raise ShapeError(
+            f"diagsvd: s has {n} elements, and a matrix of {M} rows and {N} columns has a diagonal "
+            "of as many as the smaller of both"
+        )
+    return embed(diag_embed(s), (*shape_of(s)[:-1], M, N), (0,) * (ndim_of(s) + 1))
+
+
+def fiedler_companion(a: Any) -> Any:
+    """A matrix (n - 1, n - 1) of five diagonals whose eigenvalues are the roots of the polynomial
+    with n coefficients, the highest power first (Fiedler 2003), which must not be 0.
+
+    >>> import tracegrad as tg
+    >>> tg.linalg.fiedler_companion([1.0, -3.0, 2.0])
+    array([[ 3., -2.],
+           [ 1.,  0.]])
+    """
+    a = _vectors("fiedler_companion", a, 0)
+    n = int(shape_of(a)[-1]) - 1
+    if n < 1:
+        return a[..., :0]
+    if type(a) is np.ndarray and not a[..., 0].all():
+        raise ValueError("fiedler_companion: the first coefficient is 0; leave it out")
+    a = div(a, a[..., :1])
+    coefficients = np.zeros((n, n), np.intp)  # which one stands at a place, from 1 on
+    ones = np.zeros((n, n), bool)
+    for k in range(2, n + 1):  # the k-th is beside the diagonal, right of it or below
+        at = (k - 1, k - 2) if k % 2 else (k - 2, k - 1)
+        coefficients[at] = k
+        one = (k, k - 2) if k % 2 else (k - 2, k)
+        if max(one) < n:
+            ones[one] = True
+    coefficients[0, 0] = 1
+    if n > 1:
+        ones[1, 0] = True
+    taken = neg(take(a, np.minimum(coefficients, n), -1))
+    return where(coefficients > 0, taken, ones.astype(taken.dtype))
+
+
 def khatri_rao(a: Any, b: Any) -> Any:
     """Kronecker products of the columns of (..., n, k) with those of (..., m, k): (..., n * m, k).
 
@@ -244,7 +346,11 @@ def expm_frechet(
     return (both[..., :n, :n], slope) if compute_expm else slope
 
 
+solve_lyapunov = solve_continuous_lyapunov
+"""SciPy's older name."""
+
 __all__ = [
-    "companion", "coshm", "cosm", "expm_frechet", "fiedler", "khatri_rao", "sinhm", "sinm",
-    "solve_discrete_lyapunov", "tanhm", "tanm",
+    "companion", "coshm", "cosm", "diagsvd", "expm_frechet", "fiedler", "fiedler_companion",
+    "khatri_rao", "leslie", "signm", "sinhm", "sinm", "solve_discrete_lyapunov", "solve_lyapunov",
+    "tanhm", "tanm",
 ]  # fmt: skip

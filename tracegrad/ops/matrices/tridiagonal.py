@@ -165,7 +165,7 @@ def _diagonals(name: str, d: Any, e: Any) -> tuple[Any, Any]:
     return d, e
 
 
-def _part(name: str, n: Any, select: Any, select_range: Any) -> slice | None:
+def places_selected(name: str, n: Any, select: Any, select_range: Any) -> slice | None:
     if select in ("a", 0):
         return None
     if select not in ("i", 2) or not isinstance(n, int):
@@ -199,7 +199,7 @@ def eigh_tridiagonal(
     """
     d, e = _diagonals("eigh_tridiagonal", d, e)
     n = shape_of(d)[1]
-    part = _part("eigh_tridiagonal", n, select, select_range)
+    part = places_selected("eigh_tridiagonal", n, select, select_range)
     if eigvals_only:
         w = reshape(bind(values_op, [d, e]), (n,))
         return w if part is None else w[part]
@@ -220,7 +220,7 @@ def eigvalsh_tridiagonal(
     """
     d, e = _diagonals("eigvalsh_tridiagonal", d, e)
     w = reshape(bind(values_op, [d, e]), shape_of(d)[1:])
-    part = _part("eigvalsh_tridiagonal", shape_of(d)[1], select, select_range)
+    part = places_selected("eigvalsh_tridiagonal", shape_of(d)[1], select, select_range)
     return w if part is None else w[part]
 
 

@@ -1,5 +1,5 @@
-"""Functions of each element's neighbours under the names of scipy.ndimage: correlations, means,
-differences and extremes. Computed in double precision, as SciPy does; a float32 array gives a
+"""Functions of each element's neighbours under the names of scipy.ndimage: correlations, means
+and differences. Computed in double precision, as SciPy does; a float32 array gives a
 float32 one."""
 
 from __future__ import annotations
@@ -12,18 +12,14 @@ from typing import Any
 import numpy as np
 
 from ...checks import describe
-from ...errors import DTypeError, ShapeError
+from ...errors import ShapeError
 from ...types import normalize_axis, show
-from ..arrays.concatenation import stack
 from ..arrays.shape import reshape
 from ..arrays.slices import flip, slice_array
-from ..define import as_array, ndim_of, shape_of
-from ..elementwise.comparison import maximum, minimum
+from ..define import ndim_of, shape_of
 from ..elementwise.derived import add, conj, convert, mul
 from ..elementwise.elementary import sqrt, square
 from ..elementwise.floating import floating
-from ..totals.quantiles import pick
-from ..totals.sorting import sort
 from .images import as_image, continued, correlated, gaussian_filter, per_axis
 from .splines_on_grids import check_mode
 
@@ -33,7 +29,7 @@ Axes = int | Sequence[int] | None
 # --- neighbours -----------------------------------------------------------------------------------
 
 
-def _along(name: str, x: Any, axes: Axes) -> list[int]:
+def axes_along(name: str, x: Any, axes: Axes) -> list[int]:
     """The axes from the front; none twice."""
     ndim = ndim_of(x)
     given: Any = range(ndim) if axes is None else (axes,) if isinstance(axes, int) else axes
@@ -51,7 +47,7 @@ def _before(name: str, count: int, origin: Any) -> int:
     return before
 
 
-def _shifts(
+def shifts(
     name: str, x: Any, sizes: Sequence[int], modes: Any, cval: Any, origins: Any
 ) -> Callable[[tuple[int, ...]], Any]:
     """The array seen by the neighbour at a place of the window, which has one size for each
@@ -73,7 +69,7 @@ def _weighted(name: str, x: Any, w: Any, modes: Any, cval: Any, origins: Any) ->
             f"ndimage.{name}: weights have the shape {show(shape_of(w))}; for an array of {ndim} "
             "axes they must have as many, none of them empty"
         )
-    seen = _shifts(name, x, sizes, modes, cval, origins)
+    seen = shifts(name, x, sizes, modes, cval, origins)
     total: Any = None
     for at in itertools.product(*map(range, sizes)):
         if type(w) is np.ndarray and w[at] == 0:
@@ -185,7 +181,7 @@ def uniform_filter(
            [1.5, 3. ]])
     """
     x, dtype = as_image("uniform_filter", input, output, cval)
-    along = _along("uniform_filter", x, axes)
+    along = axes_along("uniform_filter", x, axes)
     sizes, modes, origins = (
         per_axis("uniform_filter", word, v, len(along))
         for word, v in (("size", size), ("mode", mode), ("origin", origin))
@@ -260,7 +256,7 @@ def laplace(
     array([ 1.,  2.,  2., -5.])
     """
     x, dtype = as_image("laplace", input, output, cval)
-    along = _along("laplace", x, axes)
+    along = axes_along("laplace", x, axes)
     modes = per_axis("laplace", "mode", mode, len(along))
     total: Any = x if not along else None  # as SciPy's
     for axis, m in zip(along, modes, strict=True):
@@ -276,7 +272,7 @@ def _of_orders(
     """The sum over axes of a function of the array under a Gaussian that is differentiated along
     the axis."""
     x, dtype = as_image(name, input, output, cval)
-    along = _along(name, x, axes)
+    along = axes_along(name, x, axes)
     modes = per_axis(name, "mode", mode, len(along))
     total: Any = mul(x, 0.0) if not along else None
     for axis, m in zip(along, modes, strict=True):  # SciPy's: a mode is of a term, not of an axis
@@ -335,129 +331,7 @@ def gaussian_gradient_magnitude(
     return convert(sqrt(total), dtype)
 
 
-# --- extremes and ranks ---------------------------------------------------------------------------
-
-
-def _window(
-    name: str, input: Any, size: Any, footprint: Any, output: Any, mode: Any, cval: Any,
-    origin: Any, axes: Axes,
-) -> tuple[Any, list[Any]]:  # fmt: skip
-    """The array, and what it is for each neighbour that counts."""
-    x = as_array(input)
-    if x.dtype.kind == "c":
-        raise DTypeError(f"ndimage.{name}: complex numbers have no order; input must be real")
-    if output is not None:
-        as_image(name, x, output, cval)
-    along = _along(name, x, axes)
-    if footprint is None and size is None:
-        raise ValueError(f"ndimage.{name}: give size or footprint")
-    if footprint is None:
-        sizes = [operator.index(n) for n in per_axis(name, "size", size, len(along))]
-        if any(n < 1 for n in sizes):
-            raise ValueError(f"ndimage.{name}: size is {describe(size)}; it must be from 1 on")
-        counts = np.ones(sizes, bool)
-    else:
-        counts = np.asarray(footprint, bool)
-        if counts.ndim != len(along) or not counts.any():
-            raise ValueError(
-                f"ndimage.{name}: footprint has {counts.ndim} axes for {len(along)} of the array, "
-                "or no element that counts"
-            )
-    modes, origins = (per_axis(name, word, v, len(along))
-                      for word, v in (("mode", mode), ("origin", origin)))  # fmt: skip
-    ndim = ndim_of(x)
-    full, ways, moves = [1] * ndim, ["reflect"] * ndim, [0] * ndim
-    for axis, way, move in zip(along, modes, origins, strict=True):
-        ways[axis], moves[axis] = way, move
-    # The axes of a footprint are in the order of the array's, whatever that of `axes` is.
-    for axis, count in zip(
-        along if footprint is None else sorted(along), counts.shape, strict=True
-    ):
-        full[axis] = count
-    places = counts if footprint is not None else np.ones(full, bool)
-    places = places.reshape(full)
-    seen = _shifts(name, x, full, ways, x.dtype.type(cval), moves)
-    return x, [seen(tuple(int(i) for i in at)) for at in np.argwhere(places)]
-
-
-def _extreme(name: str, choose: Callable[[Any, Any], Any], *given: Any) -> Any:
-    _, parts = _window(name, *given)
-    found = parts[0]
-    for part in parts[1:]:
-        found = choose(found, part)
-    return found
-
-
-def maximum_filter(
-    input: Any,
-    size: int | Sequence[int] | None = None,
-    footprint: Any = None,
-    output: Any = None,
-    mode: str | Sequence[str] = "reflect",
-    cval: float = 0.0,
-    origin: int | Sequence[int] = 0,
-    *,
-    axes: Axes = None,
-) -> Any:
-    """The largest element of the window around each: of `size` elements along all axes, or `axes`,
-    or where `footprint` is true. Neighbours that are equal share the derivative.
-
-    >>> import numpy as np
-    >>> import tracegrad as tg
-    >>> tg.ndimage.maximum_filter(np.array([1.0, 5.0, 2.0, 0.0]), 3)
-    array([5., 5., 5., 2.])
-    """
-    return _extreme("maximum_filter", maximum, input, size, footprint, output, mode, cval, origin,
-                    axes)  # fmt: skip
-
-
-def minimum_filter(
-    input: Any,
-    size: int | Sequence[int] | None = None,
-    footprint: Any = None,
-    output: Any = None,
-    mode: str | Sequence[str] = "reflect",
-    cval: float = 0.0,
-    origin: int | Sequence[int] = 0,
-    *,
-    axes: Axes = None,
-) -> Any:
-    """The smallest element of the window around each; arguments as of `maximum_filter`.
-
-    >>> import numpy as np
-    >>> import tracegrad as tg
-    >>> tg.ndimage.minimum_filter(np.array([1.0, 5.0, 2.0, 0.0]), 3)
-    array([1., 1., 0., 0.])
-    """
-    return _extreme("minimum_filter", minimum, input, size, footprint, output, mode, cval, origin,
-                    axes)  # fmt: skip
-
-
-def median_filter(
-    input: Any,
-    size: int | Sequence[int] | None = None,
-    footprint: Any = None,
-    output: Any = None,
-    mode: str | Sequence[str] = "reflect",
-    cval: float = 0.0,
-    origin: int | Sequence[int] = 0,
-    *,
-    axes: Axes = None,
-) -> Any:
-    """The element in the middle of the ordered window around each (of an even number the upper
-    one); arguments as of `maximum_filter`.
-
-    >>> import numpy as np
-    >>> import tracegrad as tg
-    >>> tg.ndimage.median_filter(np.array([1.0, 5.0, 2.0, 0.0]), 3)
-    array([1., 2., 2., 0.])
-    """
-    _, parts = _window("median_filter", input, size, footprint, output, mode, cval, origin, axes)
-    return pick(sort(stack(parts, -1), -1), len(parts) // 2)
-
-
 __all__ = [
     "convolve", "correlate", "gaussian_gradient_magnitude", "gaussian_laplace", "laplace",
-    "maximum_filter", "median_filter", "minimum_filter", "prewitt", "sobel", "uniform_filter",
-    "uniform_filter1d",
+    "prewitt", "sobel", "uniform_filter", "uniform_filter1d",
 ]  # fmt: skip

@@ -30,7 +30,7 @@ from ..matrices.products import matmul
 from .convolutions import convolve, fftconvolve
 from .filters import extended, lfilter, sections_of, sosfilt, sosfilt_zi
 from .images import convolve1d
-from .neighbourhoods import median_filter
+from .order_filters import median_filter
 from .signals import frequency
 
 
