@@ -443,7 +443,7 @@ def uses() -> list[str]:
     found = [u.strip() for u in numpys.replace("\n", "|").split("|") if u.strip()]
     for text, prefix in (
         (SCIPY + composed_uses.SCIPY + scipy_uses.SCIPY + scipy_uses.KNOWN_RANK, "sp."),
-        (SPECIAL + composed_uses.SPECIAL, "sp.special."),
+        (SPECIAL + composed_uses.SPECIAL + scipy_uses.SPECIAL, "sp.special."),
         (SUMMARIES, "sp.stats."),
     ):
         for u in text.replace("\n", "|").split("|"):

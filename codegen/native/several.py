@@ -31,6 +31,16 @@ RESULTS: dict[str, tuple[str, int, int, int]] = {
     "airye_bi": ("airye", 1, 4, 2),
     "airye_bip": ("airye", 1, 4, 3),
     "elliptic_amplitude": ("ellipj", 2, 4, 3),
+    "integral_i0": ("iti0k0", 1, 2, 0),
+    "integral_k0": ("iti0k0", 1, 2, 1),
+    "integral_j0": ("itj0y0", 1, 2, 0),
+    "integral_y0": ("itj0y0", 1, 2, 1),
+    "integral_i0_over": ("it2i0k0", 1, 2, 0),
+    "integral_k0_over": ("it2i0k0", 1, 2, 1),
+    "integral_j0_over": ("it2j0y0", 1, 2, 0),
+    "integral_y0_over": ("it2j0y0", 1, 2, 1),
+    "weber_w": ("pbwa", 2, 2, 0),
+    "weber_wp": ("pbwa", 2, 2, 1),
 }
 """By name: SciPy's function, how many operands and results it has, and which result it is."""
 

@@ -12,11 +12,12 @@ from .value import Scalar
 
 ARITY = {
     1: "bei beip ber berp cosdg cotdg dawsn ellipe ellipk ellipkm1 erfcinv erfcx erfi exp1 expi i0 "
-       "i0e i1 i1e j0 j1 k0 k0e k1 k1e kei keip ker kerp log_ndtr ndtri_exp rgamma sindg "
-       "spence tandg wrightomega y0 y1",
+       "i0e i1 i1e it2struve0 itmodstruve0 j0 j1 k0 k0e k1 k1e kei keip ker kerp kolmogi "
+       "kolmogorov log_ndtr ndtri_exp rgamma sindg spence tandg wrightomega y0 y1 zetac",
     2: "binom ellipeinc ellipkinc elliprc gammainc gammaincc gammainccinv gammaincinv iv ive "
        "jv kv kve modstruve owens_t poch stdtr stdtrit struve yv",
-    3: "betainc betaincc betaincinv elliprd elliprf elliprg",
+    3: "betainc betaincc betainccinv betaincinv chndtr elliprd elliprf elliprg "
+       "log_wright_bessel wright_bessel",
     4: "elliprj hyp2f1",
 }  # fmt: skip
 """Names in SciPy, by the number of operands."""

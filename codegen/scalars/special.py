@@ -44,7 +44,10 @@ def _trigamma(x: Any) -> Any:
 
 SEVERAL = (
     "airy_ai airy_aip airy_bi airy_bip airye_ai airye_aip airye_bi airye_bip cosh_integral "
-    "cosine_integral elliptic_amplitude fresnel_cosine fresnel_sine sine_integral sinh_integral"
+    "cosine_integral elliptic_amplitude fresnel_cosine fresnel_sine integral_i0 "
+    "integral_i0_over integral_j0 integral_j0_over "
+    "integral_k0 integral_k0_over integral_y0 integral_y0_over sine_integral sinh_integral "
+    "weber_w weber_wp"
 )
 SCALARS = (
     Scalar(

@@ -96,6 +96,15 @@ ONE = (
     Case("special degrees", lambda x: in_degrees(tg.special, x),
          lambda rng: (rng.uniform(-170, 170, size=(2, 3)),), lambda x: in_degrees(sp, x),
          ("sindg", "cosdg", "tandg", "cotdg"), special=((np.array([30.0, 90, -180, 45]),),)),
+    row("kolmogorov", (0.3, 2.5), special=((np.array([0.0, 0.01, 0.82, -1.0, 9.0, np.nan]),),)),
+    row("kolmogi", (0.1, 0.95), special=((np.array([0.0, 1.0, np.nan]),),)),
+    row("zetac", (-4.8, 0.8), special=((np.array([0.0, 1.0, -2.0, 3.0, 60.0, np.nan]),),)),
+    row("zetac", (1.2, 9), word="above"),
+    *[several(*names) for names in (
+        ("iti0k0", "integral_i0", "integral_k0"), ("itj0y0", "integral_j0", "integral_y0"),
+        ("it2i0k0", "integral_i0_over", "integral_k0_over"),
+        ("it2j0y0", "integral_j0_over", "integral_y0_over"),
+        ("itmodstruve0", "itmodstruve0"), ("it2struve0", "it2struve0"))],
     row("rgamma", (0.3, 5), special=((np.array([0.0, -1.0, -1.5]),),)),
 )  # fmt: skip
 TWO = (
@@ -109,6 +118,7 @@ TWO = (
     *[Case(**{**vars(row(name, (-3, 9), (-9, 0.9), special=(
           (np.array([0.0, 1.2, 1.2, np.nan]), np.array([0.5, 0.0, 1.0, 0.5])),))),
           "ops": (name, f"{name}_by_m")}) for name in ("ellipkinc", "ellipeinc")],
+    Case(**{**vars(row("pbwa", (-2, 2), (-4, 4), wrt=LAST1)), "ops": ("weber_w", "weber_wp")}),
     row("binom", (4, 9), (0.5, 3.5)),
     row("poch", (0.5, 4), (0.5, 4)),
     row("owens_t", (-2, 2), (-2, 2)),
@@ -125,11 +135,16 @@ TWO = (
 )  # fmt: skip
 MORE = (
     *[row(name, (0.5, 4), (0.5, 4), (0.1, 0.9), wrt=wrt, tolerance=1e-5)
-      for name, wrt in (("betainc", LAST2), ("betaincc", LAST2), ("betaincinv", None))],
+      for name, wrt in (("betainc", LAST2), ("betaincc", LAST2), ("betaincinv", None),
+                        ("betainccinv", None))],
     *[row(name, (0.3, 4), (0.3, 4), (0.3, 4), special=((np.array([0.0]), np.ones(1), np.ones(1)),))
       for name in ("elliprd", "elliprf", "elliprg")],
     row("elliprj", (0.3, 4), (0.3, 4), (0.3, 4), (0.3, 4),
         special=((np.zeros(2), np.ones(2), np.ones(2), np.array([-0.5, 2.0])),)),
+    row("chndtr", (0.5, 9), (0.7, 4), (0.3, 5), wrt=(0, 2),
+        special=((np.array([0.0, 2.0, 3.0]), np.ones(3), np.array([1.0, 0.0, np.nan])),)),
+    *[row(name, (0.3, 2), (0.3, 2), (0.3, 5), wrt=LAST2)
+      for name in ("wright_bessel", "log_wright_bessel")],
     row("hyp2f1", (0.5, 2), (0.5, 2), (2, 3), (-2, 0.7), wrt=LAST3),
     row("hyp0f1", (0.5, 4), (-6, 9), wrt=LAST1,
         special=((np.array([170.5, -2.5, -2.0, 0.0, 2.0, 900.0, np.nan]),

@@ -19,7 +19,11 @@ IN_OTHER_WAYS = ("empty", "nan", "single: dtypes")
 
 def among(text: str) -> list[str]:
     rows = {row.strip() for row in text.replace("\n", "|").split("|")}
-    return [u for u in uses() if u in rows or u.removeprefix("sp.") in rows]
+    return [
+        u
+        for u in uses()
+        if u in rows or u.removeprefix("sp.") in rows or u.removeprefix("sp.special.") in rows
+    ]
 
 
 def findings(text: str, compiled: bool) -> list[str]:
@@ -29,7 +33,9 @@ def findings(text: str, compiled: bool) -> list[str]:
     return [w for w in found if not w.startswith(IN_OTHER_WAYS)]
 
 
-@pytest.mark.parametrize(("number", "text"), enumerate(among(scipy_uses.SCIPY)))
+@pytest.mark.parametrize(
+    ("number", "text"), enumerate(among(scipy_uses.SCIPY + scipy_uses.SPECIAL))
+)
 def test_use(number: int, text: str, pytestconfig: pytest.Config) -> None:
     every = 1 if pytestconfig.getoption("--soak") else 4
     assert findings(text, number % every == 0) == []

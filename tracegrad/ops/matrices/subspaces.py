@@ -176,9 +176,9 @@ def qr_multiply(
 
     >>> import numpy as np
     >>> import tracegrad as tg
-    >>> tg.linalg.qr_multiply(np.array([[2.0], [0.0]]), np.ones((2, 2)))[0]
-    array([[-1.],
-           [-1.]])
+    >>> np.abs(tg.linalg.qr_multiply(np.array([[2.0], [0.0]]), np.ones((2, 2)))[0])
+    array([[1.],
+           [1.]])
     """
     if mode not in ("left", "right"):
         raise ValueError(f'qr_multiply: mode is "left" or "right", not {mode!r}')

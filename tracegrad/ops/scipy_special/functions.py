@@ -33,6 +33,7 @@ from . import (
     exponential_sums,
     hypergeometric,
     incomplete,
+    integrals,
     lambert,
     more_functions,
     orthogonal,
@@ -40,6 +41,7 @@ from . import (
     several_results,
     spherical_harmonics,
     symmetric,
+    tails,
 )
 from . import kelvin as _kelvin
 from . import struve as _struve
@@ -52,6 +54,7 @@ from .elliptic import *  # noqa: F403
 from .exponential_sums import *  # noqa: F403
 from .hypergeometric import *  # noqa: F403
 from .incomplete import *  # noqa: F403
+from .integrals import *  # noqa: F403
 from .kelvin import *  # noqa: F403
 from .lambert import *  # noqa: F403
 from .more_functions import *  # noqa: F403
@@ -61,12 +64,14 @@ from .several_results import *  # noqa: F403
 from .spherical_harmonics import *  # noqa: F403
 from .struve import *  # noqa: F403
 from .symmetric import *  # noqa: F403
+from .tails import *  # noqa: F403
 from .zeta import zeta as zeta
+from .zeta import zetac as zetac
 
 _FAMILIES = (
     bessel, bessel_made, compositions, degrees_and_counts, elliptic, exponential_sums,
-    hypergeometric, incomplete, _kelvin, lambert, more_functions, orthogonal, series,
-    several_results, spherical_harmonics, _struve, symmetric, _zeta,
+    hypergeometric, incomplete, integrals, _kelvin, lambert, more_functions, orthogonal, series,
+    several_results, spherical_harmonics, _struve, symmetric, tails, _zeta,
 )  # fmt: skip
 __all__ = [
     "beta", "betaln", "cbrt", "digamma", "entr", "erf", "erfc", "erfinv", "exp2", "expit", "expm1",

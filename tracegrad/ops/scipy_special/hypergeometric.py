@@ -10,8 +10,9 @@ import scipy
 
 from ...ir.dispatch import bind
 from ...ir.op import Op
-from ..elementwise.arithmetic import div
+from ..elementwise.arithmetic import div, sub
 from ..elementwise.derived import add, mul
+from ..elementwise.elementary import exp
 from .family import scipys
 
 LARGEST = 1e4
@@ -58,6 +59,18 @@ hyp2f1_op: Op = scipys(
     ),
     "Gauss' hypergeometric function.",
 )
+wright_op: Op = scipys(
+    "wright_bessel",
+    ("a", "b", "x"),
+    (None, None, lambda a, b, x: wright_bessel(a, add(a, b), x)),
+    "Wright's generalized Bessel function.",
+)
+log_wright_op: Op = scipys(
+    "log_wright_bessel",
+    ("a", "b", "x"),
+    (None, None, lambda a, b, x, out: exp(sub(log_wright_bessel(a, add(a, b), x), out))),
+    "The logarithm of Wright's generalized Bessel function.",
+)
 
 
 def hyp0f1(v: Any, z: Any) -> Any:
@@ -93,5 +106,26 @@ def hyp2f1(a: Any, b: Any, c: Any, x: Any) -> Any:
     return bind(hyp2f1_op, [a, b, c, x])
 
 
-OPS = (hyp0f1_op, hyp1f1_op, hyp2f1_op)
-__all__ = ["hyp0f1", "hyp1f1", "hyp2f1"]
+def wright_bessel(a: Any, b: Any, x: Any) -> Any:
+    """Wright's generalized Bessel function, the sum of `x**k / (k! * gamma(a * k + b))`, of numbers
+    from 0 on (NaN outside); no derivative by a and b.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.wright_bessel(0.0, 1.0, 1.0)), 6)
+    2.718282
+    """
+    return bind(wright_op, [a, b, x])
+
+
+def log_wright_bessel(a: Any, b: Any, x: Any) -> Any:
+    """The logarithm of `wright_bessel(a, b, x)`.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.log_wright_bessel(0.0, 1.0, 1.0)), 6)
+    1.0
+    """
+    return bind(log_wright_op, [a, b, x])
+
+
+OPS = (hyp0f1_op, hyp1f1_op, hyp2f1_op, wright_op, log_wright_op)
+__all__ = ["hyp0f1", "hyp1f1", "hyp2f1", "log_wright_bessel", "wright_bessel"]

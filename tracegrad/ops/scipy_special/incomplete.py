@@ -108,6 +108,16 @@ betaincinv_op: Op = scipys(
     ),
     "The x with betainc(a, b, x) = p.",
 )
+betainccinv_op: Op = scipys(
+    "betainccinv",
+    ("a", "b", "p"),
+    (
+        lambda a, b, out: beta_slopes(a, b, out)[0],
+        lambda a, b, out: beta_slopes(a, b, out)[1],
+        lambda a, b, out: div(-1.0, _beta_density(a, b, out)),
+    ),
+    "The x with betaincc(a, b, x) = p.",
+)
 
 
 def gammainc(a: Any, x: Any) -> Any:
@@ -168,6 +178,16 @@ def betaincc(a: Any, b: Any, x: Any) -> Any:
     0.25
     """
     return bind(betaincc_op, [a, b, x])
+
+
+def betainccinv(a: Any, b: Any, p: Any) -> Any:
+    """The x with `betaincc(a, b, x) == p`.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.betainccinv(1.0, 1.0, 0.25)), 6)
+    0.75
+    """
+    return bind(betainccinv_op, [a, b, p])
 
 
 def betaincinv(a: Any, b: Any, p: Any) -> Any:
@@ -342,9 +362,10 @@ def exp1(x: Any) -> Any:
 
 OPS = (
     gammainc_op, gammaincc_op, gammaincinv_op, gammainccinv_op, betainc_op, betaincc_op,
-    betaincinv_op, erfcx_op, log_ndtr_op, erfcinv_op, stdtr_op, stdtrit_op, expi_op, exp1_op,
+    betainccinv_op, betaincinv_op, erfcx_op, log_ndtr_op, erfcinv_op, stdtr_op, stdtrit_op,
+    expi_op, exp1_op,
 )  # fmt: skip
 __all__ = [
-    "betainc", "betaincc", "betaincinv", "erfcinv", "erfcx", "exp1", "expi", "gammainc",
-    "gammaincc", "gammainccinv", "gammaincinv", "log_ndtr", "stdtr", "stdtrit",
+    "betainc", "betaincc", "betainccinv", "betaincinv", "erfcinv", "erfcx", "exp1", "expi",
+    "gammainc", "gammaincc", "gammainccinv", "gammaincinv", "log_ndtr", "stdtr", "stdtrit",
 ]  # fmt: skip

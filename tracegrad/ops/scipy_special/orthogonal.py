@@ -18,6 +18,7 @@ from ..elementwise.arithmetic import div, equal, less, sub, where
 from ..elementwise.derived import add, convert, mul
 from ..elementwise.elementary import absolute
 from ..elementwise.trigonometric import cos
+from .series import binom
 
 HIGHEST = 1000
 """Each degree is a step that is written out."""
@@ -258,6 +259,30 @@ def eval_sh_chebyu(n: Any, x: Any) -> Any:
     return eval_chebyu(_degrees("eval_sh_chebyu", n), _shifted(x))
 
 
+def eval_sh_jacobi(n: Any, p: Any, q: Any, x: Any) -> Any:
+    """Jacobi's polynomials on [0, 1] whose highest coefficient is 1,
+    `eval_jacobi(n, p - q, q - 1, 2 * x - 1) / binom(2 * n + p - 1, n)`.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.eval_sh_jacobi(1, 2.0, 1.0, 0.5)), 6)
+    0.166667
+    """
+    n = _degrees("eval_sh_jacobi", n)
+    x, p, q = (_float(v) for v in (x, p, q))
+    of_size = binom(add(mul(n, 2.0), sub(p, 1.0)), n)
+    return div(eval_jacobi(n, sub(p, q), sub(q, 1.0), _shifted(x)), of_size)
+
+
+def assoc_laguerre(x: Any, n: Any, k: Any = 0.0) -> Any:
+    """`eval_genlaguerre(n, k, x)`.
+
+    >>> import tracegrad as tg
+    >>> float(tg.special.assoc_laguerre(0.5, 1, 1.0))
+    1.5
+    """
+    return eval_genlaguerre(n, k, x)
+
+
 def diric(x: Any, n: Any) -> Any:
     """Dirichlet's kernel `sin(n * x / 2) / (n * sin(x / 2))` of known integers n from 1 on. By
     Chebyshev's polynomial of the second kind in cos(x / 2), which has all derivatives at multiples
@@ -278,7 +303,8 @@ def diric(x: Any, n: Any) -> Any:
 
 
 __all__ = [
-    "diric", "eval_chebyc", "eval_chebys", "eval_chebyt", "eval_chebyu", "eval_gegenbauer",
-    "eval_genlaguerre", "eval_hermite", "eval_hermitenorm", "eval_jacobi", "eval_laguerre",
-    "eval_legendre", "eval_sh_chebyt", "eval_sh_chebyu", "eval_sh_legendre",
+    "assoc_laguerre", "diric", "eval_chebyc", "eval_chebys", "eval_chebyt", "eval_chebyu",
+    "eval_gegenbauer", "eval_genlaguerre", "eval_hermite", "eval_hermitenorm", "eval_jacobi",
+    "eval_laguerre", "eval_legendre", "eval_sh_chebyt", "eval_sh_chebyu", "eval_sh_jacobi",
+    "eval_sh_legendre",
 ]  # fmt: skip

@@ -18,8 +18,8 @@ from ..elementwise.comparison import floor
 from ..elementwise.derived import add, convert, mul
 from ..elementwise.elementary import exp, log, square
 from ..elementwise.logic import logical_and, logical_or
-from ..elementwise.special import lgamma
-from ..elementwise.trigonometric import sin
+from ..elementwise.special import digamma, lgamma
+from ..elementwise.trigonometric import cos, sin
 from .family import scipys
 
 TERMS = 10
@@ -29,7 +29,11 @@ RATES = [b / math.factorial(2 * j + 2) for j, b in enumerate(_BERNOULLI)]
 
 def _by_x(x: Any, q: Any) -> Any:
     known = logical_and(greater(x, 1), greater(q, 0))
-    x, q = where(known, x, 2.0), where(known, q, 1.0)
+    return where(known, _slope(where(known, x, 2.0), where(known, q, 1.0)), np.nan)
+
+
+def _slope(x: Any, q: Any) -> Any:
+    """The derivative by x, of x down to -1/4 by continuation."""
     total: Any = 0.0
     for k in range(TERMS):
         logarithm = log(add(q, float(k)))
@@ -49,7 +53,7 @@ def _by_x(x: Any, q: Any) -> Any:
                 product, slope = mul(product, factor), add(mul(slope, factor), product)
             shrink = div(shrink, square(a))
         tail = add(tail, mul(mul(sub(mul(product, logarithm), slope), shrink), rate))
-    return where(known, neg(add(total, mul(power, tail))), np.nan)
+    return neg(add(total, mul(power, tail)))
 
 
 zeta_op: Op = scipys(
@@ -79,6 +83,8 @@ def _riemann(x: Any) -> Any:
     """Riemann's zeta function of all numbers: of negative ones by reflection."""
     above, below = greater_equal(x, 1), less(x, -0.25)
     at = sub(1.0, where(below, x, -2.0))
+    # One sum for both, which costs more than all else.
+    found = zeta(where(above, x, at), 1.0)
     size = exp(sub(lgamma(at), mul(at, math.log(2 * math.pi))))
     # sin(pi x / 2), which is 0 at even numbers.
     turn = sub(x, mul(floor(div(x, 4.0)), 4.0))
@@ -87,9 +93,9 @@ def _riemann(x: Any) -> Any:
     arc = where(half, sub(turn, 2.0), turn)
     wave = sin(mul(where(greater(arc, 1), sub(2.0, arc), arc), math.pi / 2))
     wave = mul(wave, where(half, x.dtype.type(-2), x.dtype.type(2)))
-    mirror = mul(mul(size, wave), zeta(at, 1.0))
+    mirror = mul(mul(size, wave), found)
     strip = _strip(where(logical_or(above, below), 0.5, x))
-    return where(above, zeta(where(above, x, 2.0), 1.0), where(below, mirror, strip))
+    return where(above, found, where(below, mirror, strip))
 
 
 def zeta(x: Any, q: Any = None) -> Any:
@@ -108,5 +114,34 @@ def zeta(x: Any, q: Any = None) -> Any:
     return bind(zeta_op, [x, as_array(q)])
 
 
-OPS = (zeta_op,)
-__all__ = ["zeta"]
+def _reflected(x: Any) -> Any:
+    """The derivative of Riemann's zeta function of x below -1/4, by that of s = 1 - x."""
+    s = sub(1.0, x)
+    size = mul(exp(sub(lgamma(s), mul(s, math.log(2 * math.pi)))), 2.0)
+    turn = mul(sub(s, mul(floor(div(s, 4.0)), 4.0)), math.pi / 2)
+    whole, wave = zeta(s, 1.0), cos(turn)
+    grown = add(_by_x(s, x.dtype.type(1)), mul(whole, sub(digamma(s), math.log(2 * math.pi))))
+    return mul(size, sub(mul(mul(sin(turn), whole), math.pi / 2), mul(wave, grown)))
+
+
+def _riemann_slope(x: Any) -> Any:
+    below = less(x, -0.25)
+    near = _slope(where(below, 0.5, x), x.dtype.type(1))
+    return where(below, _reflected(where(below, x, -1.0)), near)
+
+
+zetac_op: Op = scipys("zetac", ("x",), (_riemann_slope,), "Riemann's zeta function less 1.")
+
+
+def zetac(x: Any) -> Any:
+    """Riemann's zeta function less 1, of all real numbers.
+
+    >>> import tracegrad as tg
+    >>> round(float(tg.special.zetac(2.0)), 6)
+    0.644934
+    """
+    return bind(zetac_op, [x])
+
+
+OPS = (zeta_op, zetac_op)
+__all__ = ["zeta", "zetac"]
