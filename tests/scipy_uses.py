@@ -57,14 +57,13 @@ ndimage.fourier_gaussian(x, w[:2])|ndimage.fourier_uniform(c, t)|ndimage.fourier
 ndimage.fourier_shift(c, s)|ndimage.fourier_shift(x, w[:2], n=6)|ndimage.fourier_shift(z, -1.5)
 """
 SPECIAL = """
-bdtri(2.0, 5.0, u)|bdtri(0, 3, u)|betainccinv(1.3, 0.7, u)|chndtr(p, 1.3, q)|chndtr(p * 9, 4.0, q)
+betainccinv(1.3, 0.7, u)|chndtr(p, 1.3, q)|chndtr(p * 9, 4.0, q)
 chndtr(p, 3.0, 0.0)|fdtri(3.0, 5.0, u)|gdtria(u, 1.3, p)|gdtrix(p, 1.3, u)|nbdtri(2, 5, u)
 nrdtrimn(u, p, x)|nrdtrisd(x, u, y)|pdtri(2, u)|kolmogorov(p)|kolmogorov(p * 0.3)|kolmogi(u)
 iti0k0(p)|itj0y0(p)|it2i0k0(p)|it2i0k0(p * 5)|it2j0y0(p)|it2j0y0(p * 9)
 itmodstruve0(p)|it2struve0(p)|it2struve0(x)|pbwa(0.4, x)|pbwa(-1.3, p)
 wright_bessel(0.7, 1.3, p)|log_wright_bessel(0.7, 1.3, p)|zetac(p + 1.5)|zetac(u)|zetac(x * 3)
-h1vp(0.7, p)|h1vp(2, p, 3)|h2vp(0.7, p)|h2vp(1, p, 2)|eval_sh_jacobi(3, p + 2, q, u)
-assoc_laguerre(x, 3, p)|assoc_laguerre(x, 2)
+eval_sh_jacobi(3, p + 2, q, u)
 """
 KNOWN_RANK = """
 np.abs(sp.linalg.orth(L))|np.abs(sp.linalg.orth(x))|np.abs(sp.linalg.orth(c))

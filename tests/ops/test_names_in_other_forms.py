@@ -86,7 +86,6 @@ EXCUSED = (
     ("sp.special.agm(", "a zero", "of two zeros"),
     ("sp.special.beta", "a zero", "of two zeros, a pole"),
     ("sp.special.boxcox(", "a zero", "of two zeros"),
-    ("sp.special.pdtri(", "", "the limit at 1, where SciPy has NaN"),
     ("sp.special.voigt_profile(", "a zero", "of no width"),
     ("sp.special.ellipj(", "shorts", "single precision in SciPy's"),
     ("sp.special.hankel", "a zero", "the limit, where SciPy has NaN"),

@@ -75,6 +75,26 @@ EXAMPLES: dict[str, tuple[tuple[str, Maker], ...]] = {
         f"tg.ndimage.{name}_filter": (("input", square), ("size", lambda: 3))
         for name in ("maximum", "median", "minimum")
     },
+    **{
+        f"tg.ndimage.{name}": (("input", square), ("size", lambda: 3))
+        for name in (
+            "black_tophat",
+            "grey_closing",
+            "grey_dilation",
+            "grey_erosion",
+            "grey_opening",
+            "morphological_gradient",
+            "morphological_laplace",
+            "white_tophat",
+        )
+    },
+    "tg.ndimage.percentile_filter": (
+        ("input", square),
+        ("percentile", lambda: 40.0),
+        ("size", lambda: 3),
+    ),
+    "tg.ndimage.rank_filter": (("input", square), ("rank", lambda: 1), ("size", lambda: 3)),
+    "tg.linalg.leslie": (("f", lambda: np.arange(1.0, 4)), ("s", lambda: np.ones(2))),
     "tg.interpolate.BSpline": (
         ("t", lambda: np.arange(6.0)),
         ("c", lambda: np.ones(3)),

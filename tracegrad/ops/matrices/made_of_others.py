@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...dtypes import promote
-from ...errors import ShapeError, UnsupportedFunctionError
-from ...ir.lines import user_line
+from ...errors import ShapeError
 from ...sizes import known_less, same
 from ...types import Int, broadcast_shapes, show
 from ..arrays.concatenation import concatenate
@@ -121,11 +120,11 @@ def tanhm(A: Any) -> Any:
     return solve(coshm(A), sinhm(A))
 
 
-def signm(A: Any, disp: bool = True) -> Any:
+def signm(A: Any) -> Any:
     """The signs of square matrices: eigenvalues become 1 or -1, as the sign of their real parts,
     and eigenvectors stay; by the root of A @ A (Higham, "Functions of Matrices", 2008, chapter 5)
     and one step of Newton's. LinAlgError or NaN for an eigenvalue on the imaginary axis (SciPy's
-    takes 0 for the sign of 0). `disp` is refused unless it is true.
+    takes 0 for the sign of 0).
 
     >>> import numpy as np
     >>> import tracegrad as tg
@@ -133,11 +132,6 @@ def signm(A: Any, disp: bool = True) -> Any:
     array([[ 1.,  0.],
            [ 0., -1.]])
     """
-    if not disp:
-        raise UnsupportedFunctionError(
-            f"{user_line()}: linalg.signm with disp=False is not supported; the estimate of the "
-            "error is the size of s @ s - np.eye(n) for the result s"
-        )
     (a,) = in_lapack_dtype(as_matrix("signm", A, True))
     rough = solve(sqrtm(product(a, a)), a)
     return mul(add(rough, inv(rough)), rough.dtype.type(0.5))
@@ -346,8 +340,17 @@ def expm_frechet(
     return (both[..., :n, :n], slope) if compute_expm else slope
 
 
-solve_lyapunov = solve_continuous_lyapunov
-"""SciPy's older name."""
+def solve_lyapunov(a: Any, q: Any) -> Any:
+    """SciPy's older name of `solve_continuous_lyapunov`.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.linalg.solve_lyapunov(np.eye(2), np.eye(2))
+    array([[0.5, 0. ],
+           [0. , 0.5]])
+    """
+    return solve_continuous_lyapunov(a, q)
+
 
 __all__ = [
     "companion", "coshm", "cosm", "diagsvd", "expm_frechet", "fiedler", "fiedler_companion",

@@ -3,6 +3,7 @@ times what the transform of the filter is there."""
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,12 @@ from ..define import as_array, ndim_of, shape_of
 from ..elementwise.arithmetic import complex_, div, equal, neg, where
 from ..elementwise.derived import convert, mul
 from ..elementwise.elementary import exp, square
+from ..elementwise.logic import logical_or
 from ..elementwise.trigonometric import cos, sin
 from .images import as_image, per_axis
+
+LARGEST = 2**31 - 1
+"""The largest size that SciPy takes."""
 
 
 def _frequencies(
@@ -32,6 +37,9 @@ def _frequencies(
         raise DTypeError(f"ndimage.{name}: {word} must be real, not complex")
     dtype = x.dtype if x.dtype.kind in "fc" else FLOAT64
     ndim = ndim_of(x)
+    n = operator.index(n)
+    if n > LARGEST:
+        raise ValueError(f"ndimage.{name}: n is {n}; it must be a size, up to {LARGEST}")
     axis = normalize_axis(axis, ndim)
     numbers = per_axis(name, word, given if _plain(given) else as_array(given), ndim)
     steps = []
@@ -83,7 +91,7 @@ def fourier_uniform(input: Any, size: Any, n: int = -1, axis: int = -1, output: 
         if not isinstance(width, Value) and width == 0:
             raise ValueError("ndimage.fourier_uniform: size is 0; it must not be")
         turn = mul(np.pi * at, width)
-        none = equal(turn, 0.0)
+        none = logical_or(equal(turn, 0.0), at == 0)
         wave = where(none, 1.0, div(sin(turn), where(none, 1.0, turn)))
         x = mul(x, convert(wave, dtype))
     return x

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...dtypes import FLOAT64, INT64
 from ...errors import DTypeError, ShapeError
-from ...sizes import numel
+from ...sizes import numel, same
 from ...types import Int, Shape, broadcast_shapes, show
 from ..arrays.creation import arange, full, iota, ones, zeros
 from ..arrays.shape import broadcast_to, reshape
@@ -231,6 +231,8 @@ def maximum(input: Any, labels: Any = None, index: Any = None) -> Any:
 def _positions(name: str, input: Any, labels: Any, index: Any, top: bool) -> Any:
     given = _ordered(name, input, labels, index)
     n = shape_of(given.x)[0]
+    if same(n, 0):
+        raise ValueError(f"ndimage.{name}: the array has no elements, of which one would be found")
     extreme = given.of_each(_extremes(given, top))
     here = equal(given.x, extreme)
     if given.x.dtype.kind == "f":

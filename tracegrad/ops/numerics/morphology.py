@@ -242,6 +242,9 @@ def black_tophat(
 
 # --- truth values ---------------------------------------------------------------------------------
 
+MOST = 1000
+"""Steps that a program may have, each of its own code."""
+
 
 def _cross(count: int) -> Any:
     """An element and its next ones along each axis."""
@@ -283,6 +286,12 @@ def _binary(
         mask = not_equal(mask, 0)
     x = not_equal(x, 0)
     outside = bool(border)
+    known = type(x) is np.ndarray
+    if times > MOST and not known:
+        raise UnsupportedFunctionError(
+            f"{user_line()}: ndimage.{name} with iterations={times} is not supported for traced or "
+            f"differentiated values; there {MOST} are the most; use tg.while_loop"
+        )
     for _ in range(times):
         if shape.any():
             parts = window(
@@ -291,7 +300,9 @@ def _binary(
             found = functools.reduce(logical_or if up else logical_and, parts)
         else:
             found = mul(x, False) if up else logical_not(mul(x, False))
-        x = found if mask is None else where(mask, found, x)
+        last, x = x, found if mask is None else where(mask, found, x)
+        if known and type(x) is np.ndarray and np.array_equal(x, last):
+            break
     return x
 
 

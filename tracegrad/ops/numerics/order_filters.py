@@ -254,7 +254,7 @@ def maximum_filter1d(
     >>> tg.ndimage.maximum_filter1d(np.array([1.0, 5.0, 2.0, 0.0]), 3)
     array([5., 5., 5., 2.])
     """
-    given = window("maximum_filter1d", input, size, None, output, mode, cval, origin, axis)
+    given = window("maximum_filter1d", input, size, None, output, mode, cval, origin, (axis,))
     return functools.reduce(maximum, given.parts())
 
 
@@ -269,7 +269,7 @@ def minimum_filter1d(
     >>> tg.ndimage.minimum_filter1d(np.array([1.0, 5.0, 2.0, 0.0]), 3)
     array([1., 1., 0., 0.])
     """
-    given = window("minimum_filter1d", input, size, None, output, mode, cval, origin, axis)
+    given = window("minimum_filter1d", input, size, None, output, mode, cval, origin, (axis,))
     return functools.reduce(minimum, given.parts())
 
 

@@ -148,26 +148,6 @@ def hankel2(v: Any, z: Any) -> Any:
     )
 
 
-def h1vp(v: Any, z: Any, n: int = 1) -> Any:
-    """The derivative of order n of `hankel1` by z; z is real.
-
-    >>> import tracegrad as tg
-    >>> complex(tg.special.h1vp(0.0, 1.0)).real.__round__(6)
-    -0.440051
-    """
-    return _derivative("h1vp", hankel1, v, z, n, -1)
-
-
-def h2vp(v: Any, z: Any, n: int = 1) -> Any:
-    """The derivative of order n of `hankel2` by z; z is real.
-
-    >>> import tracegrad as tg
-    >>> complex(tg.special.h2vp(0.0, 1.0)).imag.__round__(6)
-    -0.781213
-    """
-    return _derivative("h2vp", hankel2, v, z, n, -1)
-
-
 # --- spherical ------------------------------------------------------------------------------------
 
 
@@ -317,6 +297,6 @@ def spherical_kn(n: int, z: Any, derivative: bool = False) -> Any:
 
 
 __all__ = [
-    "h1vp", "h2vp", "hankel1", "hankel1e", "hankel2", "hankel2e", "ivp", "jve", "jvp", "kvp",
+    "hankel1", "hankel1e", "hankel2", "hankel2e", "ivp", "jve", "jvp", "kvp",
     "spherical_in", "spherical_jn", "spherical_kn", "spherical_yn", "yve", "yvp",
 ]  # fmt: skip

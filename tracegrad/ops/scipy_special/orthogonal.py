@@ -273,16 +273,6 @@ def eval_sh_jacobi(n: Any, p: Any, q: Any, x: Any) -> Any:
     return div(eval_jacobi(n, sub(p, q), sub(q, 1.0), _shifted(x)), of_size)
 
 
-def assoc_laguerre(x: Any, n: Any, k: Any = 0.0) -> Any:
-    """`eval_genlaguerre(n, k, x)`.
-
-    >>> import tracegrad as tg
-    >>> float(tg.special.assoc_laguerre(0.5, 1, 1.0))
-    1.5
-    """
-    return eval_genlaguerre(n, k, x)
-
-
 def diric(x: Any, n: Any) -> Any:
     """Dirichlet's kernel `sin(n * x / 2) / (n * sin(x / 2))` of known integers n from 1 on. By
     Chebyshev's polynomial of the second kind in cos(x / 2), which has all derivatives at multiples
@@ -303,7 +293,7 @@ def diric(x: Any, n: Any) -> Any:
 
 
 __all__ = [
-    "assoc_laguerre", "diric", "eval_chebyc", "eval_chebys", "eval_chebyt", "eval_chebyu",
+    "diric", "eval_chebyc", "eval_chebys", "eval_chebyt", "eval_chebyu",
     "eval_gegenbauer", "eval_genlaguerre", "eval_hermite", "eval_hermitenorm", "eval_jacobi",
     "eval_laguerre", "eval_legendre", "eval_sh_chebyt", "eval_sh_chebyu", "eval_sh_jacobi",
     "eval_sh_legendre",

@@ -22,26 +22,14 @@ from .incomplete import betainccinv, betaincinv, gammainccinv, gammaincinv
 
 
 def pdtri(k: Any, y: Any) -> Any:
-    """The mean m of Poisson's distribution with `pdtr(k, m) == y`.
+    """The mean m of Poisson's distribution with `pdtr(k, m) == y`; NaN for y from 1 on.
 
     >>> import tracegrad as tg
     >>> round(float(tg.special.pdtri(0, 0.5)), 6)
     0.693147
     """
     k, y = alike(k, y)
-    return gammainccinv(add(floor(k), 1.0), y)
-
-
-def bdtri(k: Any, n: Any, y: Any) -> Any:
-    """The probability p of single events with `bdtr(k, n, p) == y`.
-
-    >>> import tracegrad as tg
-    >>> round(float(tg.special.bdtri(0, 2, 0.25)), 6)
-    0.5
-    """
-    k, n, y = alike(k, n, y)
-    k = floor(k)
-    return betainccinv(add(k, 1.0), sub(n, k), y)
+    return where(less(y, 1), gammainccinv(add(floor(k), 1.0), y), math.nan)
 
 
 def nbdtri(k: Any, n: Any, y: Any) -> Any:
@@ -65,7 +53,9 @@ def fdtri(dfn: Any, dfd: Any, p: Any) -> Any:
     dfn, dfd, p = alike(dfn, dfd, p)
     a, b = mul(dfn, 0.5), mul(dfd, 0.5)
     # Either share for itself: nothing cancels.
-    return mul(div(betaincinv(a, b, p), betainccinv(b, a, p)), div(dfd, dfn))
+    found = mul(div(betaincinv(a, b, p), betainccinv(b, a, p)), div(dfd, dfn))
+    finite = logical_and(less(dfn, math.inf), less(dfd, math.inf))
+    return where(logical_and(finite, greater(p, 0)), found, math.nan)
 
 
 def gdtria(p: Any, b: Any, x: Any) -> Any:
@@ -216,6 +206,6 @@ def chndtr(x: Any, df: Any, nc: Any) -> Any:
 
 OPS = (kolmogorov_op, kolmogi_op, chndtr_op)
 __all__ = [
-    "bdtri", "chndtr", "fdtri", "gdtria", "gdtrix", "kolmogi", "kolmogorov", "nbdtri", "nrdtrimn",
+    "chndtr", "fdtri", "gdtria", "gdtrix", "kolmogi", "kolmogorov", "nbdtri", "nrdtrimn",
     "nrdtrisd", "pdtri",
 ]  # fmt: skip

@@ -17,7 +17,7 @@ from ..elementwise.arithmetic import div, greater, greater_equal, less, neg, sub
 from ..elementwise.comparison import floor
 from ..elementwise.derived import add, convert, mul
 from ..elementwise.elementary import exp, log, square
-from ..elementwise.logic import logical_and, logical_or
+from ..elementwise.logic import logical_and
 from ..elementwise.special import digamma, lgamma
 from ..elementwise.trigonometric import cos, sin
 from .family import scipys
@@ -64,27 +64,12 @@ zeta_op: Op = scipys(
 )
 
 
-def _strip(x: Any) -> Any:
-    """Riemann's zeta function of -1/4 to 1, by the same formula."""
-    total: Any = 0.0
-    for k in range(1, TERMS + 1):
-        total = add(total, exp(mul(x, -math.log(k))))
-    a = TERMS + 1.0
-    tail = add(div(a, sub(x, 1.0)), 0.5)
-    product = x
-    for j, rate in enumerate(RATES):
-        if j:
-            product = mul(mul(product, add(x, 2.0 * j - 1)), add(x, 2.0 * j))
-        tail = add(tail, mul(product, rate / a ** (2 * j + 1)))
-    return add(total, mul(exp(mul(x, -math.log(a))), tail))
-
-
 def _riemann(x: Any) -> Any:
     """Riemann's zeta function of all numbers: of negative ones by reflection."""
-    above, below = greater_equal(x, 1), less(x, -0.25)
+    below = less(x, -0.25)
     at = sub(1.0, where(below, x, -2.0))
-    # One sum for both, which costs more than all else.
-    found = zeta(where(above, x, at), 1.0)
+    # One value for both, which costs more than all else; there adding 1 loses no digits.
+    found = add(zetac(where(below, at, x)), 1.0)
     size = exp(sub(lgamma(at), mul(at, math.log(2 * math.pi))))
     # sin(pi x / 2), which is 0 at even numbers.
     turn = sub(x, mul(floor(div(x, 4.0)), 4.0))
@@ -94,8 +79,7 @@ def _riemann(x: Any) -> Any:
     wave = sin(mul(where(greater(arc, 1), sub(2.0, arc), arc), math.pi / 2))
     wave = mul(wave, where(half, x.dtype.type(-2), x.dtype.type(2)))
     mirror = mul(mul(size, wave), found)
-    strip = _strip(where(logical_or(above, below), 0.5, x))
-    return where(above, found, where(below, mirror, strip))
+    return where(below, mirror, found)
 
 
 def zeta(x: Any, q: Any = None) -> Any:
@@ -119,7 +103,7 @@ def _reflected(x: Any) -> Any:
     s = sub(1.0, x)
     size = mul(exp(sub(lgamma(s), mul(s, math.log(2 * math.pi)))), 2.0)
     turn = mul(sub(s, mul(floor(div(s, 4.0)), 4.0)), math.pi / 2)
-    whole, wave = zeta(s, 1.0), cos(turn)
+    whole, wave = add(zetac(s), 1.0), cos(turn)
     grown = add(_by_x(s, x.dtype.type(1)), mul(whole, sub(digamma(s), math.log(2 * math.pi))))
     return mul(size, sub(mul(mul(sin(turn), whole), math.pi / 2), mul(wave, grown)))
 
