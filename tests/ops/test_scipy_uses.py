@@ -34,7 +34,7 @@ def findings(text: str, compiled: bool) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("number", "text"), enumerate(among(scipy_uses.SCIPY + scipy_uses.SPECIAL))
+    ("number", "text"), list(enumerate(among(scipy_uses.SCIPY + scipy_uses.SPECIAL)))
 )
 def test_use(number: int, text: str, pytestconfig: pytest.Config) -> None:
     every = 1 if pytestconfig.getoption("--soak") else 4

@@ -55,7 +55,7 @@ def fdtri(dfn: Any, dfd: Any, p: Any) -> Any:
     # Either share for itself: nothing cancels.
     found = mul(div(betaincinv(a, b, p), betainccinv(b, a, p)), div(dfd, dfn))
     finite = logical_and(less(dfn, math.inf), less(dfd, math.inf))
-    return where(logical_and(finite, greater(p, 0)), found, math.nan)
+    return where(finite, found, math.nan)
 
 
 def gdtria(p: Any, b: Any, x: Any) -> Any:
