@@ -178,22 +178,9 @@ def test_what_is_told_for_schurs_form() -> None:
 def test_what_is_told_for_other_forms_is_right() -> None:
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(2, 4, 4))
-    q, r = tg.linalg.qr(a[::-1].T)
-    r, q = r.T[::-1, ::-1], q.T[::-1]
-    np.testing.assert_allclose(r @ q, a, atol=1e-13)
-    np.testing.assert_allclose(np.tril(r, -1), 0, atol=1e-13)
-    np.testing.assert_allclose(
-        np.linalg.solve(tg.linalg.sqrtm(a @ a), a), scipy.linalg.signm(a), atol=1e-10
-    )
-    qa, qb = (tg.linalg.qr(m[:, :2])[0] for m in (a, b))
-    np.testing.assert_allclose(
-        np.arccos(np.linalg.svd(qa.T @ qb)[1])[::-1],
-        scipy.linalg.subspace_angles(a[:, :2], b[:, :2]),
-        atol=1e-7,
-    )
     w, v = np.linalg.eig(a)
     np.testing.assert_allclose(v * np.exp(w) @ np.linalg.inv(v), scipy.linalg.expm(a), atol=1e-10)
-    with pytest.raises(ConcretizationError, match="sqrtm"):
+    with pytest.raises(ConcretizationError, match="tg.linalg.signm"):
         tg.grad(lambda a: np.sum(scipy.linalg.signm(a)))(a)
-    with pytest.raises(ConcretizationError, match="solve_continuous_lyapunov"):
+    with pytest.raises(ConcretizationError, match="solve_(continuous_)?lyapunov"):
         tg.grad(lambda a: np.sum(scipy.linalg.solve_lyapunov(a, b)))(a)

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from ...ir.dispatch import bind
-from ...ir.op import Op, odd
+from ...ir.op import Op, even, odd
 from ..elementwise.arithmetic import div, equal, less, neg, sub, where
 from ..elementwise.derived import add, mul
 from ..elementwise.elementary import absolute, square
@@ -34,9 +34,13 @@ i0_op: Op = one_of("integral_i0", "iti0k0", 0, ("x",), (lambda x: i0(x),), parit
 k0_op: Op = one_of("integral_k0", "iti0k0", 1, ("x",), (lambda x: k0(x),))
 j0_op: Op = one_of("integral_j0", "itj0y0", 0, ("x",), (lambda x: j0(x),), parity=odd)
 y0_op: Op = one_of("integral_y0", "itj0y0", 1, ("x",), (lambda x: y0(x),))
-i0_over_op: Op = one_of("integral_i0_over", "it2i0k0", 0, ("x",), (lambda x: _over(x, i0, 1.0),))
+i0_over_op: Op = one_of(
+    "integral_i0_over", "it2i0k0", 0, ("x",), (lambda x: _over(x, i0, 1.0),), parity=even
+)
 k0_over_op: Op = one_of("integral_k0_over", "it2i0k0", 1, ("x",), (lambda x: neg(div(k0(x), x)),))
-j0_over_op: Op = one_of("integral_j0_over", "it2j0y0", 0, ("x",), (lambda x: _over(x, j0, -1.0),))
+j0_over_op: Op = one_of(
+    "integral_j0_over", "it2j0y0", 0, ("x",), (lambda x: _over(x, j0, -1.0),), parity=even
+)
 y0_over_op: Op = one_of("integral_y0_over", "it2j0y0", 1, ("x",), (lambda x: neg(div(y0(x), x)),))
 
 
@@ -47,7 +51,11 @@ def _struve_over(x: Any) -> Any:
 
 
 modstruve_op: Op = scipys(
-    "itmodstruve0", ("x",), (lambda x: modstruve(0.0, x),), "The integral of modstruve(0, t)."
+    "itmodstruve0",
+    ("x",),
+    (lambda x: modstruve(0.0, x),),
+    "The integral of modstruve(0, t).",
+    parity=even,
 )
 struve_over_op: Op = scipys(
     "it2struve0", ("x",), (_struve_over,), "The integral of struve(0, t) / t from x to infinity."
