@@ -65,6 +65,8 @@ passes over the result. Of fewer terms two blocks that stay in the nearest cache
 BROAD, TALL = 504, 1024
 """The columns and rows whose copies are kept at a time: a block of columns fills half of a cache of
 2 MB, and each row of tiles passes over it while the rows of `a` are still near."""
+FITS = 128
+"""The terms whose columns of `b` lie in the nearest cache even where `b` is read as it is."""
 AHEAD = 16
 """Copies lie in the second cache: what a tile reads so many terms later is fetched from there."""
 LARGE = 96, 480, 128
@@ -112,22 +114,26 @@ class _Masked:
         self.builder.call(self._store, [value, place, self.align, mask])
 
 
-def _make_tile(vectors: int, ahead: int = 0) -> Callable[..., None]:
-    """`c[i, j] (+)= sign * sum_q a[i, q] b[q, j]` for ROWS rows and `vectors` vectors of columns,
-    of which the first `rows` and `used` are written; what is read so many terms `ahead` is
-    fetched."""
+def _make_tile(vectors: int, height: int = ROWS, ahead: int = 0) -> Callable[..., None]:
+    """`c[i, j] (+)= sign * sum_q a[i, q] b[q, j]` for `height` rows and `vectors` vectors of
+    columns, of which the first `rows` and `used` are written; what is read so many terms `ahead` is
+    fetched.
+
+    The first `known` columns have been computed before: nothing is added to them again.
+    """
 
     def tile(*args: Any) -> None:
         raise TypeError("compiled code only")
 
     def typer(  # type: ignore[no-untyped-def]
-        k, a, at_a, row_a, step_a, b, at_b, step_b, c, at_c, row_c, rows, used, add, factor,
+        k, a, at_a, row_a, step_a, b, at_b, step_b, c, at_c, row_c, rows, used, known, add, factor,
     ):  # fmt: skip
-        u = types.uintp
-        return signature(types.none, u, a, u, u, u, b, u, u, c, u, u, u, u, types.boolean, a.dtype)
+        u, yes = types.uintp, types.boolean
+        return signature(types.none, u, a, u, u, u, b, u, u, c, u, u, u, u, u, yes, a.dtype)
 
     def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        k, a, at_a, row_a, step_a, b, at_b, step_b, c, at_c, row_c, rows, used, add, sign = args
+        k, a, at_a, row_a, step_a, b, at_b, step_b, c, at_c, row_c = args[:11]
+        rows, used, known, add, sign = args[11:]
         element = context.get_value_type(sig.args[1].dtype)
         size = context.get_abi_sizeof(element)
         lanes = REGISTER // size
@@ -151,7 +157,7 @@ def _make_tile(vectors: int, ahead: int = 0) -> Callable[..., None]:
             builder.mul(
                 builder.select(builder.icmp_unsigned("<", number(r), rows), number(r), last), row_a
             )
-            for r in range(ROWS)
+            for r in range(height)
         ]
         before, loop, after = (
             builder.block,
@@ -161,13 +167,13 @@ def _make_tile(vectors: int, ahead: int = 0) -> Callable[..., None]:
         builder.branch(loop)
         builder.position_at_end(loop)
         q, pa, pb = builder.phi(word), builder.phi(from_a.type), builder.phi(from_b.type)
-        sums = [[builder.phi(vector) for _ in range(vectors)] for _ in range(ROWS)]
+        sums = [[builder.phi(vector) for _ in range(vectors)] for _ in range(height)]
         columns = []
         for v in range(vectors):
             columns.append(builder.load(place(pb, number(v * lanes))))
             columns[-1].align = size
         new = []
-        for r in range(ROWS):
+        for r in range(height):
             x = builder.load(builder.gep(pa, [offsets[r]]))
             xs = builder.shuffle_vector(
                 builder.insert_element(undefined, x, ir.Constant(ir.IntType(32), 0)),
@@ -193,7 +199,7 @@ def _make_tile(vectors: int, ahead: int = 0) -> Callable[..., None]:
             (pb, from_b, builder.gep(pb, [step_b])),
         ]
         zero = ir.Constant(vector, [0.0] * lanes)
-        steps += [(sums[r][v], zero, new[r][v]) for r in range(ROWS) for v in range(vectors)]
+        steps += [(sums[r][v], zero, new[r][v]) for r in range(height) for v in range(vectors)]
         for variable, first, later in steps:
             variable.add_incoming(first, before)
             variable.add_incoming(later, loop)
@@ -207,10 +213,12 @@ def _make_tile(vectors: int, ahead: int = 0) -> Callable[..., None]:
                 place(to_c, builder.add(builder.mul(number(r), row_c), number(v * lanes)))
                 for v in range(vectors)
             ]
-            for r in range(ROWS)
+            for r in range(height)
         ]
+        (before_them, *_) = _masks(builder, lanes, 1, known)
+        nothing = ir.Constant(vector, [-0.0] * lanes)
         whole = builder.and_(
-            builder.icmp_unsigned("==", rows, number(ROWS)),
+            builder.icmp_unsigned("==", rows, number(height)),
             builder.icmp_unsigned("==", used, number(vectors * lanes)),
         )
         with builder.if_else(whole) as (inside, edge):
@@ -220,17 +228,20 @@ def _make_tile(vectors: int, ahead: int = 0) -> Callable[..., None]:
                         # All are read before any is written: a load waits for a store before it
                         # with the same last bits of the address, as rows of 2^n elements have.
                         values = [list(row) for row in new]
-                        for r, v in product(range(ROWS), range(vectors)) if adds else ():
+                        for r, v in product(range(height), range(vectors)) if adds else ():
                             old = builder.load(targets[r][v])
                             old.align = size
-                            values[r][v] = builder.fadd(old, new[r][v])
-                        for r, v in product(range(ROWS), range(vectors)):
+                            more = new[r][v]
+                            if v == 0:
+                                more = builder.select(before_them, nothing, more)
+                            values[r][v] = builder.fadd(old, more)
+                        for r, v in product(range(height), range(vectors)):
                             builder.store(values[r][v], targets[r][v]).align = size
             with edge:
                 # All vectors but the last are whole: masked stores take some machines 20 cycles.
                 (mask,) = _masks(builder, lanes, vectors, used)[-1:]
                 masked = _Masked(builder, vector, size)
-                for r in range(ROWS):
+                for r in range(height):
                     with builder.if_then(builder.icmp_unsigned("<", number(r), rows)):
                         for v, target in enumerate(targets[r]):
                             if v < vectors - 1:
@@ -250,7 +261,8 @@ def _make_tile(vectors: int, ahead: int = 0) -> Callable[..., None]:
 
 
 _tile_1, _tile_2, _tile_3 = (_make_tile(v + 1) for v in range(VECTORS))
-_far_tile = _make_tile(VECTORS, AHEAD)
+_half_tile = _make_tile(VECTORS, ROWS // 2, AHEAD)
+_far_tile = _make_tile(VECTORS, ahead=AHEAD)
 
 
 def entry_signature(dtype: str) -> Any:
@@ -359,7 +371,10 @@ def entry(dtype: str) -> Callable[..., None]:
         # Copying columns side by side pays where many blocks of rows read them. Few blocks fetch
         # ahead as they read.
         unturned = col_b == unit and not scaled
-        few = (two if step_b % index(page) == o else index(4)) * block if unturned else o
+        alike = step_b & (o - step_b)
+        few = (
+            two if alike >= index(page) else index(6) if alike >= index(page // 4) else index(12)
+        ) * block
         # Without memory a is read where it lies, and b is copied panel by panel.
         memory = reserved(first_a, (tall + broad) * deep + index(2 * LINE) if large else o)
         packs = is_there(memory)
@@ -387,19 +402,27 @@ def entry(dtype: str) -> Callable[..., None]:
                 leftmost = top // widths * widths if half else o
                 for start in range(o, k, deep):
                     depth = min(deep, k - start)
+                    near = (
+                        depth <= index(FITS)
+                        and alike < index(page // 4)
+                        and depth * alike <= index(8 * page)
+                    )
                     add = onto or start > o
                     # Where blocks of rows begin: told here, so that the loops below have no choice
                     # in them, of which the compiler would make two loops.
-                    first, across = top if packs else o, depth if packs else row_a
+                    first, apart = top if packs else o, depth if packs else row_a
                     start_a = o if packs else start * step_a
                     for left in range(leftmost, n, broad):
                         right = min(n, left + broad)
-                        whole = (right - left) % index(lanes) == o
-                        direct = end - top <= few and not packs and whole
+                        across = (right - left + index(lanes - 1)) // index(lanes) * index(lanes)
+                        direct = (
+                            unturned
+                            and not packs
+                            and across <= right
+                            and (near or end - top <= few)
+                        )
                         source, between = either(direct, shifted(b, start * step_b), panels), step_b
-                        at_b = left
                         if not direct:
-                            at_b = o
                             copied_columns(  # type: ignore[no-untyped-call]
                                 depth, right - left, shifted(b, start * step_b + left * col_b),
                                 step_b, col_b, shifted(scale, start), scaled, lifted,
@@ -407,7 +430,7 @@ def entry(dtype: str) -> Callable[..., None]:
                             )  # fmt: skip
                         for i in range(top, end if packs or not half else min(end, right), block):
                             rows = min(block, end - i)
-                            at_a = (i - first) * across + start_a
+                            at_a = (i - first) * apart + start_a
                             if packs and left == leftmost:
                                 copied_rows(  # type: ignore[no-untyped-call]
                                     rows, depth, shifted(a, i * row_a + start * step_a), row_a,
@@ -417,33 +440,42 @@ def entry(dtype: str) -> Callable[..., None]:
                             for j in range(inner, right, widths):
                                 used = min(widths, n - j)
                                 vectors = (used + index(lanes - 1)) // index(lanes)
-                                at_c = i * row_c + j
+                                # The last columns are read with some before them, that no vector
+                                # reaches behind the end.
+                                known = vectors * index(lanes) - used if direct else o
+                                used += known
+                                at_c = i * row_c + j - known
                                 if packs and rows == block:
                                     for r in range(o, block):
                                         fetched(c, at_c + r * row_c)
                                         fetched(c, at_c + r * row_c + used - unit)
                                 if not direct:
                                     between = vectors * index(lanes)
-                                at = at_b + (o if direct else (j - left) * depth)
-                                if vectors == three and (packs or direct):
+                                at = left - known if direct else (j - left) * depth
+                                if vectors == three and rows <= index(ROWS // 2):
+                                    _half_tile(
+                                        depth, from_a, at_a, row, step, source, at, between, c,
+                                        at_c, row_c, rows, used, known, add, factor,
+                                    )  # fmt: skip
+                                elif vectors == three and (packs or (direct and not near)):
                                     _far_tile(
                                         depth, from_a, at_a, row, step, source, at, between, c,
-                                        at_c, row_c, rows, used, add, factor,
+                                        at_c, row_c, rows, used, known, add, factor,
                                     )  # fmt: skip
                                 elif vectors == three:
                                     _tile_3(
                                         depth, from_a, at_a, row, step, source, at, between, c,
-                                        at_c, row_c, rows, used, add, factor,
+                                        at_c, row_c, rows, used, known, add, factor,
                                     )  # fmt: skip
                                 elif vectors == two:
                                     _tile_2(
                                         depth, from_a, at_a, row, step, source, at, between, c,
-                                        at_c, row_c, rows, used, add, factor,
+                                        at_c, row_c, rows, used, known, add, factor,
                                     )  # fmt: skip
                                 else:
                                     _tile_1(
                                         depth, from_a, at_a, row, step, source, at, between, c,
-                                        at_c, row_c, rows, used, add, factor,
+                                        at_c, row_c, rows, used, known, add, factor,
                                     )  # fmt: skip
             if half:
                 for j in range(unit, n):
