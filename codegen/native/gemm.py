@@ -65,6 +65,8 @@ passes over the result. Of fewer terms two blocks that stay in the nearest cache
 BROAD, TALL = 504, 1024
 """The columns and rows whose copies are kept at a time: a block of columns fills half of a cache of
 2 MB, and each row of tiles passes over it while the rows of `a` are still near."""
+STREAMS = 7
+"""The panels that are written side by side: each lies in pages of its own."""
 FITS = 128
 """The terms whose columns of `b` lie in the nearest cache even where `b` is read as it is."""
 AHEAD = 16
@@ -217,6 +219,7 @@ def _make_tile(vectors: int, height: int = ROWS, ahead: int = 0) -> Callable[...
         ]
         (before_them, *_) = _masks(builder, lanes, 1, known)
         nothing = ir.Constant(vector, [-0.0] * lanes)
+        more = [[builder.select(before_them, nothing, row[0]), *row[1:]] for row in new]
         whole = builder.and_(
             builder.icmp_unsigned("==", rows, number(height)),
             builder.icmp_unsigned("==", used, number(vectors * lanes)),
@@ -231,10 +234,7 @@ def _make_tile(vectors: int, height: int = ROWS, ahead: int = 0) -> Callable[...
                         for r, v in product(range(height), range(vectors)) if adds else ():
                             old = builder.load(targets[r][v])
                             old.align = size
-                            more = new[r][v]
-                            if v == 0:
-                                more = builder.select(before_them, nothing, more)
-                            values[r][v] = builder.fadd(old, more)
+                            values[r][v] = builder.fadd(old, more[r][v])
                         for r, v in product(range(height), range(vectors)):
                             builder.store(values[r][v], targets[r][v]).align = size
             with edge:
@@ -249,7 +249,7 @@ def _make_tile(vectors: int, height: int = ROWS, ahead: int = 0) -> Callable[...
                                 old.align = size
                             else:
                                 old = masked.load(target, mask, zero)
-                            value = builder.select(add, builder.fadd(old, new[r][v]), new[r][v])
+                            value = builder.select(add, builder.fadd(old, more[r][v]), new[r][v])
                             if v < vectors - 1:
                                 builder.store(value, target).align = size
                             else:
@@ -294,12 +294,15 @@ def entry(dtype: str) -> Callable[..., None]:
         o, unit, widths, side = index(0), index(1), index(widest), index(ROWS)
         along, turns = col == unit, step == unit and not scaled
         whole, squares = width // widths * widths if along else o, depth // side * side
-        for q in range(o, depth if along else o):
-            s = get(scale, q) * lifted if scaled else one
-            for j in range(o, whole, widths):
-                source, target = shifted(b, q * step + j), shifted(panels, j * depth + q * widths)
-                for z in range(o, widths):
-                    put(target, z, get(source, z) * s)
+        part = index(STREAMS) * widths
+        for start in range(o, whole, part):
+            for q in range(o, depth):
+                s = get(scale, q) * lifted if scaled else one
+                for j in range(start, min(whole, start + part), widths):
+                    source = shifted(b, q * step + j)
+                    target = shifted(panels, j * depth + q * widths)
+                    for z in range(o, widths):
+                        put(target, z, get(source, z) * s)
         for j in range(whole, width, widths):
             used = min(widths, width - j)
             across = (used + index(lanes - 1)) // index(lanes) * index(lanes)
@@ -368,10 +371,10 @@ def entry(dtype: str) -> Callable[..., None]:
             tall = min(index(TALL), (m + block - unit) // block * block)
             blocks = (n + index(BROAD) - unit) // index(BROAD)
             broad = ((n + blocks - unit) // blocks + widths - unit) // widths * widths
-        # Copying columns side by side pays where many blocks of rows read them. Few blocks fetch
-        # ahead as they read.
-        unturned = col_b == unit and not scaled
-        alike = step_b & (o - step_b)
+        # Copying columns side by side pays where many blocks of rows read more of them than fit
+        # into the nearest cache as they lie; rows that lie a power of two apart, or a multiple,
+        # share few places of it.
+        unturned, alike = col_b == unit and not scaled, step_b & (o - step_b)
         few = (
             two if alike >= index(page) else index(6) if alike >= index(page // 4) else index(12)
         ) * block
@@ -402,11 +405,8 @@ def entry(dtype: str) -> Callable[..., None]:
                 leftmost = top // widths * widths if half else o
                 for start in range(o, k, deep):
                     depth = min(deep, k - start)
-                    near = (
-                        depth <= index(FITS)
-                        and alike < index(page // 4)
-                        and depth * alike <= index(8 * page)
-                    )
+                    shallow = depth <= index(FITS)
+                    near = shallow and alike < index(page // 4) and depth * alike <= index(8 * page)
                     add = onto or start > o
                     # Where blocks of rows begin: told here, so that the loops below have no choice
                     # in them, of which the compiler would make two loops.
@@ -457,7 +457,7 @@ def entry(dtype: str) -> Callable[..., None]:
                                         depth, from_a, at_a, row, step, source, at, between, c,
                                         at_c, row_c, rows, used, known, add, factor,
                                     )  # fmt: skip
-                                elif vectors == three and (packs or (direct and not near)):
+                                elif vectors == three and (packs or not shallow):
                                     _far_tile(
                                         depth, from_a, at_a, row, step, source, at, between, c,
                                         at_c, row_c, rows, used, known, add, factor,

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
+import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +110,11 @@ EDGES = [
     (9, 25, 257),
     (16, 17, 256),
     (17, 47, 3),
+    (12, 71, 200),
+    (13, 44, 129),
     (30, 30, 600),
+    (44, 300, 300),
+    (100, 100, 100),
     (257, 49, 8),
     (300, 10, 300),
     (262, 500, 300),
@@ -135,6 +142,33 @@ def test_every_edge(shape: tuple[int, int, int], dtype: str) -> None:
             multiply(a, b, c, scale, gemm.SCALED)
             close(c, (a.astype(np.float64) * scale) @ b.astype(np.float64))
             assert np.isnan(space[-1])
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="protects memory as Linux does")
+@pytest.mark.parametrize("dtype", gemm.DTYPES)
+@pytest.mark.parametrize("n", [3, 17, 20, 23, 44, 71, 100])
+def test_nothing_behind_an_operand_is_read(n: int, dtype: str) -> None:
+    """Operands that end where memory ends: reading one element more is a crash."""
+    rng, libc, page = np.random.default_rng(7), ctypes.CDLL(None), mmap.PAGESIZE
+    kept = []
+
+    def at_the_end(x: Any) -> Any:
+        pages = -(-x.nbytes // page)
+        memory = mmap.mmap(-1, (pages + 1) * page)
+        kept.append(memory)
+        start = np.frombuffer(memory, np.uint8).ctypes.data
+        assert libc.mprotect(ctypes.c_void_p(start + pages * page), page, 0) == 0
+        placed = np.frombuffer(memory, dtype, x.size, pages * page - x.nbytes).reshape(x.shape)
+        placed[...] = x
+        return placed
+
+    for m, k in product((1, 5, 13, 130), (1, 2, 40, 140)):
+        a, b = (matrix(rng, *shape, False, dtype) for shape in ((m, k), (k, n)))
+        c = at_the_end(np.zeros((m, n), dtype))
+        multiply(at_the_end(a), at_the_end(b), c)
+        close(c, a.astype(np.float64) @ b)
+        multiply(at_the_end(a.T).T, at_the_end(b.T).T, c)
+        close(c, a.astype(np.float64) @ b)
 
 
 @pytest.mark.parametrize("dtype", gemm.DTYPES)
