@@ -377,7 +377,7 @@ def time_linalg(head: dict[str, Any], python: str | None, options: argparse.Name
             head,
             options.size,
             python,
-            options.repeat / 80,
+            options.repeat / 20,
             lambda name: bar.update(task, advance=1, description=f"{name} done"),
         )
 

@@ -16,8 +16,9 @@ from .run import HERE, STANDALONE, Settings, surroundings
 
 DTYPES = ("float64", "float32")
 ROWS = (100, 300, 1000)
-ROUNDS = 2
-"""The libraries take turns this often, so that what disturbs the machine disturbs both."""
+ROUNDS = 6
+"""The libraries take turns this often at each call, so that what disturbs the machine disturbs
+both."""
 LIKELIHOODS = ("Gaussian process, value and gradient", "Gaussian process, Hessian")
 SPEED, LIKELIHOOD = 0.95, 2.0
 """How many times as fast as the peer all of it is to be, and likelihoods."""
@@ -116,7 +117,7 @@ def measure(
     seconds: float,
     progress: Callable[[str], None],
 ) -> DenseTimes:
-    """Time all calls, each for so many seconds a round; torch's too where an interpreter is given
+    """Time all calls, each for so many seconds in all; torch's too where an interpreter is given
     that has it."""
     ours = started("tracegrad", sys.executable)
     theirs = None if peer_python is None else started("torch", peer_python)
@@ -127,12 +128,13 @@ def measure(
     costs: list[DenseCost] = []
     try:
         for n, dtype in problems(size):
-            seen: dict[str, list[dict[str, Any]]] = {p.library: [] for p in running}
-            for _ in range(ROUNDS):
-                for p in running:
-                    seen[p.library].append(p.ask(f"{n} {dtype} {seconds}")["calls"])
-            for name in seen["tracegrad"][0]:
-                cost = compared(name, n, dtype, {k: [c[name] for c in v] for k, v in seen.items()})
+            names = [p.ask(f"{n} {dtype}")["names"] for p in running][0]
+            for name in names:
+                seen: dict[str, list[dict[str, Any]]] = {p.library: [] for p in running}
+                for _ in range(ROUNDS):
+                    for p in running:
+                        seen[p.library].append(p.ask(f"{n} {dtype} {seconds / ROUNDS} {name}"))
+                cost = compared(name, n, dtype, seen)
                 if cost.check != "ok":
                     remarks.append(f"{name}, n = {n:,}, {dtype}: {cost.check}.")
                 costs.append(cost)

@@ -132,8 +132,9 @@ SIGNS = ("QR", "eigenvalues and vectors")
 
 
 def main(library: str) -> None:
-    """A line with a size, a dtype and seconds is answered by the least processor time of each call
-    that is seen in so long, and a sum of its results, by which libraries can be compared."""
+    """A line with a size and a dtype is answered by the names of the calls. With seconds and a name
+    behind them, by the least processor time of that call that is seen in so long, and a sum of its
+    results, by which libraries can be compared."""
     pin(1)
     try:
         import_module(library)
@@ -143,21 +144,20 @@ def main(library: str) -> None:
     tell(ready=True)
     calls: dict[tuple[int, str], Calls] = {}
     for line in sys.stdin:
-        size, dtype, seconds = line.split()
+        size, dtype, *asked = line.rstrip().split(maxsplit=3)
         key = int(size), dtype
         if key not in calls:
             calls = {key: LIBRARIES[library](*key)}
-        seen: dict[str, Any] = {}
-        for name, call in calls[key].items():
-            try:
-                seen[name] = {
-                    "sum": checksum(call(), name in SIGNS),
-                    "seconds": least(call, float(seconds)),
-                }
-            except Exception as error:
-                # Whatever a library raises belongs into the report.
-                seen[name] = {"failed": f"{type(error).__name__}: {first_line(error)}"}
-        tell(calls=seen)
+        if not asked:
+            tell(names=list(calls[key]))
+            continue
+        seconds, name = asked
+        call = calls[key][name]
+        try:
+            tell(sum=checksum(call(), name in SIGNS), seconds=least(call, float(seconds)))
+        except Exception as error:
+            # Whatever a library raises belongs into the report.
+            tell(failed=f"{type(error).__name__}: {first_line(error)}")
 
 
 def checksum(results: Any, signs_are_free: bool) -> float:
