@@ -19,7 +19,7 @@ from .symbols import OWN
 
 __all__ = [
     "blocked_cholesky", "blocked_det", "blocked_inv", "blocked_qr", "blocked_slogdet",
-    "blocked_solve", "blocked_triangular_solve", "cholesky_adjoint",
+    "blocked_solve", "blocked_triangular_solve", "cholesky_adjoint", "cholesky_tangent",
 ]  # fmt: skip
 
 LEAST = 24
@@ -74,6 +74,17 @@ def cholesky_adjoint(l: Any, c: Any, out: Any) -> None:  # noqa: E741
         o[...] = (inside + inside.T) / 2
 
 
+def cholesky_tangent(l: Any, a: Any, out: Any) -> None:  # noqa: E741
+    """The tangent of lower factors l from that of their symmetric matrices, of which the lower
+    triangle is read."""
+    for m, given, o in zip(l, a, out, strict=True):
+        inside = np.tril(given) + np.tril(given, -1).T
+        for _ in range(2):
+            inside = triangular(m, inside, True, 0).T
+        inside[np.diag_indices(len(m))] /= 2
+        o[...] = np.tril(m) @ np.tril(inside)
+
+
 @implements(blocked_cholesky, inline=False)
 def _type_cholesky(a: Any, out: Any, status: Any = None, code: Any = 0) -> Any:
     own, least = routine(OWN, f"factor_{a.dtype}", "laaao"), LEAST
@@ -105,6 +116,20 @@ def _type_adjoint(l: Any, c: Any, out: Any) -> Any:  # noqa: E741
         work = np.empty(signed(room(index(n))), t)
         for q in range(count):
             own(n, l, q * n * n, c, q * n * n, out, q * n * n, work, 0)
+
+    return body
+
+
+@implements(cholesky_tangent, inline=False)
+def _type_tangent(l: Any, a: Any, out: Any) -> Any:  # noqa: E741
+    own, room = routine(OWN, f"tangent_{l.dtype}", "laaaa"), positive.tangent_space
+    t = numpy_support.as_dtype(l.dtype).type
+
+    def body(l: Any, a: Any, out: Any) -> None:  # noqa: E741
+        count, n, _ = l.shape
+        work = np.empty(signed(room(index(n))), t)
+        for q in range(count):
+            own(n, l, q * n * n, a, q * n * n, out, q * n * n, work, 0)
 
     return body
 

@@ -22,6 +22,7 @@ from .blocked import (
     blocked_solve,
     blocked_triangular_solve,
     cholesky_adjoint,
+    cholesky_tangent,
 )
 from .bridge import implements
 from .factored import factored_inv, factored_slogdet, factored_solve, lu_factors
@@ -57,7 +58,8 @@ __all__ = [
     "adjugate", "band_cholesky", "band_cholesky_adjoint", "band_entries", "band_product",
     "band_solve", "banded_solve", "blocked_cholesky", "blocked_det", "blocked_eigh",
     "blocked_eigvalsh", "blocked_inv", "blocked_qr", "blocked_slogdet", "blocked_solve",
-    "blocked_svdvals", "blocked_triangular_solve", "cholesky", "cholesky_adjoint", "column_order",
+    "blocked_svdvals", "blocked_triangular_solve", "cholesky", "cholesky_adjoint",
+    "cholesky_tangent", "column_order",
     "det", "eig", "eigh", "eigvals", "eigvalsh", "expm", "factored_inv", "factored_slogdet",
     "factored_solve", "fft", "inv", "irfft",
     "lu", "lu_factors", "matmul", "matmul_batched", "matmul_batched_scaled",

@@ -1,7 +1,8 @@
-"""Own Cholesky factors of large real matrices, and their derivative, in blocks.
+"""Own Cholesky factors of large real matrices, and their derivatives, in blocks.
 
-The derivative is that of the algorithm, block by block in reverse order (Murray, Differentiation of
-the Cholesky decomposition, 2016): twice the work of the factor, whatever the cotangent.
+Tangents are those of the algorithm, block by block, cotangents the same in reverse order (Murray,
+Differentiation of the Cholesky decomposition, 2016): twice the work of the factor, whatever the
+tangent or the cotangent.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from .support import index, outlined, sqrt_float, wide
 
 __all__ = [
     "adjoint", "adjoint_signature", "adjoint_space", "factor", "factor_signature", "factor_space",
+    "tangent", "tangent_signature", "tangent_space",
 ]  # fmt: skip
 
 
@@ -33,6 +35,12 @@ def factor_space(n: Any) -> Any:
 def adjoint_space(n: Any) -> Any:
     """The elements of working space that `adjoint` takes."""
     return index(LARGE_BLOCK) * (n + index(16 + LARGE_BLOCK))
+
+
+@compiled
+def tangent_space(n: Any) -> Any:
+    """The elements of working space that `tangent` takes."""
+    return index(LARGE_BLOCK) * (n + index(16 + 2))
 
 
 def factor_signature(dtype: str) -> Any:
@@ -49,13 +57,13 @@ def adjoint_signature(dtype: str) -> Any:
     return types.void(i, t, t, t, t)
 
 
-def factor(dtype: str) -> Callable[..., None]:
-    """The lower factor of `a`, of which the upper triangle is not read."""
-    own, t = parts(dtype), np.dtype(dtype).type
-    product, substitute, turn = own.product, own.substitute, own.turn
-    subtract, divide = own.subtract, own.divide
-    zero, in_line = t(0), LINE // np.dtype(dtype).itemsize
+def tangent_signature(dtype: str) -> Any:
+    """n, the factor l[n, n], the matrix's tangent a[n, n], out[n, n], space for tangent_space(n)
+    elements."""
+    return adjoint_signature(dtype)
 
+
+def _turned_product() -> Callable[..., None]:
     @compiled
     def product_turned(m, n, k, a, row_a, b, row_b, c, row_c):  # type: ignore[no-untyped-def]
         """c -= a @ b.T"""
@@ -65,6 +73,16 @@ def factor(dtype: str) -> Callable[..., None]:
             m, n, k, a, row_a, unit, b, unit, row_b, a, c, row_c, index(ADD | NEGATE), unit, o, o,
             o, o,
         )  # fmt: skip
+
+    return product_turned
+
+
+def factor(dtype: str) -> Callable[..., None]:
+    """The lower factor of `a`, of which the upper triangle is not read."""
+    own, t = parts(dtype), np.dtype(dtype).type
+    product, substitute, turn = own.product, own.substitute, own.turn
+    subtract, divide, product_turned = own.subtract, own.divide, _turned_product()
+    zero, in_line = t(0), LINE // np.dtype(dtype).itemsize
 
     @compiled
     def square(rows, p, step):  # type: ignore[no-untyped-def]
@@ -112,7 +130,7 @@ def factor(dtype: str) -> Callable[..., None]:
                 for j in range(width, across):
                     put(space, i * step + j, zero)
             if at > o:
-                product_turned(  # type: ignore[no-untyped-call]
+                product_turned(
                     rows, width, at, shifted(out, at * n), n, shifted(out, at * n), n, space, step
                 )  # fmt: skip
             failed = square(rows, space, step)  # type: ignore[no-untyped-call]
@@ -208,5 +226,69 @@ def adjoint(dtype: str) -> Callable[..., None]:
                         value = half * get(out, i * n + j)
                         put(out, i * n + j, value)
                         put(out, j * n + i, value)
+
+    return function
+
+
+def tangent(dtype: str) -> Callable[..., None]:
+    """The tangent of the lower factor from that of the matrix, of which the upper triangle is not
+    read."""
+    own, t = parts(dtype), np.dtype(dtype).type
+    substitute, turn, subtract = own.substitute, own.turn, own.subtract
+    product_turned, zero = _turned_product(), t(0)
+
+    @compiled
+    def small(n, l, row_l, c, row_c, space):  # type: ignore[no-untyped-def]  # noqa: E741
+        """One block: column by column, each of which changes all that follow."""
+        outlined()
+        o, unit, moved = index(0), index(1), shifted(space, n)
+        for j in range(o, n):
+            pivot = get(l, j * row_l + j)
+            change = get(c, j * row_c + j) / (pivot + pivot)
+            put(c, j * row_c + j, change)
+            for i in range(j + unit, n):
+                f = get(l, i * row_l + j)
+                g = less(get(c, i * row_c + j), f, change) / pivot
+                put(c, i * row_c + j, g)
+                put(space, i, f)
+                put(moved, i, g)
+            first = j + unit
+            for i in range(first, n):
+                along = shifted(c, i * row_c + first)
+                subtract(i - j, get(moved, i), shifted(space, first), along)
+                subtract(i - j, get(space, i), shifted(moved, first), along)
+                put(c, j * row_c + i, zero)
+
+    def function(of_n, l, a, out, space):  # type: ignore[no-untyped-def]  # noqa: E741
+        wide()
+        o, unit, n = index(0), index(1), word(of_n)
+        block = block_of(n)
+        panel = shifted(space, index(2) * block)
+        for i in range(o, n):
+            for j in range(o, n):
+                put(out, i * n + j, get(a, i * n + j) if j <= i else zero)
+        for at in range(o, n, block):
+            rows = min(block, n - at)
+            end, corner = at + rows, at * n + at
+            below, under = n - end, end * n + at
+            if at > o:
+                before, known = shifted(out, at * n), shifted(l, at * n)
+                product_turned(
+                    n - at, rows, at, before, n, known, n, shifted(out, corner), n
+                )  # fmt: skip
+                product_turned(
+                    n - at, rows, at, known, n, before, n, shifted(out, corner), n
+                )  # fmt: skip
+            small(rows, shifted(l, corner), n, shifted(out, corner), n, space)  # type: ignore[no-untyped-call]
+            if below > o:
+                step = ((below + index(7)) // index(8) | unit) * index(8)
+                turn(below, rows, shifted(out, under), n, panel, step)
+                product_turned(
+                    rows, below, rows, shifted(out, corner), n, shifted(l, under), n, panel, step
+                )  # fmt: skip
+                substitute(
+                    rows, below, shifted(l, corner), n, unit, True, False, panel, step, False
+                )
+                turn(rows, below, panel, step, shifted(out, under), n)
 
     return function

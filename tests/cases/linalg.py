@@ -16,10 +16,10 @@ from tracegrad.ir.dispatch import bind
 from tracegrad.ir.op import Op
 from tracegrad.ops import matmul
 from tracegrad.ops.matrices import factored, linalg
+from tracegrad.ops.matrices.cholesky import cholesky_adjoint_op, cholesky_tangent_op
 from tracegrad.ops.matrices.eigenvalues import eigh_strict_op
 from tracegrad.ops.matrices.spectral import svd_strict_op
 from tracegrad.ops.matrices.stacks import as_stack
-from tracegrad.ops.matrices.triangular import cholesky_adjoint_op
 
 Inputs = Callable[[np.random.Generator], tuple[Any, ...]]
 Shape = tuple[int, ...]
@@ -85,6 +85,14 @@ def cholesky_adjoint(factor: Any, ct: Any) -> Any:
     inverse = np.linalg.inv(np.tril(factor))
     made = inverse.swapaxes(1, 2) @ half @ inverse
     return (made + made.swapaxes(1, 2)) / 2
+
+
+def cholesky_tangent(factor: Any, t_a: Any) -> Any:
+    both = np.tril(t_a) + np.tril(t_a, -1).swapaxes(1, 2)
+    factor = np.tril(factor)
+    inverse = np.linalg.inv(factor)
+    inside = np.tril(inverse @ both @ inverse.swapaxes(1, 2)) * (1 - np.eye(3) / 2)
+    return factor @ inside
 
 
 def by_factors(a: Any, b: Any) -> Any:
@@ -330,6 +338,13 @@ FACTORIZATIONS = (
         lambda rng: (np.tril(rng.normal(size=(2, 3, 3))) + 2 * np.eye(3), *normal((2, 3, 3))(rng)),
         cholesky_adjoint,
         ("cholesky_adjoint",),
+    ),
+    Case(
+        "cholesky_tangent",
+        lambda factor, t_a: cholesky_tangent_op(factor, t_a),
+        lambda rng: (np.tril(rng.normal(size=(2, 3, 3))) + 2 * np.eye(3), *normal((2, 3, 3))(rng)),
+        cholesky_tangent,
+        ("cholesky_tangent",),
     ),
     Case(
         "factored systems",

@@ -79,6 +79,13 @@ class Own:
         untouched(held, behind)
         return out
 
+    def tangent(self, factor: Any, t_a: Any) -> Any:
+        n = len(factor)
+        (out, held), (space, behind) = self.room(n, n), self.room(positive.tangent_space(n))
+        self.call("tangent", n, factor, t_a.astype(self.dtype), out, space)
+        untouched(held, behind)
+        return out
+
     def qr(self, a: Any) -> tuple[Any, Any, int]:
         m, n = a.shape
         (q, of_q), (r, of_r) = self.room(m, n), self.room(n, n)
@@ -200,6 +207,28 @@ def test_cholesky_and_its_derivative(own: Own) -> None:
         np.testing.assert_allclose(
             found, expected[0], rtol=0, atol=30 * n * own.eps * np.abs(expected).max()
         )
+
+
+def test_tangents_of_cholesky_factors(own: Own) -> None:
+    """Against NumPy's way in float64, which `a' = l' l^T + l l'^T` confirms."""
+    for n in SIZES:
+        x, change = RNG.normal(size=(n, n)), RNG.normal(size=(n, n)).astype(own.dtype)
+        out, _ = own.cholesky(x @ x.T / n + np.eye(n))
+        change[np.triu_indices(n, 1)] = np.nan
+        factor, along, expected = out.astype(float), np.tril(change).astype(float), np.empty((n, n))
+        library.cholesky_tangent(factor[None], along[None], expected[None])
+        both = along + np.tril(along, -1).T
+        made = expected @ factor.T
+        np.testing.assert_allclose(made + made.T, both, rtol=0, atol=1e-11)
+        found = own.tangent(out, change)
+        assert (np.triu(found, 1) == 0).all()
+        np.testing.assert_allclose(
+            found, expected, rtol=0, atol=30 * n * own.eps * np.abs(expected).max()
+        )
+        # One is the other's transpose.
+        ct = np.tril(RNG.normal(size=(n, n))).astype(own.dtype)
+        turned = np.sum(own.adjoint(out, ct).astype(float) * both)
+        assert abs(np.sum(ct * found.astype(float)) - turned) < 100 * n * n * own.eps
 
 
 def test_triangular_systems(own: Own) -> None:

@@ -17,11 +17,12 @@ from ..ir.graph import Graph, Node, Var
 from ..ir.trace import Trace, user_line
 from ..ops.arrays.creation import iota_op
 from ..ops.arrays.shape import reshape_op
+from ..ops.matrices.cholesky import cholesky_op
 from ..ops.matrices.eigenvalues import eigh_op
 from ..ops.matrices.products import matmul_op, mv_op
 from ..ops.matrices.spectral import svd_op
 from ..ops.matrices.systems import inv_op, solve_op
-from ..ops.matrices.triangular import cholesky_op, qr_op
+from ..ops.matrices.triangular import qr_op
 from ..ops.places.indexing import slice_put_op
 from ..sizes import same, same_shape
 from .strides import Memory, after, contiguous, in_order, without_gaps

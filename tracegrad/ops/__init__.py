@@ -18,8 +18,8 @@ from .elementwise import (
 from .fourier import functions as fft
 from .fourier import transforms
 from .matrices import (
-    band_factors, bands, eigenvalues, functions_of_matrices, linalg, pivoting, products, riccati,
-    spectral, systems, toeplitz_systems, triangular, tridiagonal,
+    band_factors, bands, cholesky, eigenvalues, functions_of_matrices, linalg, pivoting, products,
+    riccati, spectral, systems, toeplitz_systems, triangular, tridiagonal,
 )
 from .numerics import filters
 from .places import combining, gathering, indexing
@@ -139,7 +139,7 @@ OPS: tuple[Op, ...] = (
     *trigonometric.OPS, *comparison.OPS, *special.OPS, *creation.OPS, *random.OPS, *gathering.OPS,
     *combining.OPS, *reductions.OPS, *scans.OPS, *indexing.OPS, *products.OPS, *logic.OPS,
     *statistics.OPS, *log_sum_exp.OPS, *standardized.OPS,
-    *sorting.OPS, *selection.OPS, *triangular.OPS, *spectral.OPS, *eigenvalues.OPS,
+    *sorting.OPS, *selection.OPS, *triangular.OPS, *cholesky.OPS, *spectral.OPS, *eigenvalues.OPS,
     *systems.OPS, *bands.OPS, *band_factors.OPS, *windows.OPS, *filters.OPS,
     *functions_of_matrices.OPS, *toeplitz_systems.OPS, *tridiagonal.OPS, *pivoting.OPS,
     *riccati.OPS, *transforms.OPS, *special_functions.OPS, *sparse_products.OPS,

@@ -14,8 +14,9 @@ import numpy as np
 from .._codegen import kernel, lowering
 from ..ir.graph import Node
 from ..ops.elementwise.arithmetic import div_op
+from ..ops.matrices.cholesky import cholesky_op
 from ..ops.matrices.systems import det_op, inv_op, slogdet_op, solve_op
-from ..ops.matrices.triangular import cholesky_op, triangular_op
+from ..ops.matrices.triangular import triangular_op
 from .names import comment_of, place_of
 from .values import BOOL, converted
 

@@ -10,12 +10,13 @@ from ..arrays.concatenation import concatenate
 from ..arrays.creation import zeros
 from ..define import shape_of
 from .bases import completed
+from .cholesky import cholesky_stack
 from .eigenvalues import eigh_stack, eigvalsh_stack
 from .pivoting import pivoted_qr_stack
 from .products import adjoint
 from .spectral import svd_stack, svdvals_stack
 from .stacks import as_matrix, as_stack, from_stack
-from .triangular import cholesky_stack, qr_stack
+from .triangular import qr_stack
 
 
 class EighResult(NamedTuple):

@@ -1,4 +1,4 @@
-"""Triangular systems, and the factorizations that lead to them: Cholesky and QR."""
+"""Triangular systems, and the factorization into orthonormal columns and a triangle: QR."""
 
 from __future__ import annotations
 
@@ -18,17 +18,15 @@ from ..arrays.creation import eye, tril, triu
 from ..arrays.slices import slice_array
 from ..define import shape_of
 from ..elementwise.arithmetic import imag, neg, sub, where
-from ..elementwise.derived import add, conj, convert, mul
+from ..elementwise.derived import add, conj, mul
 from .products import adjoint, product, swap
 from .stacks import (
     SINGULAR,
     Values,
     batch_stacks,
     floating,
-    is_large,
     right_hand_sides,
     routine,
-    square_stack,
 )
 
 # --- triangular systems ---------------------------------------------------------------------------
@@ -111,123 +109,6 @@ def triangular_solve_stack(a: Any, b: Any, lower: bool, trans: int = 0, unit: bo
     return bind(triangular_op, [a, b], {"lower": lower, "trans": trans, "unit": unit})
 
 
-# --- Cholesky -------------------------------------------------------------------------------------
-
-
-def _lower_half(x: Any) -> Any:
-    """The lower triangle with half of the diagonal."""
-    return mul(tril(x), sub(x.dtype.type(1), convert(mul(eye(shape_of(x)[-1]), 0.5), x.dtype)))
-
-
-def _symmetric(x: Any) -> Any:
-    return mul(add(x, adjoint(x)), x.dtype.type(0.5))
-
-
-def _cotangent(factor: Any, ct: Any) -> Any:
-    """The cotangent of a matrix from that of its factor."""
-    inside = _lower_half(product(adjoint(factor), ct))
-    left = triangular_solve_stack(factor, inside, True, 2)
-    return _symmetric(adjoint(triangular_solve_stack(factor, adjoint(left), True, 2)))
-
-
-ADJOINT_ROWS = 48
-"""The rows from which on the cotangent of a Cholesky factor is an operation of its own: a GPU's
-libraries have none, and below it takes two thirds of the time at best."""
-
-
-def _cholesky_vjp(ct: Any, out: Any) -> Any:
-    n = shape_of(out)[-1]
-    if is_large(out.dtype, n) and not (isinstance(n, int) and n < ADJOINT_ROWS):
-        return bind(cholesky_adjoint_op, [out, ct])
-    return _cotangent(out, ct)
-
-
-def _cholesky_jvp(tangents: Values, inputs: Values, outs: Values) -> list[Any]:
-    factor = outs[0]
-    left = triangular_solve_stack(factor, _symmetric(tangents[0]), True)
-    inside = triangular_solve_stack(factor, adjoint(left), True)
-    return [product(factor, _lower_half(inside))]
-
-
-cholesky_op: Op = op(
-    "cholesky",
-    ("a",),
-    evaluate=np.linalg.cholesky,
-    infer=lambda a: (square_stack("cholesky", a),),
-    vjp=[_cholesky_vjp],
-    jvp=_cholesky_jvp,
-    batch=batch_stacks(lambda: cholesky_op),
-    lowering=routine("cholesky", failure="Matrix is not positive definite"),
-    doc=(
-        "The lower triangular factor l with l @ l^H = a. Only the lower triangle of a is read; "
-        "the derivative takes a as Hermitian."
-    ),
-)
-
-
-# The cotangent `s` of a matrix from the cotangent `c` of its factor l is the Hermitian part of
-# l^-H P l^-1, where P is the lower half of l^H c. It is linear in c, and so its adjoint is the
-# tangent of the factor.
-
-
-def _cholesky_adjoint_evaluate(factor: Any, cotangent: Any) -> Any:
-    half = np.tril(np.tril(factor).swapaxes(1, 2) @ np.tril(cotangent))
-    on = np.arange(factor.shape[-1])
-    half[:, on, on] *= factor.dtype.type(0.5)
-    for _ in range(2):
-        half = _triangular_evaluate(factor, half, lower=True, trans=2, unit=False).swapaxes(1, 2)
-    return (half + half.swapaxes(1, 2)) * factor.dtype.type(0.5)
-
-
-def _cholesky_adjoint_jvp(tangents: Values, inputs: Values, outs: Values) -> list[Any]:
-    (factor, _), (t_factor, along) = inputs, tangents
-    if t_factor is None:
-        return [bind(cholesky_adjoint_op, [factor, along])]
-    t_factor = tril(t_factor)
-    moved = product(swap(t_factor), tril(inputs[1]))
-    moved = triangular_solve_stack(factor, moved, True, 1)
-    right = swap(triangular_solve_stack(factor, swap(t_factor), True, 1))
-    turned = product(outs[0], right)
-    along = moved if along is None else add(along, moved)
-    return [sub(bind(cholesky_adjoint_op, [factor, along]), add(turned, swap(turned)))]
-
-
-def _cholesky_adjoint_vjp(
-    cts: Values, inputs: Values, outs: Values, wanted: Sequence[bool]
-) -> list[Any]:
-    factor, given = inputs[0], _symmetric(cts[0])
-    left = triangular_solve_stack(factor, given, True)
-    inside = _lower_half(triangular_solve_stack(factor, swap(left), True))
-    found: list[Any] = [None, tril(product(tril(factor), inside)) if wanted[1] else None]
-    if wanted[0]:
-        turned = swap(triangular_solve_stack(factor, swap(product(outs[0], given)), True))
-        of_factor = product(tril(inputs[1]), swap(inside))
-        found[0] = tril(sub(of_factor, mul(turned, factor.dtype.type(2))))
-    return found
-
-
-cholesky_adjoint_op: Op = op(
-    "cholesky_adjoint",
-    ("factor", "cotangent"),
-    evaluate=_cholesky_adjoint_evaluate,
-    infer=lambda factor, cotangent: (square_stack("cholesky_adjoint", factor),),
-    vjp=_cholesky_adjoint_vjp,
-    jvp=_cholesky_adjoint_jvp,
-    batch=batch_stacks(lambda: cholesky_adjoint_op),
-    lowering=routine("cholesky_adjoint"),
-    symmetric=True,
-    doc=(
-        "The cotangent of real symmetric matrices from that of their lower Cholesky factors; "
-        "of both operands the lower triangle is read."
-    ),
-)
-
-
-def cholesky_stack(a: Any) -> Any:
-    """The lower Cholesky factors of a stack of Hermitian positive definite matrices."""
-    return bind(cholesky_op, [a])
-
-
 # --- QR -------------------------------------------------------------------------------------------
 
 
@@ -294,4 +175,4 @@ def qr_stack(a: Any) -> Any:
     )
 
 
-OPS = (triangular_op, cholesky_op, cholesky_adjoint_op, qr_op)
+OPS = (triangular_op, qr_op)
