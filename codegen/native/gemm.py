@@ -53,16 +53,13 @@ columns is written too."""
 
 
 VECTORS = 3
-DEEP, NEAR = 256, 256
-"""The terms summed and the rows taken at a time, so that what is read again and again stays in the
-caches."""
+DEEP, NEAR = 512, 256
+"""The terms of float64 summed and the rows taken at a time (of float32 twice as many terms): each
+part of a sum more is a pass more over the result."""
 CROWDED = 4096
 """Bytes from one row to the next, or a multiple, at which rows share the same few places of a
 cache."""
-LONG = 480
-"""Terms from which on as many bytes of float32 are taken at a time as of float64: half as many
-passes over the result. Of fewer terms two blocks that stay in the nearest cache are faster."""
-BROAD, TALL = 504, 1024
+BROAD, TALL = 240, 1024
 """The columns and rows whose copies are kept at a time: a block of columns fills half of a cache of
 2 MB, and each row of tiles passes over it while the rows of `a` are still near."""
 STREAMS = 7
@@ -71,7 +68,7 @@ FITS = 128
 """The terms whose columns of `b` lie in the nearest cache even where `b` is read as it is."""
 AHEAD = 16
 """Copies lie in the second cache: what a tile reads so many terms later is fetched from there."""
-LARGE = 96, 480, 128
+LARGE = 128, 240, 128
 """Rows, columns and terms from which on operands lie outside of the nearest caches, so that both
 are copied as they are read, once for each block, and lines of `c` are fetched ahead."""
 
@@ -363,8 +360,7 @@ def entry(dtype: str) -> Callable[..., None]:
         sign = minus if (flags & index(NEGATE)) != o else one
         large = m >= index(LARGE[0]) and n >= index(LARGE[1]) and k >= index(LARGE[2])
         # Blocks of nearly one size. Their depth depends on k alone, and so do the bits of the sums.
-        deep = index(deepest) if k >= index(LONG) else index(DEEP)
-        depths = max(unit, (k + deep - unit) // deep)
+        depths = max(unit, (k + index(deepest) - unit) // index(deepest))
         deep = max(unit, (k + depths - unit) // depths)
         tall, broad = index(NEAR), widths
         if large:
