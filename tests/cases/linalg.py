@@ -80,19 +80,13 @@ def spectral(eigh: Any, a: Any) -> Any:
     return w, (v * np.sin(w)[..., None, :]) @ adjoint(v)
 
 
-def cholesky_adjoint(factor: Any, ct: Any) -> Any:
-    half = np.tril(np.tril(factor).swapaxes(1, 2) @ np.tril(ct)) * (1 - np.eye(3) / 2)
-    inverse = np.linalg.inv(np.tril(factor))
-    made = inverse.swapaxes(1, 2) @ half @ inverse
-    return (made + made.swapaxes(1, 2)) / 2
-
-
-def cholesky_tangent(factor: Any, t_a: Any) -> Any:
-    both = np.tril(t_a) + np.tril(t_a, -1).swapaxes(1, 2)
-    factor = np.tril(factor)
-    inverse = np.linalg.inv(factor)
-    inside = np.tril(inverse @ both @ inverse.swapaxes(1, 2)) * (1 - np.eye(3) / 2)
-    return factor @ inside
+def along_factors(factor: Any, given: Any) -> Any:
+    """Of a factor's tangent and cotangent, both from the lower triangle."""
+    halves, lower = 1 - np.eye(3) / 2, np.tril(given)
+    inverse, both = np.linalg.inv(factor), lower + np.tril(given, -1).swapaxes(1, 2)
+    made = adjoint(inverse) @ (np.tril(adjoint(factor) @ lower) * halves) @ inverse
+    tangent = factor @ (np.tril(inverse @ both @ adjoint(inverse)) * halves)
+    return tangent, (made + adjoint(made)) / 2
 
 
 def by_factors(a: Any, b: Any) -> Any:
@@ -333,18 +327,11 @@ FACTORIZATIONS = (
         ("cholesky",),
     ),
     Case(
-        "cholesky_adjoint",
-        lambda factor, ct: cholesky_adjoint_op(factor, ct),
+        "along cholesky",
+        lambda l, given: (cholesky_tangent_op(l, given), cholesky_adjoint_op(l, given)),
         lambda rng: (np.tril(rng.normal(size=(2, 3, 3))) + 2 * np.eye(3), *normal((2, 3, 3))(rng)),
-        cholesky_adjoint,
-        ("cholesky_adjoint",),
-    ),
-    Case(
-        "cholesky_tangent",
-        lambda factor, t_a: cholesky_tangent_op(factor, t_a),
-        lambda rng: (np.tril(rng.normal(size=(2, 3, 3))) + 2 * np.eye(3), *normal((2, 3, 3))(rng)),
-        cholesky_tangent,
-        ("cholesky_tangent",),
+        lambda l, given: along_factors(np.tril(l), given),
+        ("cholesky_tangent", "cholesky_adjoint"),
     ),
     Case(
         "factored systems",
