@@ -328,9 +328,9 @@ FACTORIZATIONS = (
     ),
     Case(
         "along cholesky",
-        lambda l, given: (cholesky_tangent_op(l, given), cholesky_adjoint_op(l, given)),
+        lambda f, given: (cholesky_tangent_op(f, given), cholesky_adjoint_op(f, given)),
         lambda rng: (np.tril(rng.normal(size=(2, 3, 3))) + 2 * np.eye(3), *normal((2, 3, 3))(rng)),
-        lambda l, given: along_factors(np.tril(l), given),
+        lambda f, given: along_factors(np.tril(f), given),
         ("cholesky_tangent", "cholesky_adjoint"),
     ),
     Case(
