@@ -4,7 +4,6 @@ was called, since what the rule reads around it may be written to before the der
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -18,21 +17,13 @@ from ..ir.dispatch import STATE, Value, current, data_of
 from ..ir.graph import Var
 from ..ir.trace import Trace
 from ..tape.lent import lend
+from ..tape.rule_reads import READS
 from ..tape.saved import Saved, unpack
 from ..tensor import Boxed
 from ..tree import flatten, unflatten
 
 CLOSE = 1e-5
 """Up to so much, relative to the largest entry, two runs of a rule may differ."""
-
-
-class _RulesThatRun(threading.local):
-    """The custom functions whose forward rules run in this thread."""
-
-    rules: frozenset[Any] = frozenset()
-
-
-RUNNING = _RulesThatRun()
 
 
 class Residuals:
@@ -81,14 +72,14 @@ def residuals_of(use: Any, inputs: Sequence[Any]) -> Any:
 def keep(use: Any, leaves: Sequence[Any]) -> None:
     """Run the forward rule of a use, and keep what it leaves: in a trace until that is done."""
     custom = use.custom
-    if custom in RUNNING.rules:
+    if custom in READS.running:
         return  # the rule calls the function itself
-    before = RUNNING.rules
-    RUNNING.rules = before | {custom}
+    before = READS.running
+    READS.running = before | {custom}
     try:
         tree = residuals_of(use, leaves if STATE.traces else [_value_of(x) for x in leaves])
     finally:
-        RUNNING.rules = before
+        READS.running = before
     residuals = Residuals(custom.__name__, tree)
     if STATE.traces:
         _OF_TRACES.setdefault(STATE.traces[-1], {})[id(use)] = residuals

@@ -25,6 +25,7 @@ from .attempts import ATTEMPTS
 from .copies import replaced
 from .leaves import Rerun
 from .modes import restoring
+from .rule_reads import READS, as_when_running
 from .saved import SAVING, modified, saved_tensors_hooks
 from .tape import Node, next_number
 
@@ -58,6 +59,7 @@ class _Run(Rerun):
         self.levels = STATE.levels
         """What is dual in the first run is dual in the second, though the derivative's forward mode
         has ended."""
+        self.rules = READS.running
         self.saved: list[_StandIn] = []
         self.constants: list[int] = []
         """Digests of what operations read that was not computed on the tape."""
@@ -155,6 +157,7 @@ class _Run(Rerun):
             with (
                 self.context,
                 as_of(self.levels),
+                as_when_running(self.rules),
                 enable_grad(),
                 self.leaves_as_before(),
                 saved_tensors_hooks(collect, lambda k: _unchanged(found[k])),

@@ -24,6 +24,8 @@ class Reads(threading.local):
 
     asked = False
     tracked = False
+    running: frozenset[Any] = frozenset()
+    """The functions whose forward rules run in this thread."""
 
 
 READS = Reads()
@@ -55,4 +57,16 @@ def by_rule(run: Callable[[], list[Any]]) -> list[Any]:
     return found
 
 
-__all__ = ["ASK_THE_USER", "READS", "asking", "by_rule"]
+@contextmanager
+def as_when_running(running: frozenset[Any]) -> Iterator[None]:
+    """A block of code that is repeated: it runs as when these rules ran, though a sweep of another
+    one came by, and what its own sweeps read is not what that sweep's rules read."""
+    before = READS.running, READS.asked
+    READS.running, READS.asked = running, False
+    try:
+        yield
+    finally:
+        READS.running, READS.asked = before
+
+
+__all__ = ["ASK_THE_USER", "READS", "as_when_running", "asking", "by_rule"]
