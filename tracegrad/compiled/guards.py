@@ -22,6 +22,7 @@ from ..runtime.memory import POOL
 from ..surroundings.places import (
     ATTRIBUTE,
     KEYS,
+    NAMED,
     ORDER_OF_ATTRIBUTES,
     SAME,
     UNREADABLE,
@@ -265,7 +266,9 @@ class Guards:
                     f"{variable} is not {self.name(value.array)} "
                     f"or {self.name(content)}({variable}) != {self.name(value.bytes)}"
                 )
-            elif place.code in (KEYS, ORDER_OF_ATTRIBUTES) and all(type(k) is str for k in value):
+            elif place.code in (KEYS, NAMED, ORDER_OF_ATTRIBUTES) and all(
+                type(k) is str for k in value
+            ):
                 self.wrong(f"{variable} != {self.name(value)}")
             else:
                 here = self.name(value)

@@ -3,11 +3,14 @@ the trace relied on."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import inspect
 import random
+import sys
 import types
+import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -23,15 +26,14 @@ from ..ops.sparse.operand import is_sparse
 from ..ops.sparse.pattern import FORMATS, layout_of
 from ..staging.functions import is_dispatcher
 from ..tensor import Boxed
+from .asked import asked_of, goes_on_unbound, goes_on_without, may_appear
 from .insides import children, elements, numbers, shape_facts
 from .members import bound, foreign, named_in, with_methods, wrapped_by
-from .named_of_classes import NamedOfClasses
+from .named_of_classes import DEEPEST, NamedOfClasses
 from .names import (
-    asked_of,
     given_to,
     iterates,
     loaded,
-    may_appear,
     modules_of,
     not_loaded,
     texts_of,
@@ -40,6 +42,7 @@ from .names import (
 from .places import (
     ABSENT,
     ATTRIBUTE,
+    BEHIND,
     BYTES,
     CODE,
     ENTRY,
@@ -47,9 +50,11 @@ from .places import (
     KEYS,
     LAYOUT,
     LENGTH,
+    NAMED,
     ORDER_OF_ATTRIBUTES,
     TABLE,
     TYPE,
+    UNBOUND,
     Place,
     root,
 )
@@ -57,7 +62,6 @@ from .reach import reads_itself
 
 _SCALARS = (bool, int, float, complex, str, type(None), np.generic)
 _LIMIT = 5000
-_DEEPEST = 20
 _DYNAMIC = {"__dict__", "__getattribute__", "attrgetter", "getattr", "vars"}
 """Names in code which reads attributes that it does not name."""
 _MOST_CODE = 300
@@ -89,14 +93,10 @@ class Surroundings(NamedOfClasses):
         """Where objects were found first."""
         self._scanned: set[types.CodeType] = set()
         self._count = 0
-        self._objects: list[tuple[Any, Place]] = []
-        """Instances of the user's classes."""
         self._iterated = False
         """Whether code has loops or takes things apart, so that the order of dicts may count."""
         self._parts: set[int] = set()
         """Dicts of modules, by their ids."""
-        self._asked: set[str] = set()
-        """The attributes that some function asks for, which may not be there."""
         self._function(function)
         for place, _, value in given:
             # A model among the arguments is read like one around the function.
@@ -212,6 +212,8 @@ class Surroundings(NamedOfClasses):
             try:
                 value = cell.cell_contents
             except ValueError:
+                if goes_on_unbound(function):
+                    self.facts.append((Place(name, UNBOUND, cell), True))
                 continue
             self._value(value, Place(name, "{key}.cell_contents", cell), 0, names)
         for attribute in ("__defaults__", "__kwdefaults__"):
@@ -223,11 +225,23 @@ class Surroundings(NamedOfClasses):
         if not foreign(space.get("__name__")):
             return
         texts = texts_of(function)
-        self._space(space, names, (*variables_of(code), *texts), may_appear(function, texts))
-        self.not_loaded |= not_loaded(function)
+        asked = tuple(may_appear(function, texts))
+        self._space(space, names, (*variables_of(code), *texts), asked)
+        self._loads(function)
         for name, module in modules_of(function, names):
             if foreign(name):
                 self._value(module, root(name, module), 0, names)
+
+    def _loads(self, function: types.FunctionType) -> None:
+        """What a function imports that is no module yet: it may go on where it does not become
+        one."""
+        missing = not_loaded(function)
+        self.not_loaded |= missing
+        modules = root("sys.modules", sys.modules)
+        for name in sorted(missing) if goes_on_without(function) else ():
+            parent = name.rpartition(".")[0]
+            if not (parent in sys.modules and foreign(parent)):
+                self.facts.append((modules.then(f"[{name!r}]", ABSENT[ITEM], name), False))
 
     def _space(
         self,
@@ -247,9 +261,15 @@ class Surroundings(NamedOfClasses):
                 self.facts.append((variables.then(name, ABSENT[ITEM], name), False))
 
     def _value(self, value: Any, place: Place, depth: int, names: tuple[str, ...]) -> None:
+        if type(value) in weakref.ProxyTypes:
+            self.facts.append((place, value))
+            with contextlib.suppress(ReferenceError):
+                self._value(value.__repr__.__self__, place.then("", BEHIND), depth + 1, names)
+            return
         if isinstance(value, _SCALARS) or lasting(value):
             self.facts.append((place, value))
             self._names.update(dict.fromkeys(given_to(value)))
+            self._as_object(value, place, depth, names)
             return
         self._count += 1
         if self._count > _LIMIT:
@@ -280,7 +300,7 @@ class Surroundings(NamedOfClasses):
             self.facts.append((place, value))
         elif isinstance(value, (types.ModuleType, type)):
             self._named_space(value, place, depth, names)
-        elif id(value) in self._seen or depth > _DEEPEST:
+        elif id(value) in self._seen or depth > DEEPEST:
             if (first := self._at.get(id(value))) is not None and first is not place:
                 # What is read of it is read there.
                 self.facts.append((place.same(first), True))
@@ -294,9 +314,17 @@ class Surroundings(NamedOfClasses):
         else:
             self._object(value, place, depth, names)
 
+    def _as_object(self, value: Any, place: Place, depth: int, names: tuple[str, ...]) -> None:
+        """What a number, text or array of one of the user's classes has besides its value."""
+        if foreign(module_of(type(value))) and id(value) not in self._seen and depth <= DEEPEST:
+            self._seen.add(id(value))
+            self._attributes(value, place, depth, names)
+
     def _array(self, value: Any, place: Place, depth: int, names: tuple[str, ...]) -> None:
         self.arrays[id(value)] = place
         self.facts.append((place, value))
+        if not isinstance(value, Boxed):
+            self._as_object(value, place, depth, names)
         for child, where in elements(value, place) if type(value) is np.ndarray else ():
             self._value(child, where, depth + 1, names)
         if not isinstance(value, Boxed):
@@ -326,27 +354,12 @@ class Surroundings(NamedOfClasses):
         ):
             return
         self._function(value)
+        self._objects.append((value, place))
+        self._described(value, place, names)
         space = getattr(value, "__globals__", None)
         if "__globals__" in names and space is not None and id(space) not in self._seen:
             self._seen.add(id(space))
             self._space(space, names, names)
-
-    def _named_space(self, value: Any, place: Place, depth: int, names: tuple[str, ...]) -> None:
-        """A module or class, and what of it the code names."""
-        of_class = isinstance(value, type)
-        owner = module_of(value) if of_class else value.__name__
-        # That a library's name is put to another module is not expected: 30 ns a call.
-        if of_class or foreign(owner):
-            self.facts.append((place, value))
-        if not foreign(owner) or depth >= (3 if of_class else 6) or owner == "builtins":
-            return
-        names = with_methods(value, names, made=True) if of_class else names
-        for name in names:
-            found = vars(value).get(name, ABSENT)
-            if found is not ABSENT:
-                self._value(found, place.then(f".{name}", ENTRY, name), depth + 1, names)
-            elif of_class:
-                self._inherited(value, name, place, depth + 1, names)
 
     def _object(self, value: Any, place: Place, depth: int, names: tuple[str, ...]) -> None:
         """A container, or an instance of a class: its type, its parts, and what of its class the
@@ -358,9 +371,6 @@ class Surroundings(NamedOfClasses):
         self.facts += shape_facts(
             value, place, ordered=not isinstance(value, held) and id(value) not in self._parts
         )
-        own = getattr(value, "__dict__", None)
-        if self._mentioned & {"vars", "__dict__"} and isinstance(own, dict):
-            self.facts.append((place.then("", ORDER_OF_ATTRIBUTES), [*vars(value)]))
         if dataclasses.is_dataclass(value) or reads_itself(value):
             self._whole.add(place)
         if is_sparse(value) and value.format in FORMATS:
@@ -372,6 +382,15 @@ class Surroundings(NamedOfClasses):
         if (table := table_of(value)) is not None:
             self.facts.append((place.then("", TABLE), table))
             return
+        self._attributes(value, place, depth, names)
+
+    def _attributes(self, value: Any, place: Place, depth: int, names: tuple[str, ...]) -> None:
+        """What an object holds, and what of its class the code names."""
+        own = getattr(value, "__dict__", None)
+        if self._mentioned & {"vars", "__dict__"} and isinstance(own, dict):
+            self.facts.append((place.then("", ORDER_OF_ATTRIBUTES), [*vars(value)]))
+        if "dir" in self._mentioned:
+            self.facts.append((place.then("", NAMED), dir(value)))
         model = isinstance(value, ModuleHolder)
         users = foreign(module_of(type(value))) and module_of(type(value)) != "builtins"
         if model:
@@ -385,11 +404,13 @@ class Surroundings(NamedOfClasses):
             self._users.append((value, place, set(names)))
         if all_at_once := [*numbers(value, place)]:
             self.facts += all_at_once
-            return
+            if not users:
+                return
         for child, where in children(value, place):
             # Modules hold modules in dicts, as deep as the model is: what they hold is no deeper
             # than they are.
             self._value(child, where, depth - 1 if model else depth + 1, names)
         if users:
+            self._described(type(value), place.then("", TYPE), names)
             self._methods(type(value), place, names, own)
             self._mention_all(type(value))

@@ -95,6 +95,11 @@ def _parts(value: Any, place: Place) -> Iterator[tuple[Any, Place]]:
             return
     elif isinstance(value, weakref.ref):
         yield value(), place.then("()", REFERENT)
+    elif isinstance(value, BaseException):
+        yield value.args, place.then(".args", ATTRIBUTE, "args")
+    elif isinstance(value, collections.defaultdict):
+        name = "default_factory"
+        yield value.default_factory, place.then(f".{name}", ATTRIBUTE, name)
     elif isinstance(value, ctypes._Pointer) and value:
         yield value.contents, place.then(".contents", POINTED)
 

@@ -15,11 +15,11 @@ _MAKERS = ("__init__", "__new__", "__post_init__")
 _NOT_CALLED = frozenset(
     (
         *_MAKERS,
-        "__repr__", "__init_subclass__", "__class_getitem__", "__module__",
+        "__repr__", "__init_subclass__", "__module__",
         "__annotations__", "__dataclass_fields__", "__dataclass_params__",
     )
 )  # fmt: skip
-"""What a class has under the names of Python's syntax and no expression asks for."""
+"""What a class has under the names of Python's syntax, and code asks for by name only."""
 
 
 def owner_of(cls: type, name: str) -> type:
@@ -62,11 +62,12 @@ def _called(cls: type, made: bool) -> list[str]:
     """The names of what Python's syntax calls; of a class that is `made` objects of, methods only,
     and those which make them."""
     names = [n for n in members(cls) if n[:2] == n[-2:] == "__" and n not in _NOT_CALLED]
-    return (
-        [n for n in (*_MAKERS, *names) if inspect.isfunction(inspect.getattr_static(cls, n, None))]
-        if made
-        else names
-    )
+    return [n for n in (*_MAKERS, *names) if _function_of(cls, n)] if made else names
+
+
+def _function_of(cls: type, name: str) -> bool:
+    found = inspect.getattr_static(cls, name, None)
+    return inspect.isfunction(getattr(found, "__func__", found))
 
 
 def with_methods(cls: type, names: tuple[str, ...], *, made: bool = False) -> tuple[str, ...]:
@@ -74,6 +75,8 @@ def with_methods(cls: type, names: tuple[str, ...], *, made: bool = False) -> tu
     the methods that these name, and so on. `made` says that the function makes the objects."""
     called = _called(cls, made)
     found = dict.fromkeys((*names, *called))
+    if "__match_args__" in found:
+        found.update(dict.fromkeys(getattr(cls, "__match_args__", ())))
     todo = list(found)
     while todo:
         member = inspect.getattr_static(cls, todo.pop(), None)

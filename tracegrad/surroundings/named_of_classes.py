@@ -1,19 +1,26 @@
-"""What code names of the classes of objects around a function: methods, properties and attributes,
-of their own and of classes they inherit from, and that these are still what they were."""
+"""What code names of modules and classes around a function, and of the classes of objects: methods,
+properties and attributes, of their own and of classes they inherit from, and that these are still
+what they were."""
 
 from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..dtypes import module_of
-from .members import foreign, members, owner_of
-from .places import ABSENT, ATTRIBUTE, ENTRY, Fact, Place, entry
+from .members import foreign, members, owner_of, with_methods
+from .places import ABSENT, ATTRIBUTE, ENTRY, NAMED, Fact, Place, entry
 
 _MEMBERS = (types.FunctionType, staticmethod, classmethod, property)
 _OWN = (type(None), bool, int, float, str)
+_DESCRIPTIONS = ("__name__", "__qualname__", "__doc__", "__annotations__", "__bases__", "__mro__")
+"""What functions and classes have that stands in no `__dict__`, or there as a descriptor."""
+_ALL_NAMES = {"__dict__", "dir", "getmembers", "getmembers_static"}
+"""Names in code which asks a class or module for all that it has."""
+DEEPEST = 20
+"""So many steps from a variable what objects hold is looked at."""
 
 
 class NamedOfClasses:
@@ -29,6 +36,14 @@ class NamedOfClasses:
         """Objects of the user's classes, and the names that were looked for in their classes."""
         self._members: set[tuple[int, str]] = set()
         """Methods, each with its class, that are compared, and what modules have not."""
+        self._spaces: dict[int, tuple[Any, Place, int]] = {}
+        """Modules and classes by their ids, where they were found and how deep."""
+        self._looked: set[tuple[int, str]] = set()
+        """The names that were looked up in them."""
+        self._objects: list[tuple[Any, Place]] = []
+        """Instances of the user's classes, these themselves, the user's functions and modules."""
+        self._asked: set[str] = set()
+        """The attributes that some function asks for, which may not be there."""
 
     def _value(self, value: Any, place: Place, depth: int, names: tuple[str, ...]) -> None:
         raise NotImplementedError
@@ -40,24 +55,80 @@ class NamedOfClasses:
         raise NotImplementedError
 
     def _named_anywhere(self) -> None:
-        """An object is walked once, for the function by which it is found; what any other one names
-        of its class counts as well."""
-        at = 0
-        while at < len(self._users):
-            value, place, known = self._users[at]
-            cls = type(value)
-            found = [n for n in members(cls) if n in self._names and n not in known]
-            if "super" in self._names and "super" not in known:
-                found.append("super")
-                for name in known & {*members(cls)}:
-                    self._hidden(cls, name, tuple(self._names))
-            known.update(found)
-            if found:
-                self._methods(cls, place, tuple(found), getattr(value, "__dict__", None))
-            # New functions may name what was not looked for in the objects before.
-            at = 0 if found else at + 1
+        """Objects, modules and classes are walked once, for the function by which they are found;
+        what any other one names of them counts as well."""
+        before = (-1, -1, -1)
+        # New functions may name what was not looked for in what was met before.
+        while before != (before := (len(self._names), len(self._users), len(self._spaces))):
+            for value, place, known in self._users:
+                self._named_of_object(value, place, known)
+            names = tuple(self._names)
+            for value, place, depth in [*self._spaces.values()]:
+                self._look(value, place, depth, names)
         for value, place, _ in self._users:
             self._answers(value, place)
+
+    def _named_of_object(self, value: Any, place: Place, known: set[str]) -> None:
+        cls = type(value)
+        found = [n for n in members(cls) if n in self._names and n not in known]
+        if "super" in self._names and "super" not in known:
+            found.append("super")
+            for name in known & {*members(cls)}:
+                self._hidden(cls, name, tuple(self._names))
+        known.update(found)
+        if found:
+            self._methods(cls, place, tuple(found), getattr(value, "__dict__", None))
+
+    def _named_space(self, value: Any, place: Place, depth: int, names: tuple[str, ...]) -> None:
+        """A module or class, and what of it the code names."""
+        of_class = isinstance(value, type)
+        owner = module_of(value) if of_class else value.__name__
+        # That a library's name is put to another module is not expected: 30 ns a call.
+        if of_class or foreign(owner):
+            self.facts.append((place, value))
+        if not foreign(owner) or depth > DEEPEST or owner == "builtins":
+            return
+        if id(value) not in self._spaces:
+            self._spaces[id(value)] = value, place, depth
+            self._objects.append((value, place))
+            if vars(value).get("_is_runtime_protocol"):
+                self._asked |= {*members(value)}
+        self._look(value, place, depth, names)
+
+    def _look(self, value: Any, place: Place, depth: int, names: tuple[str, ...]) -> None:
+        """What code with these names reads of a module or class, as far as it is not known."""
+        of_class = isinstance(value, type)
+        if of_class:
+            names = with_methods(value, names, made=True)
+            if by_metaclass := foreign(module_of(type(value))):
+                names = with_methods(type(value), names)
+        new = [n for n in dict.fromkeys(names) if (id(value), n) not in self._looked]
+        self._looked.update([(id(value), n) for n in new])
+        if of_class:
+            self._described(value, place, new)
+            if by_metaclass:
+                self._methods(type(value), place, tuple(new), vars(value))
+        if _ALL_NAMES & {*new}:
+            self.facts.append((place.then("", NAMED), dir(value)))
+            self._look(value, place, depth, tuple(n for n in vars(value) if n[:2] != "__"))
+        for name in new:
+            found = vars(value).get(name, ABSENT)
+            if found is not ABSENT:
+                self._value(found, place.then(f".{name}", ENTRY, name), depth + 1, names)
+            elif of_class:
+                self._inherited(value, name, place, depth + 1, names)
+            elif (answer := vars(value).get("__getattr__")) is not None:
+                self.facts.append((place.then(f".{name}", ABSENT[ENTRY], name), False))
+                where = place.then(".__getattr__", ENTRY, "__getattr__")
+                self._value(answer, where, depth + 1, names)
+
+    def _described(self, value: Any, place: Place, names: Iterable[str]) -> None:
+        """What Python keeps of a function or class, as far as code names it."""
+        for name in _DESCRIPTIONS:
+            if name in names and name not in getattr(value, "__dict__", ()):
+                if (found := getattr(value, name, ABSENT)) is not ABSENT:
+                    where = place.then(f".{name}", ATTRIBUTE, name)
+                    self._value(found, where, DEEPEST - 2, ())
 
     def _mention_all(self, cls: type) -> None:
         """Note the names that the methods of a class read."""
@@ -99,8 +170,10 @@ class NamedOfClasses:
         self, cls: type, name: str, place: Place, depth: int, names: tuple[str, ...]
     ) -> None:
         """What a class has from another one, of the user's too, which the code names."""
-        found = inspect.getattr_static(cls, name, ABSENT)
-        if found is ABSENT or not foreign(module_of(owner_of(cls, name))):
+        owner = owner_of(cls, name)
+        # What only the metaclass has is no member of the class.
+        found = vars(owner).get(name, ABSENT)
+        if found is ABSENT or not foreign(module_of(owner)):
             return
         if isinstance(found, (staticmethod, classmethod)):
             self._member(cls, name, found, place, vars(cls))

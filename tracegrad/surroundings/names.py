@@ -3,7 +3,6 @@ by their names (`globals()["x"]`, `getattr(module, "x")`), the texts that it hol
 
 from __future__ import annotations
 
-import builtins
 import dis
 import functools
 import importlib.util
@@ -23,25 +22,31 @@ LOOKUPS = frozenset(
     )
 )  # fmt: skip
 """What code names that looks variables up by texts."""
-IN_OWN_MODULE = frozenset(("globals", "vars", "f_globals", "eval", "exec"))
-"""Those of them that may ask for a variable which is not there yet."""
+_IMPLIED = {
+    **dict.fromkeys(("repr", "str", "format", "ascii"), "__repr__"),
+    **dict.fromkeys(("fields", "asdict", "astuple"), "__dataclass_fields__"),
+    **dict.fromkeys(("get_type_hints", "get_annotations", "signature"), "__annotations__"),
+}
+"""What functions of Python's library read of the objects that they are given."""
 _PROGRAMS = frozenset(("eval", "exec", "format", "format_map"))
 _BY_IDENTITY = frozenset(map(id, (globals, locals, vars, getattr, eval, exec, __import__)))
+_SHOWING = frozenset(("FORMAT_VALUE", "CONVERT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC"))
 _NAME = re.compile(r"[^\W\d]\w*")
 
 
 @functools.lru_cache(maxsize=4096)
 def spelled(code: types.CodeType) -> tuple[str, ...]:
     """The names in code, functions inside of it included."""
-    return tuple(dict.fromkeys([*code.co_names, *[n for c in _inner(code) for n in spelled(c)]]))
+    return tuple(dict.fromkeys([*code.co_names, *[n for c in inner(code) for n in spelled(c)]]))
 
 
-def _inner(code: types.CodeType) -> Iterator[types.CodeType]:
+def inner(code: types.CodeType) -> Iterator[types.CodeType]:
+    """The code of the functions inside of code."""
     return (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
 
 
 @functools.lru_cache(maxsize=4096)
-def _texts(code: types.CodeType) -> tuple[str, ...]:
+def texts_in(code: types.CodeType) -> tuple[str, ...]:
     """The names in the texts of code that looks variables up: of a text of several words (a
     docstring, a message) only where it may be a program."""
     programs = not _PROGRAMS.isdisjoint(spelled(code))
@@ -51,7 +56,7 @@ def _texts(code: types.CodeType) -> tuple[str, ...]:
         for text in texts(constant)
         if programs or not isinstance(constant, str) or not re.search(r"\s", constant)
     ]
-    return tuple(dict.fromkeys([*own, *[text for c in _inner(code) for text in _texts(c)]]))
+    return tuple(dict.fromkeys([*own, *[text for c in inner(code) for text in texts_in(c)]]))
 
 
 def texts(value: Any) -> Iterator[str]:
@@ -78,13 +83,7 @@ def variables_of(code: types.CodeType) -> tuple[str, ...]:
     """The globals that a function and those inside it read: without attributes, or `x.mean` would
     seem to read a variable `mean`."""
     own = [i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")]
-    return tuple(dict.fromkeys([*own, *[n for c in _inner(code) for n in variables_of(c)]]))
-
-
-@functools.lru_cache(maxsize=4096)
-def _of_python(code: types.CodeType) -> tuple[str, ...]:
-    """Those of them that Python has itself, where the module has no variable of that name."""
-    return tuple(n for n in variables_of(code) if n in vars(builtins))
+    return tuple(dict.fromkeys([*own, *[n for c in inner(code) for n in variables_of(c)]]))
 
 
 def texts_of(function: types.FunctionType) -> tuple[str, ...]:
@@ -102,25 +101,7 @@ def texts_of(function: types.FunctionType) -> tuple[str, ...]:
             continue
     read += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
     found = [text for value in read for text in texts(value)]
-    return tuple(dict.fromkeys([*_texts(code), *found]))
-
-
-def may_appear(function: types.FunctionType, texts: tuple[str, ...]) -> tuple[str, ...]:
-    """The names of variables that a function may find in its module at a later call, if they are
-    not there: those of Python's own functions, and those that it looks up by these texts."""
-    asked = () if IN_OWN_MODULE.isdisjoint(names_of(function)) else texts
-    return (*_of_python(function.__code__), *asked)
-
-
-def asked_of(function: types.FunctionType) -> frozenset[str]:
-    """The names of attributes that a function may find missing, and goes on: `hasattr(x, name)`."""
-    code, found = function.__code__, set[str]()
-    names = set(spelled(code))
-    if not names.isdisjoint(("hasattr", "getattr")):
-        found.update(text for text in _texts(code) if text.isidentifier())
-    if "AttributeError" in names:
-        found |= names
-    return frozenset(found)
+    return tuple(dict.fromkeys([*texts_in(code), *found]))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -132,9 +113,7 @@ def loaded(code: types.CodeType) -> frozenset[str]:
         for i in dis.get_instructions(code)
         if i.opname.startswith("LOAD_") and isinstance(i.argval, str)
     }
-    return frozenset(
-        own.union(*[loaded(c) for c in code.co_consts if isinstance(c, types.CodeType)])
-    )
+    return frozenset(own.union(_implied(code), *map(loaded, inner(code))))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -144,7 +123,7 @@ def iterates(code: types.CodeType) -> bool:
     return (
         not _APART.isdisjoint(spelled(code))
         or any(i.opname in _APART for i in dis.get_instructions(code))
-        or any(map(iterates, _inner(code)))
+        or any(map(iterates, inner(code)))
     )
 
 
@@ -161,7 +140,23 @@ _APART = frozenset(
 def names_of(function: types.FunctionType) -> tuple[str, ...]:
     """The names by which a function finds variables: those that it spells, and those by which it
     looks them up."""
-    return tuple(dict.fromkeys([*spelled(function.__code__), *texts_of(function)]))
+    code = function.__code__
+    return tuple(dict.fromkeys([*spelled(code), *_implied(code), *texts_of(function)]))
+
+
+@functools.lru_cache(maxsize=4096)
+def _implied(code: types.CodeType) -> tuple[str, ...]:
+    """The names that code reads without spelling them: what shows an object as text, what patterns
+    (`case Point(x=0)`) and functions of Python's library read of it."""
+    found = [_IMPLIED[name] for name in code.co_names if name in _IMPLIED]
+    before = None
+    for i in dis.get_instructions(code):
+        if i.opname in _SHOWING:
+            found.append("__repr__")
+        elif i.opname == "MATCH_CLASS" and before is not None:
+            found += ["__match_args__", *before.argval]
+        before = i
+    return tuple(dict.fromkeys([*found, *[n for c in inner(code) for n in _implied(c)]]))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -175,7 +170,7 @@ def _imports(code: types.CodeType) -> tuple[str, ...]:
             base = "." * level + i.argval
             found += [base, *(f"{base}{'' if base[-1] == '.' else '.'}{p}" for p in parts or ())]
         before = [*before[-2:], i]
-    return tuple(dict.fromkeys([*found, *[n for c in _inner(code) for n in _imports(c)]]))
+    return tuple(dict.fromkeys([*found, *[n for c in inner(code) for n in _imports(c)]]))
 
 
 def modules_of(function: types.FunctionType, names: tuple[str, ...]) -> Iterator[tuple[str, Any]]:

@@ -64,8 +64,14 @@ BYTES, ELEMENT = "bytes({it})", "{it}.flat[{key}]"
 """What is in a buffer; an element of an array of objects."""
 READ, REFERENT, CODE = "{it}.get()", "{it}()", "{it}.__code__"
 """Of a context variable, a weak reference and a function."""
+BEHIND = "{it}.__repr__.__self__"
+"""The object that a weak proxy hands all attributes on to."""
 POINTED = "{it}.contents"
 """Of a pointer of ctypes."""
+UNBOUND = "{key} == {key}.__class__()"
+"""Whether a closure's variable has no value: it is equal to a new cell."""
+NAMED = "dir({it})"
+"""The names of all attributes, of classes too."""
 ORDER_OF_ATTRIBUTES = "[*{it}.__dict__]"
 LAYOUT = "layout({it})"
 """Where the entries of a sparse array stand."""
@@ -89,8 +95,11 @@ READERS: dict[str, Callable[[Any, Any], Any]] = {
     ELEMENT: lambda it, key: it.flat[key],
     READ: lambda it, key: it.get(),
     REFERENT: lambda it, key: it(),
+    BEHIND: lambda it, key: it.__repr__.__self__,
     POINTED: lambda it, key: it.contents,
     CODE: lambda it, key: it.__code__,
+    UNBOUND: lambda it, key: key == key.__class__(),
+    NAMED: lambda it, key: dir(it),
     ORDER_OF_ATTRIBUTES: lambda it, key: [*it.__dict__],
     LAYOUT: lambda it, key: layout_of(it),
     TABLE: lambda it, key: table_of(it),
@@ -125,7 +134,7 @@ def unchanged(place: Place, value: Any) -> bool:
     return now is value or same(now, value)
 
 
-UNREADABLE = (AttributeError, LookupError, ValueError, TypeError)
+UNREADABLE = (AttributeError, LookupError, ValueError, TypeError, ReferenceError)
 """What reading a variable that is gone may raise."""
 
 
