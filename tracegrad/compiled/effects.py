@@ -3,8 +3,9 @@ that its caller gives up."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from ..transforms.tracing import Change
 from ..tree import flatten, unflatten
 from .entry import Entry
 
+T = TypeVar("T")
 CHANGING = locks.lock()
 """Held by calls that read and change Tensors around their functions: several threads may train the
 same weights."""
@@ -36,6 +38,15 @@ def undisturbed() -> None:
     """Go on only where no other call changes anything meanwhile."""
     if not STATE.traces and not CHANGING._is_owned():
         raise Waited
+
+
+def waiting_where_needed(look: Callable[[], T]) -> T:
+    """What a look for an entry finds: it is looked for again alone where the function changes
+    something."""
+    with contextlib.suppress(Waited):
+        return look()
+    with CHANGING:
+        return look()
 
 
 def one_at_a_time(call: Callable[..., Any]) -> Callable[..., Any]:

@@ -265,13 +265,15 @@ class Shown:
         become further arguments, in the order of `f.captures()`). With `target="cuda"` it is a
         device function, which your own `@cuda.jit` kernels call: it takes the same arguments, then
         an array for each result that is one, which it fills, and returns the 0-d results; it does
-        no checks.
+        no checks. TracegradError for one whose calls change anything around it.
         """
         check_example(self, "njit", args or kwargs)
         entry, leaves, *_ = self._entry(args, kwargs)
         names = [p.path for p in entry.places if p]
+        changing = bool(entry.changes or entry.stored or entry.traced.generators)
+        around = entry.captured() or []
         return numba_function(
-            entry.traced, entry.graph, names, leaves, entry.captured() or [], captures, target
+            entry.traced, entry.graph, names, leaves, around, captures, target, changing
         )
 
     def cfunc(self, *args: Any, signature: str = "plain", **options: Any) -> Any:

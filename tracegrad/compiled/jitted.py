@@ -35,7 +35,7 @@ from ..types import ArrayType
 from .alone import alone, nested
 from .callers import Caller, make_caller, steps_of
 from .computing import Compute
-from .effects import CHANGING, Waited, given_up, one_at_a_time
+from .effects import CHANGING, Waited, given_up, one_at_a_time, waiting_where_needed
 from .entries import make_entry, split_static
 from .entry import Entry
 from .first_calls import measured
@@ -306,10 +306,7 @@ class Jitted(Shown, Travelling, Generic[P, R]):
     ) -> tuple[Entry, list[Any]]:
         """The entry for just the sizes of these arguments, or one for all sizes of 2 and more,
         whatever calls came before; the leaves of the arguments."""
-        with contextlib.suppress(Waited):
-            return self._alone_for(args, kwargs, symbolic)
-        with CHANGING:
-            return self._alone_for(args, kwargs, symbolic)
+        return waiting_where_needed(lambda: self._alone_for(args, kwargs, symbolic))
 
     def _alone_for(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], symbolic: bool

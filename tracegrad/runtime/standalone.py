@@ -25,13 +25,21 @@ def numba_function(
     captured: Sequence[Any],
     captures: str | None,
     target: str,
+    changing: bool,
 ) -> Any:
     """What `Jitted.njit` returns, for what was traced: `captured` are the values of what it reads
-    around it, `names` where those stand of them that it does not make itself."""
+    around it, `names` where those stand of them that it does not make itself; `changing` says that
+    calls change any of it."""
     if not isinstance(target, str) or target not in ("cpu", "cuda"):
         raise ValueError(f"njit: target is 'cpu' or 'cuda', not {target!r}")
     if not isinstance(captures, (str, type(None))) or captures not in (None, "freeze", "arguments"):
         raise ValueError(f"njit: captures is 'freeze' or 'arguments', not {captures!r}")
+    if changing:
+        raise TracegradError(
+            f"njit: a call of {graph.name} changes what is around it (variables, Tensors, random "
+            "generators), which a function for Numba cannot; return the new values, and take "
+            "random numbers as arguments"
+        )
     if names and captures is None:
         raise TracegradError(
             f"njit: {graph.name} reads {', '.join(names)} from its surroundings. "

@@ -11,6 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..checks import describe
+from ..compiled.effects import waiting_where_needed
+from ..compiled.entry import Entry
 from ..compiled.jitted import Jitted
 from ..derivatives.reverse import Inputs
 from ..dtypes import is_differentiable
@@ -275,11 +277,16 @@ class SparseDerivative:
             raise ValueError(f"{self.who}: the arguments to differentiate hold no arrays")
         args, kwargs = unflatten(spec, leaves)
         wanted = _numbers_of_leaves(args, given)
-        entry, found = self.function._alone_for(args, kwargs, False)
-        captured = entry.captured()
-        if captured is None or entry.outdated(captured):
-            entry = entry.again()
+
+        def look() -> tuple[Entry, list[Any], Any]:
+            entry, found = self.function._alone_for(args, kwargs, False)
             captured = entry.captured()
+            if captured is None or entry.outdated(captured):
+                entry = entry.again()
+                captured = entry.captured()
+            return entry, found, captured
+
+        entry, found, captured = waiting_where_needed(look)
         traced = entry.traced
         if traced.writes or entry.changes or entry.stored or traced.generators:
             raise TracegradError(
