@@ -17,7 +17,7 @@ from ..ir.dispatch import STATE, Value, current, data_of
 from ..ir.graph import Var
 from ..ir.trace import Trace
 from ..tape.lent import lend
-from ..tape.rule_reads import READS
+from ..tape.rule_reads import READS, as_it_runs
 from ..tape.saved import Saved, unpack
 from ..tensor import Boxed
 from ..tree import flatten, unflatten
@@ -74,12 +74,8 @@ def keep(use: Any, leaves: Sequence[Any]) -> None:
     custom = use.custom
     if custom in READS.running:
         return  # the rule calls the function itself
-    before = READS.running
-    READS.running = before | {custom}
-    try:
+    with as_it_runs(custom):
         tree = residuals_of(use, leaves if STATE.traces else [_value_of(x) for x in leaves])
-    finally:
-        READS.running = before
     residuals = Residuals(custom.__name__, tree)
     if STATE.traces:
         _OF_TRACES.setdefault(STATE.traces[-1], {})[id(use)] = residuals

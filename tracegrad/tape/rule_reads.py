@@ -69,4 +69,15 @@ def as_when_running(running: frozenset[Any]) -> Iterator[None]:
         READS.running, READS.asked = before
 
 
-__all__ = ["ASK_THE_USER", "READS", "as_when_running", "asking", "by_rule"]
+@contextmanager
+def as_it_runs(owner: Any) -> Iterator[None]:
+    """A block in which the forward rule of a function runs."""
+    before = READS.running
+    READS.running = before | {owner}
+    try:
+        yield
+    finally:
+        READS.running = before
+
+
+__all__ = ["ASK_THE_USER", "READS", "as_it_runs", "as_when_running", "asking", "by_rule"]
