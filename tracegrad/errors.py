@@ -108,9 +108,9 @@ class UnsupportedFunctionError(_OfTracing, TypeError):
     >>> import scipy.special
     >>> import tracegrad as tg
     >>> try:
-    ...     tg.grad(lambda x: scipy.special.wright_bessel(1.0, 2.0, x))(0.5)
+    ...     tg.grad(lambda x: scipy.special.tklmbda(x, 0.3))(0.5)
     ... except tg.UnsupportedFunctionError as error:
-    ...     print("wright_bessel" in str(error))
+    ...     print("tklmbda" in str(error))
     True
     """
 
