@@ -17,7 +17,8 @@ from ..errors import EscapedValueError
 from ..ir.lines import user_line
 from ..ir.recording import span
 from ..sizes import Sizes
-from ..staging.session import codes_of_staged, places_of_staged, staged
+from ..staging.said import codes_of_staged, places_of_staged
+from ..staging.session import staged
 from ..staging.stager import STAGER
 from ..surroundings.captures import STATEFUL, Surroundings
 from ..surroundings.growth import Outgrown, bound_of, grown

@@ -15,7 +15,7 @@ from ..dtypes import is_differentiable
 from ..ir.graph import Graph
 from ..runtime.plan import Memory
 from ..staging.functions import function_of
-from ..staging.session import lines_of_loops
+from ..staging.said import lines_of_loops
 from ..tensor import Boxed
 from .first_calls import TOTAL, beside, fallbacks_of, stages_of
 from .reasons import type_text

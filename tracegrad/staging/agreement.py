@@ -19,9 +19,10 @@ from ..transforms.tracing import leaf_type
 from ..transforms.weak import holding
 from ..tree import other_orders, unflatten
 from ..types import ArrayType
-from .aliases import root_of
+from .aliases import objects_of, root_of
 from .holding import ends_of
 from .lists import Grown, Stacked
+from .objects import reference
 from .places import MISSING, StagedPlace, any_in
 from .regions import Refused, contents_of, is_static, parts
 from .session import Session
@@ -75,6 +76,8 @@ class Agreed:
         """The arrays that were there before, which it may be on each side."""
         self.roots = [s.roots for s in sides]
         """All arrays that it may be on each side."""
+        self.objects = [[reference(x) for x in objects_of(s.value)] for s in sides if not s.missing]
+        """The objects that are made anew for it, as each side has them."""
         self.fixed = [
             x if k is None else None for x, k in zip(first.leaves, first.kinds, strict=True)
         ]
@@ -137,7 +140,7 @@ class Agreed:
     def bare(self) -> Agreed:
         """The form alone, without what it was found at."""
         found = copy.copy(self)
-        found.fixed_value, found.outer, found.roots = MISSING, [], []
+        found.fixed_value, found.outer, found.roots, found.objects = MISSING, [], [], []
         return found
 
     def leaves(self, value: Any, contents: dict[int, Any]) -> list[Any]:

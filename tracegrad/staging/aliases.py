@@ -3,6 +3,7 @@ them, or refused."""
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import sys
 import weakref
@@ -36,7 +37,24 @@ def arrays_of(value: Any) -> list[Any]:
         return [x for v in value for x in arrays_of(v)]
     if isinstance(value, dict):
         return arrays_of(list(value.values()))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return arrays_of([getattr(value, f.name, None) for f in dataclasses.fields(value)])
     return [value] if getattr(value, "shape", ()) and root_of(value) is not None else []
+
+
+def objects_of(value: Any) -> list[Any]:
+    """The dataclasses in a value whose attributes can be set, in the order of its parts."""
+    if type(value) is Grown:
+        value = value.contents()
+    if isinstance(value, (tuple, list)):
+        return [x for v in value for x in objects_of(v)]
+    if isinstance(value, dict):
+        return objects_of(list(value.values()))
+    if not dataclasses.is_dataclass(value) or isinstance(value, type):
+        return []
+    parts = [getattr(value, f.name, None) for f in dataclasses.fields(value)]
+    frozen = getattr(type(value), "__dataclass_params__").frozen  # noqa: B009
+    return [*([] if frozen else [value]), *objects_of(parts)]
 
 
 class Held:
@@ -114,4 +132,4 @@ def merged(value: Any, sources: Iterable[Any], line: str) -> list[Merged]:
     return [Merged(root_of(x), roots, line) for x in arrays_of(value)] if roots else []
 
 
-__all__ = ["Held", "arrays_of", "merged", "root_of"]
+__all__ = ["Held", "arrays_of", "merged", "objects_of", "root_of"]

@@ -26,6 +26,7 @@ from .growing import GrownPlace
 from .items import Evened, uneven
 from .lists import Stacked
 from .looks import Looks, in_arrays
+from .objects import remember
 from .places import (
     MISSING,
     AttributePlace,
@@ -297,6 +298,7 @@ class BothBranches:
 def _remember(session: Session, given: Sequence[tuple[Agreed, Any]], line: str) -> None:
     """What the values may be: arrays that were there before, or on one side both the same, in one
     value or in two."""
+    remember(session, given, line)
     for a, value in given:
         roots = [r() for side in a.outer for r in side]
         partners = [

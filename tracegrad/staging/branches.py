@@ -17,6 +17,7 @@ from .letters import Letter, is_in
 from .lists import Grown
 from .places import is_leaf, traced, unknown, variables
 from .queues import Queue
+from .reached import method_of
 from .regions import Refused
 from .session import current
 from .tables import Tabled, Unlike
@@ -178,7 +179,12 @@ def compare(name: str, a: Any, b: Any) -> Any:
             for x in b:
                 found = ops.logical_or(found, ops.equal(a, x))
             return ops.logical_not(found) if name == "not_in" else found
-        return (a in b) if name == "in_" else (a not in b)
+        session = current()
+        method = None if session is None else method_of(session, b, "__contains__")
+        if method is None:
+            return (a in b) if name == "in_" else (a not in b)
+        held = truth_of(method(b, a))
+        return held if name == "in_" else ops.logical_not(held) if unknown(held) else not held
     return getattr(operator, name)(a, b)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import builtins
 import collections
+import dataclasses
 import functools
 import operator
 from abc import ABCMeta
@@ -28,7 +29,7 @@ from .extremes import BUILTINS, extreme_of
 from .functions import is_dispatcher
 from .holding import held_together
 from .iterables import COUNTED, Backwards, by_number, counted, everywhere, numbered, side_by_side
-from .kept_lists import plain_arguments
+from .kept_lists import plain_arguments, to_grown
 from .lengths import length_of, sized_call
 from .letters import Letter, place_in
 from .lists import Grown
@@ -115,6 +116,7 @@ class CallHelpers:
     effect: Callable[[int, str], None]
     printed: Callable[..., None]
     collected: Callable[..., Any]
+    fields_begun: Callable[..., None]
     code: Any
 
     def call(self, line: int, number: int, function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -149,6 +151,8 @@ class CallHelpers:
                 _stands_in(owner)
             ):
                 container = "list" if isinstance(owner, list) else type(owner).__name__
+                if container == "list" and isinstance(owner, list):
+                    to_grown(owner)
                 self.effect(line, f"{container}.{name}")
         check = functools.partial(self.check, line)  # type: ignore[attr-defined]
         if args and type(args[0]) is Letter:
@@ -203,6 +207,8 @@ class CallHelpers:
             found = self._builtin(session, line, function, args, kwargs)
         else:
             found = self._users(session, function, args, kwargs)
+        if isinstance(function, type) and dataclasses.is_dataclass(function) and STATE.traces:
+            self.fields_begun(line, number, found)
         if session.regions and isinstance(function, type) and _is_maker(function):
             born(session, found)
         if type(found) is collections.deque:

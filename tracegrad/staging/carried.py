@@ -22,6 +22,7 @@ from ..tree import other_orders, unflatten
 from ..types import COUNT, ArrayType
 from .agreement import readable, same_object, with_numbers
 from .aliases import Held
+from .objects import handed_on, is_known
 from .places import MISSING, AttributePlace, BoxPlace, ItemPlace, StagedPlace, is_leaf
 from .regions import Refused, contents_of, is_grown, is_static, parts
 from .session import Session
@@ -46,6 +47,10 @@ class Carried:
             or (value._base is not None and held.names(weakref.ref(value._base)) > 1)
         )
         """Whether other names lead to the array."""
+        self.known = is_known(value)
+        """Whether they lead to an object in it."""
+        self.ends: list[Any] = []
+        """The objects in what a pass leaves."""
         self.undefined = value is MISSING
         self.bound = not self.undefined
         self.start = value
@@ -237,6 +242,7 @@ class Carried:
             )
         if self.arrays or self.undefined:
             self.place.put(value)
+            handed_on(session, self, value, self.line)
             if not (isinstance(self.place, BoxPlace) or self.place.lasts) and (
                 self.shared or self.others or isinstance(self.start, (list, tuple))
             ):

@@ -17,8 +17,10 @@ from ..sizes import Size
 from ..sizes.owners import is_late
 from ..tensor import Boxed
 from .heaps import FUNCTIONS, heaped
+from .kept_lists import to_grown
 from .late_lists import copied, is_late_list, of_any_length, truths
 from .lists import Grown
+from .places import any_in, unknown
 from .queues import EMPTY, Queue
 from .regions import born
 from .session import Session
@@ -36,6 +38,9 @@ def of_container(
 ) -> Any:
     """What a call gives; NotImplemented of others."""
     owner = getattr(function, "__self__", None)
+    if args and type(args[0]) is list and STATE.traces and _is_of_heaps(function):
+        if session.regions or any_in((args[0], *args[1:]), unknown):
+            to_grown(args[0])
     if type(owner) is Grown and STATE.traces:
         return changed(helpers, line, function.__name__, owner, args, kwargs)
     if args and type(args[-1]) is Grown and not kwargs and STATE.traces and _hashable(function):

@@ -85,6 +85,8 @@ class Displays(ast.NodeTransformer):
         return self._helper("made", e, e)
 
     def visit_Dict(self, e: ast.Dict) -> ast.AST:
+        for value in e.values:
+            value.begins = isinstance(value, ast.List)  # type: ignore[attr-defined]
         return self._made(e)
 
     def visit_Set(self, e: ast.Set) -> ast.AST:
@@ -154,8 +156,9 @@ class Displays(ast.NodeTransformer):
         """The value of an assignment, in which new lists are known by the place."""
         new = _is_new_list(value)
         made = self._grown(targets, value)
-        if new and len(targets) == 1 and isinstance(targets[0], ast.Name):
-            return self._helper("list_made", value, ast.Constant(next(self.sites)), made)
+        if new and len(targets) == 1 and isinstance(targets[0], (ast.Name, ast.Attribute)):
+            name = ast.Constant(ast.unparse(targets[0]))
+            return self._helper("list_made", value, ast.Constant(next(self.sites)), name, made)
         return made
 
     def _grown(self, targets: list[ast.expr], value: ast.expr) -> ast.expr:
@@ -197,7 +200,12 @@ class Displays(ast.NodeTransformer):
         return self._made(e)
 
     def visit_List(self, e: ast.List) -> ast.AST:
-        return self._made(e) if isinstance(e.ctx, ast.Load) else self._list(e)
+        if not isinstance(e.ctx, ast.Load):
+            return self._list(e)
+        if e.elts and not getattr(e, "begins", False):
+            return self._made(e)
+        # It may be for others to fill.
+        return self._helper("begun", e, ast.Constant(next(self.sites)), self._list(e))
 
     def _list(self, e: ast.List) -> ast.expr:
         self.generic_visit(e)

@@ -19,11 +19,12 @@ from ..tensor import Boxed, inside
 from .aliases import root_of
 from .clipped import inside_of, is_inside
 from .constructors import stacked
-from .kept_lists import to_table, write
+from .kept_lists import to_grown, to_table, write
 from .letters import has_letter, letter_of, looked_up
 from .lists import Grown
 from .masks import chosen, is_mask, lists_elements, replaced
 from .numpy_objects import JOINING, joined
+from .objects import before_set
 from .places import (
     MISSING,
     AttributePlace,
@@ -36,6 +37,7 @@ from .places import (
     variables,
 )
 from .queues import Queue
+from .reached import method_of
 from .reading import item_of as item_of_grown
 from .regions import Refused, born, change, is_born
 from .rows_of_lists import row_of, row_of_dict
@@ -265,6 +267,9 @@ class Elements:
                     "traced values. Use an array."
                 )
             change(session, ItemPlace(owner, key), owner)
+        if (method := method_of(session, owner, "__setitem__")) is not None:
+            method(owner, key, value)
+            return
         owner[key] = value
 
     def del_item(self, line: int, owner: Any, key: Any) -> None:
@@ -272,6 +277,9 @@ class Elements:
         if type(owner) is Grown and is_open(owner) and not isinstance(key, slice):
             deleted(owner, key, self, line)
             return
+        session = current()
+        if session is not None and session.regions and type(owner) is list:
+            to_grown(owner)
         self.effect(line, "del")
         del owner[key]
 
@@ -319,7 +327,13 @@ class Elements:
             elif type(now) is Grown and name == "add":
                 pass
             elif isinstance(now, (list, set, dict)) and not is_born(session, now):
+                if session.regions and type(now) is list:
+                    to_grown(now)
                 self.effect(line, f"{type(now).__name__} +=")
+            elif (method := method_of(session, now, f"__i{name.rstrip('_')}__")) is not None:
+                found = method(now, value)
+                if found is not NotImplemented:
+                    return found
         return in_place(name)(now, value)
 
     def augment_item(
@@ -339,6 +353,11 @@ class Elements:
         session = current()
         if session is not None and isinstance(owner, np.ndarray) and name in WRITTEN:
             self._plain(line, owner, value, f".{name} =")
+        if session is not None and (setter := method_of(session, owner, name)) is not None:
+            setter(owner, value)
+            return
+        if session is not None and STATE.traces:
+            before_set(session, owner, self.line_of(line))
         if session is not None and session.regions:
             if getattr(owner, name, MISSING) is value:
                 return

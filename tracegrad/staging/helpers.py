@@ -12,6 +12,7 @@ from .functions import Version
 from .growing import Growth
 from .kept_lists import KeptLists
 from .loops import Loops
+from .matching import Patterns
 from .printing import Printing
 from .rests import Rests
 from .unpacking import Unpacking
@@ -20,7 +21,7 @@ from .whiles import Whiles
 
 class Helpers(
     Branches, Loops, Whiles, Elements, CallHelpers, Failures, Growth, KeptLists, Printing, Rests,
-    Unpacking,
+    Unpacking, Patterns,
 ):  # fmt: skip
     """The helpers, which know whose statements they stand for."""
 

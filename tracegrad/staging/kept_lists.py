@@ -4,8 +4,10 @@ text that makes them, and by the dtypes around it, which are others in another c
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import functools
 import sys
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -37,12 +39,15 @@ class KeptLists:
     """The helper of lists that get a name where they are made."""
 
     code: Any
+    made: Callable[[int, Any], Any]
 
-    def list_made(self, line: int, number: int, found: Any) -> Any:
+    def list_made(self, line: int, number: int, name: str, found: Any) -> Any:
         """A new list, which nobody else knows."""
         session = current()
         if session is None or not STATE.traces or type(found) not in (list, Grown):
             return found
+        if type(found) is list and (self.code, number) in session.grown:
+            found = _growing(found, name)
         site = self.code, number, _kind(found), _kinds_around(sys._getframe(1))
         known = session.tables.get(site)
         if known is not None:
@@ -51,7 +56,50 @@ class KeptLists:
             session.tables[site] = None
             raise Restart
         session.lists[id(found)] = found, site
-        return found
+        return self.made(line, found)
+
+    def begun(self, line: int, number: Any, found: list[Any], name: str = "a list") -> Any:
+        """A new list, to which somebody may append."""
+        session = current()
+        if session is not None and STATE.traces:
+            site = self.code, number
+            if site in session.grown:
+                found = _growing(found, name)
+            session.lists[id(found)] = found, site
+        return self.made(line, found)
+
+    def fields_begun(self, line: int, number: int, found: Any) -> None:
+        """The lists that a dataclass begins by itself."""
+        for field in dataclasses.fields(found):
+            items = getattr(found, field.name, None)
+            if field.default_factory is builtins.list and type(items) is list and not items:
+                name = f"{type(found).__name__}.{field.name}"
+                made = self.begun(line, (number, field.name), items, name)
+                object.__setattr__(found, field.name, made)
+
+
+def _growing(items: list[Any], name: str) -> Grown:
+    found = Grown(items)
+    found.name = name
+    return found
+
+
+def to_grown(owner: Any) -> None:
+    """Before something is appended to a list in a branch or body, or taken off: Restart with it as
+    one that grows, where a function of the user's makes it."""
+    session = current()
+    assert session is not None
+    held = session.lists.get(id(owner))
+    if held is None or held[0] is not owner:
+        if not session.whole:
+            # Who made it is not rewritten.
+            session.whole = True
+            raise Restart
+        return
+    site = held[1][:2]
+    if type(owner) is list and site not in session.grown:
+        session.grown.add(site)
+        raise Restart
 
 
 def _kinds_around(frame: FrameType) -> frozenset[Any]:
@@ -126,7 +174,11 @@ def to_table(owner: Any, *values: Any) -> bool:
         held = around[0] if len(around) == 1 else None
     elif held[0] is not owner:
         held = None
-    if held is None or session.tables.get(held[1], 0) is None:
+    if held is None and type(owner) is list and not session.whole:
+        # Who made it is not rewritten.
+        session.whole = True
+        raise Restart
+    if held is None or len(held[1]) < 4 or session.tables.get(held[1], 0) is None:
         return False
     own = _kind(held[0])
     wanted = _joined(own, values[0]) if own is not None and values else own
@@ -176,4 +228,4 @@ def plain_arguments(function: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
     return tuple(map(plain, args)), {k: plain(v) for k, v in kwargs.items()}
 
 
-__all__ = ["KeptLists", "plain_arguments", "to_table", "write"]
+__all__ = ["KeptLists", "plain_arguments", "to_grown", "to_table", "write"]

@@ -22,6 +22,7 @@ from .growing import Appended, AppendedList, Growing, GrownPlace
 from .in_blocks import InBlock
 from .late_lists import is_late_list
 from .looks import Looks, in_arrays
+from .objects import Entered, alike
 from .places import MISSING, BoxPlace, StagedPlace, VariablePlace
 from .regions import ENDED, Refused, Want, parts, run
 from .replaced import Slots, is_replaced, lists_of, replace
@@ -211,6 +212,7 @@ class StagedLoop:
     def inside(self, leaves: Sequence[Any], call: Callable[[], Any], leave: bool) -> Any:
         """`call()` with the carry in its places; the leaves after it, or what it returned."""
         given, mark = list(leaves), len(self.session.merged)
+        entry = Entered(self.session, self.line)
         values = [c.enter(given) for c in self.carried]
         entered = [
             [(x, x._data) for x in parts(v)[0] if isinstance(x, Boxed)]
@@ -245,6 +247,7 @@ class StagedLoop:
                 x if c.place.lasts else v
                 for c, v, x in zip(self.carried, values, found, strict=True)
             ]
+        entry.after(self.carried, values, found)
         written = {
             id(root_of(x)) for boxes in entered for x, data in boxes if x._data is not data
         } | {id(c.place.box) for c in self.carried if isinstance(c.place, BoxPlace)}
@@ -380,6 +383,7 @@ class StagedLoop:
             for c in group:
                 partners = [d.place.get() for d in group if d is not c or group.count(c) > 1]
                 self.session.merge(c.place.get(), partners, self.line)
+        alike(self.session, self.carried, self.line)
         items = [x() if isinstance(x, weakref.ref) else x.get() for x in self.items]
         for c in self.carried:
             if isinstance(c, Growing):

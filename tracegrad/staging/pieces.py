@@ -6,6 +6,8 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+HELPERS = "_tg"
+"""The name under which rewritten code has its helpers."""
 OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv",
     ast.Mod: "mod", ast.Pow: "pow", ast.LShift: "lshift", ast.RShift: "rshift", ast.BitOr: "or_",
@@ -145,7 +147,7 @@ def place(node: T, like: ast.AST) -> T:
 
 
 __all__ = [
-    "OPERATORS",
+    "HELPERS", "OPERATORS",
     "arguments", "asks_more", "asks_truth", "binds", "for_print", "is_free", "is_plain", "is_text",
     "loaded", "mangle", "operands_of", "parameters", "place", "stored",
 ]  # fmt: skip

@@ -6,6 +6,7 @@ import ast
 import copy
 from collections.abc import Collection
 
+from .matching import Matches
 from .names import walk
 from .pieces import binds, loaded, place, stored
 from .source import Function
@@ -89,6 +90,7 @@ def prepared(given: Function, lines: Collection[int]) -> Function:
     """A copy of a function's tree; Unstaged where it cannot be rewritten. What is computed at the
     `lines` where a block is cut (cuts.py) stands in a statement."""
     node = copy.deepcopy(given)
+    Matches().visit(node)
     for n in ast.walk(node):
         if isinstance(n, (ast.AsyncFunctionDef, ast.Await)):
             raise Unstaged(f"line {n.lineno}: it is asynchronous")

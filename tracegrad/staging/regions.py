@@ -11,7 +11,7 @@ from ..errors import ConcretizationError
 from ..ir.dispatch import STATE
 from ..tensor import Boxed, inside
 from ..tree import flatten
-from .aliases import arrays_of, root_of
+from .aliases import arrays_of, objects_of, root_of
 from .lists import Grown
 from .places import (
     MISSING,
@@ -127,6 +127,9 @@ def run(
                 else:
                     p.put(v)
             v = None
+            if passes:
+                # What a pass is given was made for it.
+                body.born.update({id(x): x for value in values for x in objects_of(value)})
             with session.held.more([*before, *values, *dead, *around.locked]):
                 try:
                     result = call()

@@ -17,6 +17,7 @@ from .displays import Displays, growing_in
 from .jumps import Jumps, is_closed, jumps_of
 from .names import Liveness, bound, declared, is_true, shared, unassured, walk
 from .pieces import (
+    HELPERS,
     OPERATORS,
     arguments,
     asks_more,
@@ -35,8 +36,6 @@ from .pieces import (
 )  # fmt: skip
 from .prepare import UNTOUCHED, Unstaged, prepared
 from .source import Definition, Function
-
-HELPERS = "_tg"
 
 
 def rewritten(found: Definition, rests: Iterable[tuple[int, int]] = ()) -> Function:
@@ -69,7 +68,7 @@ class _Rewriter(Displays):
         if isinstance(node, ast.Lambda):
             node.body = self.visit(node.body)
             return node
-        outer = self.live, self.globals, self.unassured, self.growing
+        outer = self.live, self.globals, self.unassured, self.growing, self.first
         mangle(node, self.owner)
         self.globals = declared(node, ast.Global)
         foreign = declared(node, ast.Nonlocal) | self.globals
@@ -98,7 +97,7 @@ class _Rewriter(Displays):
             made.insert(start, place(first, body[0]))
         node.body = made
         node.decorator_list = []
-        self.live, self.globals, self.unassured, self.growing = outer
+        self.live, self.globals, self.unassured, self.growing, self.first = outer
         return node
 
     def _variables(
@@ -140,6 +139,10 @@ class _Rewriter(Displays):
         return made
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        outer = self.owner, self.first
+        self.owner, self.first = node.name.lstrip("_"), ""
+        node.body = [self.visit(s) if isinstance(s, ast.FunctionDef) else s for s in node.body]
+        self.owner, self.first = outer
         return node
 
     # --- statements -----------------------------------------------------------------------------

@@ -4,6 +4,7 @@ function was left as it is."""
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from types import CodeType, TracebackType
 from typing import TYPE_CHECKING
 
@@ -81,6 +82,28 @@ def out_of_reach(error: BaseException, session: Session) -> None:
                 "tg.jit to that function itself, and it is."
             )
         tb = tb.tb_next
+
+
+def places_of_staged() -> tuple[str, ...]:
+    """The functions that are rewritten in the call that is going on, and where they stand."""
+    session = ATTEMPTS.session
+    return () if session is None else tuple(sorted(map(place_of, session.staged)))
+
+
+def codes_of_staged() -> tuple[CodeType, ...]:
+    """Their code."""
+    session = ATTEMPTS.session
+    return () if session is None else tuple(sorted(session.staged, key=place_of))
+
+
+def lines_of_loops(codes: Iterable[CodeType]) -> tuple[str, ...]:
+    """The lines of the loops in rewritten code."""
+    lines = [
+        f"{os.path.basename(code.co_filename)}:{line}"
+        for code in codes
+        for line in version_of(code).statements
+    ]
+    return tuple(dict.fromkeys(lines))
 
 
 def place_of(code: CodeType) -> str:

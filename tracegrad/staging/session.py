@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import functools
 import logging
-import os
 import sys
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from types import CodeType, FrameType, FunctionType, MappingProxyType, TracebackType
 from typing import Any, NoReturn, TypeVar
 
@@ -36,6 +35,7 @@ from .functions import (
     users_function,
     version_of,
 )
+from .reached import install, reached, restore
 from .said import explained, out_of_reach, place_of, without_source
 from .stops import stops
 from .tables import Unlike
@@ -81,6 +81,12 @@ class Session:
     roomy: Any = frozenset()
     """Lines of branches in which lists grow for which only a run knows the rows: they are made one
     pass of a loop, which is run with more rows."""
+    grown: Any = frozenset()
+    """Places that make lists to which branches or loops on traced values append."""
+    methods: Any = frozenset()
+    """Methods that Python calls, by class and name, which are rewritten in their classes."""
+    installed: Any = ()
+    """Those that are now."""
     replaced: Any = frozenset()
     """Lines of loops, and variables whose lists these replace by others of other lengths."""
     passed: Any = frozenset()
@@ -97,6 +103,10 @@ class Session:
     merged: Any = ()
     """Arrays that a branch or loop gave, of which it is not known whether they are one that has
     another name: neither must be written to."""
+    pairs: Any = ()
+    """Objects of which a branch or loop made another one, which may be one in Python."""
+    changed: Any = ()
+    """Objects of which attributes were set in branches and loops."""
     held: Any = None
     """The references that open bodies hold."""
     tries: tuple[Any, ...] = ()
@@ -118,7 +128,7 @@ class Session:
         for all."""
         self.staged, self.sites, self.loops, self.rests = set(), set(), set(), {}
         self.passed, self.apart, self.tables, self.queues = set(), {}, {}, set()
-        self.roomy, self.replaced = set(), set()
+        self.roomy, self.replaced, self.grown, self.methods = set(), set(), set(), set()
         self.begin()
 
     def again(self, *given: Any) -> Session:
@@ -129,7 +139,8 @@ class Session:
         made.rests, made.passed = dict(self.rests), set(self.passed)
         made.apart, made.tables = dict(self.apart), dict(self.tables)
         made.queues, made.roomy = set(self.queues), set(self.roomy)
-        made.replaced = set(self.replaced)
+        made.replaced, made.grown = set(self.replaced), set(self.grown)
+        made.methods = set(self.methods)
         made.begin()
         return made
 
@@ -148,6 +159,7 @@ class Session:
                 ATTEMPTS.session = ATTEMPTS.frame = None
                 if session in LEARNT:
                     LEARNT.remove(session)
+                restore(session)
 
         return resumed
 
@@ -166,6 +178,7 @@ class Session:
         self.errors, self.tries, self.looks, self.numbers = [], (), {}, []
         self.opened: dict[Any, int] = {}
         self.open_rests, self.every_pass, self.lists = [], [], {}
+        self.pairs, self.changed = [], []
         self.held = loading.load(f"{__package__}.aliases").Held()
 
     def around(self) -> tuple[tuple[Any, ...], dict[Any, int]]:
@@ -281,6 +294,8 @@ class Session:
             LOG.info("%s is staged: %s", place_of(code), error)
         if not usable and isinstance(error, (ComputedLength, Outlived)) and self._cut(error):
             return True
+        if not usable and reached(error, self):
+            return True
         if not usable:
             without_source(error)
             out_of_reach(error, self)
@@ -348,28 +363,6 @@ def current() -> Session | None:
     return found
 
 
-def places_of_staged() -> tuple[str, ...]:
-    """The functions that are rewritten in the call that is going on, and where they stand."""
-    session = ATTEMPTS.session
-    return () if session is None else tuple(sorted(map(place_of, session.staged)))
-
-
-def codes_of_staged() -> tuple[CodeType, ...]:
-    """Their code."""
-    session = ATTEMPTS.session
-    return () if session is None else tuple(sorted(session.staged, key=place_of))
-
-
-def lines_of_loops(codes: Iterable[CodeType]) -> tuple[str, ...]:
-    """The lines of the loops in rewritten code."""
-    lines = [
-        f"{os.path.basename(code.co_filename)}:{line}"
-        for code in codes
-        for line in version_of(code).statements
-    ]
-    return tuple(dict.fromkeys(lines))
-
-
 LEARNT: list[Session] = []
 """The sessions, of all threads, that are open and know something: empty where nothing is rewritten,
 which is what frequent calls ask first."""
@@ -378,6 +371,7 @@ which is what frequent calls ask first."""
 def _open(session: Session) -> None:
     ATTEMPTS.frame, ATTEMPTS.session = sys._getframe(1), session
     ATTEMPTS.refused = None
+    install(session)
     if session.whole or session.staged:
         LEARNT.append(session)
 
@@ -395,6 +389,7 @@ def _outer() -> Session | None:
         ATTEMPTS.session = ATTEMPTS.frame = None
         if session in LEARNT:
             LEARNT.remove(session)
+        restore(session)
     return current()
 
 
@@ -447,6 +442,7 @@ def staged(
         ATTEMPTS.session = ATTEMPTS.frame = None
         if session in LEARNT:
             LEARNT.remove(session)
+        restore(session)
     return _again(attempt, function, session, eager)
 
 
@@ -466,6 +462,7 @@ def _again(attempt: Callable[[Any], T], function: Any, session: Session, eager: 
             ATTEMPTS.session = ATTEMPTS.frame = None
             if session in LEARNT:
                 LEARNT.remove(session)
+            restore(session)
         first = users_function(function) if eager else None
         if first is not None:
             if len(_KNOWN) > 1024:
@@ -494,7 +491,6 @@ __all__ = [
     "Session",
     "current",
     "entered",
-    "places_of_staged",
     "staged",
     "stops",
 ]
