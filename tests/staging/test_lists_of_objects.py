@@ -186,6 +186,6 @@ def test_a_list_of_the_module_is_refused() -> None:
             EVERYWHERE.append(v)
         return v
 
-    with pytest.raises(ConcretizationError, match="'list.append' in a branch or loop"):
+    with pytest.raises(ConcretizationError, match=r"'list\.append' in a branch or loop"):
         tg.jit(program)(POINTS[0])
     assert EVERYWHERE == []

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+import functools
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from .. import ops
+from ..dtypes import promote
 from ..sizes import same_shape
 from ..types import ArrayType
 
@@ -57,4 +61,32 @@ class Seen:
         ]
 
 
-__all__ = ["Form", "Seen"]
+def joined(spec: Any, arrays: Iterator[Any], depth: int) -> Any:
+    """The arrays of items as one, as NumPy reads nested lists; None where it reads none."""
+    if spec[0] == "tree":
+        return next(arrays) if spec[1].num_leaves == 1 and spec[1].is_leaf() else None
+    if spec[0] == "fixed" or dataclasses.is_dataclass(spec[0]):
+        return None
+    if spec[0] == "rows":
+        return joined(spec[1], arrays, depth + 1)
+    parts = [joined(s, arrays, depth) for s in spec[1:]]
+    if not parts or any(x is None or not same_shape(x.shape, parts[0].shape) for x in parts):
+        return None
+    dtype = functools.reduce(promote, [x.dtype for x in parts])
+    return ops.stack([ops.convert(x, dtype) for x in parts], axis=depth)
+
+
+def fields_of(item: Any) -> list[Any]:
+    """The parts of a dataclass."""
+    return [getattr(item, f.name) for f in dataclasses.fields(item)]
+
+
+def made_of_fields(cls: type, parts: Sequence[Any]) -> Any:
+    """A dataclass of these parts, which its `__init__` does not see again."""
+    made = object.__new__(cls)
+    for f, x in zip(dataclasses.fields(cls), parts, strict=True):
+        object.__setattr__(made, f.name, x)
+    return made
+
+
+__all__ = ["Form", "Seen", "fields_of", "joined", "made_of_fields"]

@@ -14,6 +14,7 @@ from ..ir.forms import bounded, form_of
 from ..ops.elementwise.arithmetic import number
 from ..sizes import form as size_form
 from ..sizes import same, same_shape
+from ..tape.attempts import ATTEMPTS
 from ..tensor import inside
 from ..transforms.tracing import leaf_type
 from ..transforms.weak import kind_of
@@ -46,13 +47,15 @@ def prior_of(owner: Grown, line: str) -> Stacked:
 
 def parts_of(item: Any, line: str, name: str) -> tuple[Form, list[Any]]:
     leaves, spec = taken_apart(item)
-    for x in leaves:
+    for x in [item] if spec[0] == "fixed" else leaves:
         if not is_leaf(x):
             raise Refused(
                 f"{line}: a {type(x).__name__} is appended to {name} in a loop on traced values, "
-                "which holds numbers, arrays, and tuples of these. Append its parts as a tuple "
-                "or a namedtuple."
+                "which holds numbers, arrays, and tuples and dataclasses of these. Append its "
+                "parts as such."
             )
+    if ATTEMPTS.session is not None:
+        ATTEMPTS.session.is_item(item)
     return Form(spec, [leaf_type(x) for x in leaves]), leaves
 
 
@@ -67,7 +70,7 @@ def wider(a: Form, b: Form, line: str, name: str) -> Form:
         if len(both) == len(kinds):
             return Form(a.spec, both)
     else:
-        reason = "(other tuples or lists)"
+        reason = "(other tuples or lists, or other texts in them)"
     raise Refused(
         f"{line}: the items of {name} are not of one form {reason}, which those that a loop on "
         f"traced values appends have to be.{_way_out(a, b)}"

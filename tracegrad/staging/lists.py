@@ -3,7 +3,7 @@ items, and the list shows its rows."""
 
 from __future__ import annotations
 
-import functools
+import dataclasses
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, SupportsIndex
@@ -13,14 +13,13 @@ import numpy as np
 from .. import ops
 from .._codegen import loading
 from ..checks.ranges import out_of_range
-from ..dtypes import promote
 from ..errors import ConcretizationError
 from ..ir.trace import user_line
 from ..ops.elementwise.arithmetic import number
-from ..sizes import same_shape
+from ..tape.attempts import ATTEMPTS
 from ..tensor import Boxed
 from ..tree import flatten, node, unflatten
-from .item_forms import Form, Seen
+from .item_forms import Form, Seen, fields_of, joined, made_of_fields
 from .under_names import ListUnderNames
 
 
@@ -113,7 +112,10 @@ class Stacked:
             number(x) if kind.weak and isinstance(x, Boxed) else x
             for x, kind in zip(leaves, self.form.kinds, strict=True)
         ]
-        return together(self.form.spec, iter(found))
+        item = together(self.form.spec, iter(found))
+        if ATTEMPTS.session is not None:
+            ATTEMPTS.session.is_item(item)
+        return item
 
     def known(self) -> tuple[Any, ...]:
         """What branches that leave the same list agree in."""
@@ -172,6 +174,11 @@ def taken_apart(item: Any) -> tuple[list[Any], Any]:
         found = [taken_apart(x) for x in item]
         kind = type(item) if isinstance(item, tuple) else list
         return [x for leaves, _ in found for x in leaves], (kind, *[s for _, s in found])
+    if dataclasses.is_dataclass(item) and not isinstance(item, type):
+        found = [taken_apart(x) for x in fields_of(item)]
+        return [x for leaves, _ in found for x in leaves], (type(item), *[s for _, s in found])
+    if item is None or isinstance(item, (str, bytes)):
+        return [], ("fixed", item)
     leaves, spec = flatten(item)
     if not spec.is_leaf():
         # Dicts and objects are known by their identity.
@@ -186,6 +193,8 @@ def is_named_tuple(x: Any) -> bool:
 
 def lists_in(item: Any) -> list[list[Any]]:
     """The lists in an item that others may know, and change."""
+    if dataclasses.is_dataclass(item) and not isinstance(item, type):
+        return lists_in(tuple(fields_of(item)))
     known = type(item) in (tuple, list, Grown) or is_named_tuple(item)
     if not known or (type(item) is Grown and item.frozen):
         return []
@@ -203,25 +212,16 @@ def together(spec: Any, leaves: Iterator[Any]) -> Any:
         found = Grown()
         found.stacked, found.frozen = Stacked(Form(spec[1], spec[2]), arrays, spec[3]), True
         return found
+    if spec[0] == "fixed":
+        return spec[1]
     parts = [together(s, leaves) for s in spec[1:]]
+    if dataclasses.is_dataclass(spec[0]):
+        return made_of_fields(spec[0], parts)
     if spec[0] is not list:
         return tuple(parts) if spec[0] is tuple else spec[0]._make(parts)
     found = Grown(parts)
     found.frozen = True
     return found
-
-
-def _joined(spec: Any, arrays: Iterator[Any], depth: int) -> Any:
-    """The arrays of items as one, as NumPy reads nested lists; None where it reads none."""
-    if spec[0] == "tree":
-        return next(arrays) if spec[1].num_leaves == 1 and spec[1].is_leaf() else None
-    if spec[0] == "rows":
-        return _joined(spec[1], arrays, depth + 1)
-    parts = [_joined(s, arrays, depth) for s in spec[1:]]
-    if not parts or any(x is None or not same_shape(x.shape, parts[0].shape) for x in parts):
-        return None
-    dtype = functools.reduce(promote, [x.dtype for x in parts])
-    return ops.stack([ops.convert(x, dtype) for x in parts], axis=depth)
 
 
 # --- the list -------------------------------------------------------------------------------------
@@ -279,7 +279,7 @@ class Grown(ListUnderNames):
             instead = f"Hand on the list ({self.name}) and make the array where it is read"
             rows = loading.load(f"{__package__}.lengths").size_of(found.count, instead)
             arrays = [ops.dynamic_slice(a, 0, rows, axis=0) for a in arrays]
-        return _joined(found.form.spec, iter(arrays), 1)
+        return joined(found.form.spec, iter(arrays), 1)
 
     def total(self) -> Any:
         """The sum of items that loops appended; None where they are not numbers or arrays each."""

@@ -50,11 +50,42 @@ def pair(session: Session, x: Any, references: Iterable[Reference], line: str) -
         y = r()
         if y is None or y is x:
             continue
-        if not session.whole:
-            # Attributes may be set by functions that are not rewritten, which nobody would see.
-            session.whole = True
-            raise Restart
+        _need_all(session)
         session.pairs += [Pair(own, s, line) for s in (r, *related(session, y)) if s() is not x]
+
+
+class Item:
+    """An object that is an item of a list, of which the list has the attributes as they were."""
+
+    def __init__(self, x: Reference) -> None:
+        self.item = x
+
+    def other(self, x: Any) -> Reference | None:
+        """What an object may be besides."""
+        return _in_a_list if self.item() is x else None
+
+
+def _in_a_list() -> Any:
+    return _ITEMS
+
+
+_ITEMS = object()
+"""Stands for the item."""
+
+
+def is_item(session: Session, value: Any) -> None:
+    """Remember that objects are items of a list that loops fill."""
+    found = objects_of(value)
+    if found:
+        _need_all(session)
+        session.pairs += [Item(reference(x)) for x in found]
+
+
+def _need_all(session: Session) -> None:
+    """Attributes may be set by functions that are not rewritten, which nobody would see."""
+    if not session.whole:
+        session.whole = True
+        raise Restart
 
 
 def before_set(session: Session, owner: Any, line: str) -> None:
@@ -63,6 +94,13 @@ def before_set(session: Session, owner: Any, line: str) -> None:
         session.changed.append(reference(owner))
     for p in session.pairs:
         r = p.other(owner)
+        if r is _in_a_list:
+            raise Refused(
+                f"{line}: an attribute is set of an object (a {type(owner).__name__}) that is an "
+                "item of a list which a loop on traced values fills. Append a copy "
+                "(dataclasses.replace(a)), or put one in: items[k] = dataclasses.replace(items[k], "
+                "name=value)"
+            )
         if r is not None and session.held.is_named(r):
             kind = type(owner).__name__
             raise Refused(
@@ -167,4 +205,13 @@ def alike(session: Session, carried: Sequence[Any], line: str) -> None:
         pair(session, x, [reference(y) for other, y in ends[:n] if other == key], line)
 
 
-__all__ = ["Entered", "alike", "before_set", "handed_on", "is_known", "reference", "remember"]
+__all__ = [
+    "Entered",
+    "alike",
+    "before_set",
+    "handed_on",
+    "is_item",
+    "is_known",
+    "reference",
+    "remember",
+]

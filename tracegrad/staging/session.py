@@ -237,6 +237,10 @@ class Session:
             if (r := ref()) is not None
         ]
 
+    def is_item(self, value: Any) -> None:
+        """Remember that a value is, or was read as, an item of a list that loops fill."""
+        loading.load(f"{__package__}.objects").is_item(self, value)
+
     def before_write(self, root: Any, line: str) -> None:
         """A ConcretizationError where nobody knows which array is written to."""
         for m in self.merged:
