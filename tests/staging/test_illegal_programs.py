@@ -361,13 +361,13 @@ def with_lock(x: Any) -> Any:
     return y
 
 
-@refused(r"int\(\) needs the value of a traced array")
+@refused("this condition .* stands in a .*'match'")
 def match_traced(x: Any) -> Any:
-    match int(x[0]):  # here
-        case 1:
-            return x[1]
-        case _:
-            return x[2]
+    match {"v": x[0]}:
+        case {"v": v, **others}:
+            if v > 0:  # here
+                return x[1] * len(others)
+    return x[2]
 
 
 @refused("a Python condition .* needs the value")

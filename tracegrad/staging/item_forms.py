@@ -81,9 +81,9 @@ def fields_of(item: Any) -> list[Any]:
     return [getattr(item, f.name) for f in dataclasses.fields(item)]
 
 
-def made_of_fields(cls: type, parts: Sequence[Any]) -> Any:
+def made_of_fields(cls: Any, parts: Sequence[Any]) -> Any:
     """A dataclass of these parts, which its `__init__` does not see again."""
-    made = object.__new__(cls)
+    made: Any = object.__new__(cls)
     for f, x in zip(dataclasses.fields(cls), parts, strict=True):
         object.__setattr__(made, f.name, x)
     return made
