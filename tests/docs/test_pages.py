@@ -56,7 +56,7 @@ def test_page(page: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
         with warnings.catch_warnings():
             if block[1]:
                 warnings.simplefilter("ignore")  # of the libraries
-            exec(compile(source, name, "exec"), namespace)
+            exec(compile(source, name, "exec", dont_inherit=True), namespace)
     printed = re.sub(r"\s+", " ", capsys.readouterr().out)
     for shown in SHOWN.findall(text):
         assert re.sub(r"\s+", " ", shown).strip() in printed

@@ -151,7 +151,7 @@ class CallHelpers:
                 _stands_in(owner)
             ):
                 container = "list" if isinstance(owner, list) else type(owner).__name__
-                if container == "list" and isinstance(owner, list):
+                if isinstance(owner, list) and name in ("append", "extend", "pop", "insert"):
                     to_grown(owner)
                 self.effect(line, f"{container}.{name}")
         check = functools.partial(self.check, line)  # type: ignore[attr-defined]

@@ -26,7 +26,7 @@ def reference(x: Any) -> Reference:
         return lambda: x
 
 
-class Pair:
+class Twins:
     """Two objects that may be one in Python."""
 
     def __init__(self, a: Reference, b: Reference, line: str) -> None:
@@ -51,10 +51,10 @@ def pair(session: Session, x: Any, references: Iterable[Reference], line: str) -
         if y is None or y is x:
             continue
         _need_all(session)
-        session.pairs += [Pair(own, s, line) for s in (r, *related(session, y)) if s() is not x]
+        session.pairs += [Twins(own, s, line) for s in (r, *related(session, y)) if s() is not x]
 
 
-class Item:
+class ListItem:
     """An object that is an item of a list, of which the list has the attributes as they were."""
 
     def __init__(self, x: Reference) -> None:
@@ -78,7 +78,7 @@ def is_item(session: Session, value: Any) -> None:
     found = objects_of(value)
     if found:
         _need_all(session)
-        session.pairs += [Item(reference(x)) for x in found]
+        session.pairs += [ListItem(reference(x)) for x in found]
 
 
 def _need_all(session: Session) -> None:
