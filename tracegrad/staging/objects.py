@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from ..ir.trace import user_line
 from .aliases import objects_of
 from .places import MISSING
 from .regions import Refused
@@ -69,6 +70,8 @@ def _in_a_list() -> Any:
     return _ITEMS
 
 
+ITEMS = "items of lists"
+"""What is kept apart where objects in lists are changed: then no array has what is in them."""
 _ITEMS = object()
 """Stands for the item."""
 
@@ -77,6 +80,8 @@ def is_item(session: Session, value: Any) -> None:
     """Remember that objects are items of a list that loops fill."""
     found = objects_of(value)
     if found:
+        if ITEMS in session.apart:
+            raise Refused(f"{user_line()}: {session.apart[ITEMS]}")
         _need_all(session)
         session.pairs += [ListItem(reference(x)) for x in found]
 
@@ -95,11 +100,12 @@ def before_set(session: Session, owner: Any, line: str) -> None:
     for p in session.pairs:
         r = p.other(owner)
         if r is _in_a_list:
-            raise Refused(
-                f"{line}: an attribute is set of an object (a {type(owner).__name__}) that is an "
-                "item of a list which a loop on traced values fills. Append a copy "
-                "(dataclasses.replace(a)), or put one in: items[k] = dataclasses.replace(items[k], "
-                "name=value)"
+            session.keep_apart(
+                ITEMS,
+                f"an object (a {type(owner).__name__}) is put in a list by a loop on traced values, "
+                f"and has an attribute set at {line}, which the list would have to show. Append a "
+                "copy (dataclasses.replace(a)), or put one in: items[k] = "
+                "dataclasses.replace(items[k], name=value)",
             )
         if r is not None and session.held.is_named(r):
             kind = type(owner).__name__
