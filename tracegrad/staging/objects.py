@@ -102,9 +102,9 @@ def before_set(session: Session, owner: Any, line: str) -> None:
         if r is _in_a_list:
             session.keep_apart(
                 ITEMS,
-                f"an object (a {type(owner).__name__}) is put in a list by a loop on traced values, "
-                f"and has an attribute set at {line}, which the list would have to show. Append a "
-                "copy (dataclasses.replace(a)), or put one in: items[k] = "
+                f"an object (a {type(owner).__name__}) is put in a list by a loop on traced "
+                f"values, and has an attribute set at {line}, which the list would have to show. "
+                "Append a copy (dataclasses.replace(a)), or put one in: items[k] = "
                 "dataclasses.replace(items[k], name=value)",
             )
         if r is not None and session.held.is_named(r):
