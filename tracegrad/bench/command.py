@@ -372,7 +372,7 @@ def time_sparse(head: dict[str, Any], python: str | None, options: argparse.Name
 def time_linalg(head: dict[str, Any], python: str | None, options: argparse.Namespace) -> Section:
     """`--linalg`."""
     with progress_bar() as bar:
-        task = bar.add_task("preparing", total=len(dense.problems(options.size)))
+        task = bar.add_task("preparing", total=dense.steps(options.size))
         return dense.measure(
             head,
             options.size,

@@ -7,6 +7,7 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 from .processes import Process
@@ -16,9 +17,9 @@ from .run import HERE, STANDALONE, Settings, surroundings
 
 DTYPES = ("float64", "float32")
 ROWS = (100, 300, 1000)
-ROUNDS = 6
-"""The libraries take turns this often at each call, so that what disturbs the machine disturbs
-both."""
+ROUNDS, TURNS = 3, 2
+"""The libraries take turns at each call, so that what disturbs the machine disturbs both; and so
+for all calls in several rounds, since what disturbs it may last for minutes."""
 LIKELIHOODS = ("Gaussian process, value and gradient", "Gaussian process, Hessian")
 SPEED, LIKELIHOOD = 0.95, 2.0
 """How many times as fast as the peer all of it is to be, and likelihoods."""
@@ -110,6 +111,11 @@ def problems(size: str) -> list[tuple[int, str]]:
     return [(n, dtype) for dtype in DTYPES for n in (ROWS[:1] if size == "small" else ROWS)]
 
 
+def steps(size: str) -> int:
+    """How often `measure` tells its progress."""
+    return ROUNDS * len(problems(size))
+
+
 def measure(
     head: dict[str, Any],
     size: str,
@@ -125,24 +131,24 @@ def measure(
         [f"torch is left out: {theirs.missing}."] if theirs is not None and theirs.missing else []
     )
     running = [p for p in (ours, theirs) if p is not None and not p.missing]
-    costs: list[DenseCost] = []
+    seen: dict[tuple[int, str, str], dict[str, list[dict[str, Any]]]] = {}
     try:
-        for n, dtype in problems(size):
-            names = [p.ask(f"{n} {dtype}")["names"] for p in running][0]
-            for name in names:
-                seen: dict[str, list[dict[str, Any]]] = {p.library: [] for p in running}
-                for _ in range(ROUNDS):
-                    for p in running:
-                        seen[p.library].append(p.ask(f"{n} {dtype} {seconds / ROUNDS} {name}"))
-                cost = compared(name, n, dtype, seen)
-                if cost.check != "ok":
-                    remarks.append(f"{name}, n = {n:,}, {dtype}: {cost.check}.")
-                costs.append(cost)
-            progress(f"{dtype}, n = {n:,}")
+        for _ in range(ROUNDS):
+            for n, dtype in problems(size):
+                names = [p.ask(f"{n} {dtype}")["names"] for p in running][0]
+                for name, _, p in product(names, range(TURNS), running):
+                    line = f"{n} {dtype} {seconds / ROUNDS / TURNS} {name}"
+                    times = seen.setdefault((n, dtype, name), {p.library: [] for p in running})
+                    times[p.library].append(p.ask(line))
+                progress(f"{dtype}, n = {n:,}")
     finally:
         for process in (ours, theirs):
             if process is not None:
                 process.close()
+    costs = [compared(name, n, dtype, found) for (n, dtype, name), found in seen.items()]
+    remarks += [
+        f"{c.name}, n = {c.size:,}, {c.dtype}: {c.check}." for c in costs if c.check != "ok"
+    ]
     return DenseTimes(head, costs, remarks)
 
 

@@ -147,7 +147,7 @@ def main(library: str) -> None:
         size, dtype, *asked = line.rstrip().split(maxsplit=3)
         key = int(size), dtype
         if key not in calls:
-            calls = {key: LIBRARIES[library](*key)}
+            calls[key] = LIBRARIES[library](*key)
         if not asked:
             tell(names=list(calls[key]))
             continue
