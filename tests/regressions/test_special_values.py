@@ -51,6 +51,7 @@ ELSEWHERE = frozenset(
         *("eval_chebyc", "eval_chebys", "eval_jacobi", "eval_sh_chebyt", "eval_sh_chebyu"),
         *("eval_sh_legendre", "jve", "yve"),
         *("airy", "airye", "ellipj", "fresnel", "kelvin", "shichi", "sici"),
+        *("eval_sh_jacobi", "it2i0k0", "it2j0y0", "iti0k0", "itj0y0", "pbwa"),
         *(
             "agm",
             "bdtr",
@@ -61,6 +62,8 @@ ELSEWHERE = frozenset(
             "hankel2e",
             "nbdtr",
             "nbdtrc",
+            "nbdtri",
+            "pdtri",
             "powm1",
         ),
     )
@@ -92,6 +95,9 @@ def test_values(name: str) -> None:
     if name in ("pdtr", "pdtrc"):
         # Of NaN events SciPy makes a number where the mean is 0.
         regular &= ~np.isnan(args[0])
+    if name == "nrdtrisd":
+        # No width has a half below another number than the mean: SciPy divides by 1e-16.
+        regular &= args[1] != 0.5
     if name in ("beta", "betaln"):
         regular &= (args[0] != 0) & (args[1] != 0) & ~np.isnan(args[0] + args[1])
     for found in (

@@ -12,7 +12,7 @@ from ..elementwise.arithmetic import div, equal, greater, less, neg, sub, where
 from ..elementwise.comparison import floor
 from ..elementwise.derived import add, mul
 from ..elementwise.elementary import exp, log, sqrt, square
-from ..elementwise.logic import logical_and
+from ..elementwise.logic import logical_and, logical_not
 from ..elementwise.special import lgamma, ndtri
 from .bessel import ive
 from .family import alike, scipys
@@ -22,14 +22,16 @@ from .incomplete import betainccinv, betaincinv, gammainccinv, gammaincinv
 
 
 def pdtri(k: Any, y: Any) -> Any:
-    """The mean m of Poisson's distribution with `pdtr(k, m) == y`; NaN for y from 1 on.
+    """The mean m of Poisson's distribution with `pdtr(k, m) == y`; NaN for y from 1 on and for k
+    below 0.
 
     >>> import tracegrad as tg
     >>> round(float(tg.special.pdtri(0, 0.5)), 6)
     0.693147
     """
     k, y = alike(k, y)
-    return where(less(y, 1), gammainccinv(add(floor(k), 1.0), y), math.nan)
+    known = logical_and(less(y, 1), logical_not(less(k, 0)))
+    return where(known, gammainccinv(add(floor(k), 1.0), y), math.nan)
 
 
 def nbdtri(k: Any, n: Any, y: Any) -> Any:
