@@ -116,6 +116,8 @@ class BlockParts:
 
     product(m, n, k, a, row_a, step_a, b, step_b, c, row_c)
         c -= a @ b; rows of b and c are contiguous
+    product_turned(m, n, k, a, row_a, b, row_b, c, row_c)
+        c -= a @ b.T; rows of all three are contiguous
     substitute(n, k, a, row, col, forward, ones, b, step, lower)
         b[n, k] = a^-1 b for a triangular a with elements a[i * row + j * col], the lower triangle
         where `forward`; its diagonal counts as ones where `ones`; b is a lower triangle, too, and
@@ -131,6 +133,7 @@ class BlockParts:
     """
 
     product: Callable[..., None]
+    product_turned: Callable[..., None]
     substitute: Callable[..., None]
     turn: Callable[..., None]
     subtract: Callable[..., None]
@@ -151,6 +154,15 @@ def parts(dtype: str) -> BlockParts:
         gemm(
             m, n, k, a, row_a, step_a, b, step_b, unit, a, c, row_c, index(ADD | NEGATE), unit, o,
             o, o, o,
+        )  # fmt: skip
+
+    @compiled
+    def product_turned(m, n, k, a, row_a, b, row_b, c, row_c):  # type: ignore[no-untyped-def]
+        outlined()
+        o, unit = index(0), index(1)
+        gemm(
+            m, n, k, a, row_a, unit, b, unit, row_b, a, c, row_c, index(ADD | NEGATE), unit, o, o,
+            o, o,
         )  # fmt: skip
 
     @compiled
@@ -209,6 +221,7 @@ def parts(dtype: str) -> BlockParts:
 
     made = BlockParts()
     made.product, made.substitute = product, substitute
+    made.product_turned = product_turned
     made.turn, made.divide, made.exchange = turn, divide, exchange
     made.subtract = subtract_complex if np.dtype(dtype).kind == "c" else subtract
     return made

@@ -15,8 +15,7 @@ from numba.core import types
 
 from .bridge import compiled
 from .by_address import LINE, get, put, shifted, word
-from .dense import BLOCK, LARGE_BLOCK, NARROW, block_of, gemm, less, parts, pointers
-from .gemm import ADD, NEGATE
+from .dense import BLOCK, LARGE_BLOCK, NARROW, block_of, less, parts, pointers
 from .support import index, outlined, sqrt_float, wide
 
 __all__ = [
@@ -63,25 +62,11 @@ def tangent_signature(dtype: str) -> Any:
     return adjoint_signature(dtype)
 
 
-def _turned_product() -> Callable[..., None]:
-    @compiled
-    def product_turned(m, n, k, a, row_a, b, row_b, c, row_c):  # type: ignore[no-untyped-def]
-        """c -= a @ b.T"""
-        outlined()
-        o, unit = index(0), index(1)
-        gemm(
-            m, n, k, a, row_a, unit, b, unit, row_b, a, c, row_c, index(ADD | NEGATE), unit, o, o,
-            o, o,
-        )  # fmt: skip
-
-    return product_turned
-
-
 def factor(dtype: str) -> Callable[..., None]:
     """The lower factor of `a`, of which the upper triangle is not read."""
     own, t = parts(dtype), np.dtype(dtype).type
     product, substitute, turn = own.product, own.substitute, own.turn
-    subtract, divide, product_turned = own.subtract, own.divide, _turned_product()
+    subtract, divide, product_turned = own.subtract, own.divide, own.product_turned
     zero, in_line = t(0), LINE // np.dtype(dtype).itemsize
 
     @compiled
@@ -235,7 +220,7 @@ def tangent(dtype: str) -> Callable[..., None]:
     read."""
     own, t = parts(dtype), np.dtype(dtype).type
     substitute, turn, subtract = own.substitute, own.turn, own.subtract
-    product_turned, zero = _turned_product(), t(0)
+    product_turned, zero = own.product_turned, t(0)
 
     @compiled
     def small(n, l, row_l, c, row_c, space):  # type: ignore[no-untyped-def]  # noqa: E741

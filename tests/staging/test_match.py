@@ -162,6 +162,49 @@ def commands(x: Any) -> Any:
     return v
 
 
+class Partial:
+    """Has not all that its patterns may ask for."""
+
+    __match_args__ = ("u", "v")
+
+    def __init__(self, u: Any) -> None:
+        self.u = u
+
+
+@PROGRAMS
+def attributes_that_are_not_there(x: Any) -> Any:
+    v = x[0]
+    if v > 0:
+        v = v * 2
+    total = 0.0
+    match Partial(x[1]):
+        case Partial(u=u, v=w):
+            total = u + w
+        case Partial(u, w):
+            total = u - w
+        case Partial(u):
+            total = 3 * u
+    return total * v
+
+
+@PROGRAMS
+def names_of_builtins_as_variables(x: Any) -> Any:
+    len, list, isinstance, hasattr = 5.0, 7.0, 11.0, 13.0
+    v = x[0]
+    if v > 0:
+        v = v * 2
+    parts = (x[1], x[2], v)
+    match parts:
+        case [first, *others] if first > 0.5:
+            v = v + first * sum(others)
+        case [_, _, _]:
+            v = -v
+    match Partial(x[1]):
+        case Partial(u=u):
+            v = v + u
+    return v + len + list + isinstance + hasattr
+
+
 @pytest.mark.parametrize("way", ["jit", "vmap"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_values_are_those_of_python(name: str, way: str) -> None:

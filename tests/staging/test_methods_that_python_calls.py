@@ -4,6 +4,7 @@ writes on traced values in them."""
 from __future__ import annotations
 
 import math
+import sys
 import threading
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,7 @@ import pytest
 
 import tracegrad as tg
 from tests.staging.ways import Programs, check_gradient, check_value
+from tracegrad.staging import reached
 
 POINTS = (np.array([0.63, 0.28, 0.9]), np.array([-0.4, 0.71, 0.35]))
 PROGRAMS = Programs()
@@ -193,6 +195,38 @@ def what_dataclasses_call(x: Any) -> Any:
     return sum(Clipped(v).doubled for v in x)
 
 
+class Shadowed:
+    """Has attributes of its own under the names of its methods."""
+
+    def __init__(self) -> None:
+        self.calls = 1.0
+
+    def scale(self, v: Any) -> Any:
+        self.calls = 100.0
+        return v
+
+    @property
+    def doubled(self) -> Any:
+        return self.calls
+
+    @doubled.setter
+    def doubled(self, v: Any) -> None:
+        if v > 0:
+            self.calls = 2 * v
+
+
+@PROGRAMS
+def attributes_that_hide_methods(x: Any) -> Any:
+    s = Shadowed()
+    v = x[0]
+    if v > 0:
+        v = v * 2
+    s.scale = v * 3
+    first = s.calls
+    s.doubled = x[1]
+    return first * v + s.calls + s.scale
+
+
 @pytest.mark.parametrize("way", ["jit", "vmap"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_values_are_those_of_python(name: str, way: str) -> None:
@@ -239,3 +273,35 @@ def test_several_threads() -> None:
         t.join()
     np.testing.assert_allclose(found, [PROGRAMS["intervals"](x)] * 4)
     assert before == dict(vars(Interval))
+
+
+@pytest.mark.parametrize("entered", ["install", "restore"])
+def test_an_interrupt_leaves_classes_as_they_are(entered: str) -> None:
+    """Ctrl-C where the classes are given other methods, or get their own back: what could not be
+    done is done before the next call."""
+    own = Interval.__add__
+    code = getattr(reached, entered).__code__
+    state = {"came": False}
+
+    def interrupt(frame: Any, event: str, _: Any) -> Any:
+        session = frame.f_locals.get("session") if frame.f_code is code else None
+        due = session is not None and (
+            session.methods if entered == "install" else session.installed
+        )
+        if event == "call" and due:
+            sys.settrace(None)
+            state["came"] = True
+            raise KeyboardInterrupt
+        return None
+
+    before = sys.gettrace()
+    sys.settrace(interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            tg.jit(intervals)(POINTS[0])
+    finally:
+        sys.settrace(before)
+    assert state["came"]
+    np.testing.assert_allclose(tg.jit(intervals)(POINTS[0]), intervals(POINTS[0]))
+    assert Interval.__add__ is own
+    assert not reached._HELD

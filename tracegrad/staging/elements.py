@@ -37,7 +37,7 @@ from .places import (
     variables,
 )
 from .queues import Queue
-from .reached import method_of
+from .reached import method_of, setter_of
 from .reading import item_of as item_of_grown
 from .regions import Refused, born, change, is_born
 from .rows_of_lists import row_of, row_of_dict
@@ -353,7 +353,7 @@ class Elements:
         session = current()
         if session is not None and isinstance(owner, np.ndarray) and name in WRITTEN:
             self._plain(line, owner, value, f".{name} =")
-        if session is not None and (setter := method_of(session, owner, name)) is not None:
+        if session is not None and (setter := setter_of(session, owner, name)) is not None:
             setter(owner, value)
             return
         if session is not None and STATE.traces:

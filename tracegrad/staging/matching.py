@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import copy
 import itertools
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +18,9 @@ OF_ITSELF = frozenset((bool, bytearray, bytes, dict, float, frozenset, int, list
 class Patterns:
     """The helpers of patterns."""
 
+    python = builtins
+    """What patterns call, whatever variables of these names there are."""
+
     @staticmethod
     def is_sequence(x: Any) -> bool:
         """Whether a pattern of items may match."""
@@ -26,6 +30,11 @@ class Patterns:
     def is_mapping(x: Any) -> bool:
         """Whether a pattern of keys may match."""
         return isinstance(x, Mapping)
+
+    @staticmethod
+    def has_part(x: Any, cls: Any, k: int) -> bool:
+        """Whether there is what the pattern of a number in `cls(...)` is for."""
+        return cls in OF_ITSELF or hasattr(x, cls.__match_args__[k])
 
     @staticmethod
     def part_of(x: Any, cls: Any, k: int) -> Any:
@@ -135,10 +144,13 @@ class _Tests:
             case ast.MatchSingleton():
                 self._compare(p, subject(), ast.Is(), ast.Constant(p.value))
             case ast.MatchClass():
-                self.tests.append(place(ast.Call(loaded("isinstance"), [subject(), p.cls], []), p))
+                self.tests.append(place(_python("isinstance", subject(), p.cls), p))
                 for k, q in enumerate(p.patterns):
+                    has = _help("has_part", subject(), p.cls, ast.Constant(k))
+                    self.tests.append(place(has, p))
                     self._add(q, _argument(p, subject, p.cls, k))
                 for name, q in zip(p.kwd_attrs, p.kwd_patterns, strict=True):
+                    self.tests.append(place(_python("hasattr", subject(), ast.Constant(name)), p))
                     self._add(q, _attribute(p, subject, name))
             case ast.MatchMapping(rest=None):
                 self.tests.append(place(_help("is_mapping", subject()), p))
@@ -157,7 +169,7 @@ class _Tests:
         stars = [k for k, q in enumerate(p.patterns) if isinstance(q, ast.MatchStar)]
         least, n = len(p.patterns) - len(stars), len(p.patterns)
         self.tests.append(place(_help("is_sequence", subject()), p))
-        length = ast.Call(loaded("len"), [subject()], [])
+        length = _python("len", subject())
         self._compare(p, length, ast.GtE() if stars else ast.Eq(), ast.Constant(least))
         for k, q in enumerate(p.patterns):
             behind = bool(stars) and k > stars[0]
@@ -186,7 +198,13 @@ def _argument(p: ast.AST, subject: Subject, cls: ast.expr, k: int) -> Subject:
 
 
 def _listed(p: ast.AST, items: Subject) -> Subject:
-    return _later(p, lambda: ast.Call(loaded("list"), [items()], []))
+    return _later(p, lambda: _python("list", items()))
+
+
+def _python(name: str, *args: ast.expr) -> ast.expr:
+    given = [copy.deepcopy(a) for a in args]
+    python = ast.Attribute(loaded(HELPERS), "python", ast.Load())
+    return ast.Call(ast.Attribute(python, name, ast.Load()), given, [])
 
 
 def _help(name: str, *args: ast.expr) -> ast.expr:

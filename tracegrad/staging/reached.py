@@ -61,21 +61,23 @@ def install(session: Session) -> None:
         session.installed = tuple(session.methods)
         for cls, name in session.installed:
             count, own = _HELD.get((cls, name), (0, vars(cls)[name]))
+            # What is to be given back is known before anything changes: Ctrl-C may come between.
+            _HELD[cls, name] = count + 1, own
             if not count:
                 type.__setattr__(cls, name, _version(session, own))
-            _HELD[cls, name] = count + 1, own
 
 
 def restore(session: Session) -> None:
-    """Give the classes back what they had."""
+    """Give the classes back what they had; to be asked again where it was interrupted."""
     if not session.installed:
         return
     with _LOCK:
         for key in session.installed:
-            count, own = _HELD.pop(key)
+            count, own = _HELD.get(key, (0, None))
             if count == 1:
                 type.__setattr__(key[0], key[1], own)
-            else:
+                del _HELD[key]
+            elif count:
                 _HELD[key] = count - 1, own
         session.installed = ()
 
@@ -94,16 +96,24 @@ def _version(session: Session, member: Any) -> Any:
 
 
 def method_of(session: Session, owner: Any, name: str) -> Any:
-    """What Python would call for an operator in place or a setter of the user's, rewritten; None
-    where there is none."""
-    for cls in type(owner).__mro__:
-        if name in vars(cls):
-            member = vars(cls)[name]
-            function = member.fset if isinstance(member, property) else member
-            if isinstance(function, FunctionType) and session.is_users(function.__code__):
-                return session.version(function)
-            return None
-    return None
+    """What Python would call for an operator of the user's, rewritten; None where there is none."""
+    return _rewritten(session, _of_class(owner, name))
 
 
-__all__ = ["functions_in", "install", "method_of", "reached", "restore"]
+def setter_of(session: Session, owner: Any, name: str) -> Any:
+    """What Python would call where an attribute is set that is a property of the user's, rewritten;
+    None for any other: that of an object hides a method of its class."""
+    member = _of_class(owner, name)
+    return _rewritten(session, member.fset) if isinstance(member, property) else None
+
+
+def _of_class(owner: Any, name: str) -> Any:
+    return next((vars(c)[name] for c in type(owner).__mro__ if name in vars(c)), None)
+
+
+def _rewritten(session: Session, function: Any) -> Any:
+    users = isinstance(function, FunctionType) and session.is_users(function.__code__)
+    return session.version(function) if users else None
+
+
+__all__ = ["functions_in", "install", "method_of", "reached", "restore", "setter_of"]

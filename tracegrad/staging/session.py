@@ -156,10 +156,10 @@ class Session:
                 _open(session)
                 return call()
             finally:
+                restore(session)
                 ATTEMPTS.session = ATTEMPTS.frame = None
                 if session in LEARNT:
                     LEARNT.remove(session)
-                restore(session)
 
         return resumed
 
@@ -390,10 +390,10 @@ def _outer() -> Session | None:
     while frame is not None and frame is not ATTEMPTS.frame:
         frame = frame.f_back
     if frame is None:
+        restore(session)
         ATTEMPTS.session = ATTEMPTS.frame = None
         if session in LEARNT:
             LEARNT.remove(session)
-        restore(session)
     return current()
 
 
@@ -441,12 +441,12 @@ def staged(
                 raise better from error
             raise
     finally:
-        # Not in a function of its own: Ctrl-C arrives where Python enters one, before it does
-        # anything.
+        # Ctrl-C arrives where Python enters a function, before that does anything: the session is
+        # still there then, and `_outer` closes it.
+        restore(session)
         ATTEMPTS.session = ATTEMPTS.frame = None
         if session in LEARNT:
             LEARNT.remove(session)
-        restore(session)
     return _again(attempt, function, session, eager)
 
 
@@ -463,10 +463,10 @@ def _again(attempt: Callable[[Any], T], function: Any, session: Session, eager: 
                 raise
             continue
         finally:
+            restore(session)
             ATTEMPTS.session = ATTEMPTS.frame = None
             if session in LEARNT:
                 LEARNT.remove(session)
-            restore(session)
         first = users_function(function) if eager else None
         if first is not None:
             if len(_KNOWN) > 1024:

@@ -28,14 +28,14 @@ from .products import adjoint, matmul, product
 from .stacks import as_matrix, in_lapack_dtype
 
 
-def _rank(name: str, a: Any, rcond: Any) -> tuple[int, float]:
-    """How many singular values of a matrix, or of each of a stack, are not small, and up to which
-    share of the largest they are."""
+def _rank(name: str, a: Any, values: Any, rcond: Any) -> tuple[int, float]:
+    """How many of the singular values of a matrix, or of each of a stack, are not small, and up to
+    which share of the largest they are."""
     sizes = shape_of(a)[-2:]
     if rcond is None:
         rcond = float(np.finfo(a.dtype).eps) * max(int(n) for n in sizes)
     s = concrete(
-        svdvals(a), f"linalg.{name}",
+        values, f"linalg.{name}",
         "The number of columns would depend on the data: where the rank is known, take that many "
         "columns of what np.linalg.svd gives.",
     )  # fmt: skip
@@ -63,8 +63,8 @@ def orth(A: Any, rcond: float | None = None) -> Any:
     """
     a = as_matrix("orth", A)
     (a,) = in_lapack_dtype(a)
-    count, _ = _rank("orth", a, rcond)
-    return svd(a, full_matrices=False)[0][..., :count]
+    u, s, _ = svd(a, full_matrices=False)
+    return u[..., : _rank("orth", a, s, rcond)[0]]
 
 
 def null_space(
@@ -85,7 +85,7 @@ def null_space(
     """
     a = as_matrix("null_space", A)
     (a,) = in_lapack_dtype(a)
-    count, rcond = _rank("null_space", a, rcond)
+    count, rcond = _rank("null_space", a, svdvals(a), rcond)
     *batch, _, n = shape_of(a)
     some = broadcast_to(waves(n, n - count, a.dtype), (*batch, n, n - count))
     if not count:

@@ -79,7 +79,8 @@ def _structured(
     s = reshape(convert(s, FLOAT64), full)
     combine, choose = (add, maximum) if up else (sub, minimum)
     one = (1,) * len(full)
-    parts = [combine(given.seen(at), slice_array(s, at, one, one)) for at in given.places]
+    seen = given.shifted()
+    parts = [combine(seen(at), slice_array(s, at, one, one)) for at in given.places]
     return convert(functools.reduce(choose, parts), x.dtype)
 
 

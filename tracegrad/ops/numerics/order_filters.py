@@ -25,14 +25,13 @@ from .neighbourhoods import Axes, axes_along, shifts
 class Window(NamedTuple):
     """What counts around each element."""
 
-    x: Any
     places: list[tuple[int, ...]]
     """Places in the window, of all axes of the array."""
-    seen: Callable[[tuple[int, ...]], Any]
-    """The array as the neighbour at a place sees it."""
+    shifted: Callable[[], Callable[[tuple[int, ...]], Any]]
+    """Continues the array beyond its ends, and gives what the neighbour at a place sees of it."""
 
     def parts(self) -> list[Any]:
-        return [self.seen(at) for at in self.places]
+        return list(map(self.shifted(), self.places))
 
 
 def window(
@@ -72,8 +71,10 @@ def window(
         full[axis] = count
     places = counts if footprint is not None else np.ones(full, bool)
     places = places.reshape(full)
-    seen = shifts(name, x, full, ways, x.dtype.type(cval), moves)
-    return Window(x, [tuple(int(i) for i in at) for at in np.argwhere(places)], seen)
+    return Window(
+        [tuple(int(i) for i in at) for at in np.argwhere(places)],
+        lambda: shifts(name, x, full, ways, x.dtype.type(cval), moves),
+    )
 
 
 def _extreme(
