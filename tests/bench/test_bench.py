@@ -15,7 +15,7 @@ from tracegrad.bench import SIZES, SUITES, Workload, disagreement, find, run, st
 from tracegrad.bench.contestant import CONTESTANTS, OURS, NotFittingError, Setting
 from tracegrad.bench.measure import PeakMemory, seconds_per_call
 from tracegrad.bench.peers.with_tracegrad import prepare_eager, prepare_jit
-from tracegrad.bench.worker import MARK, measured
+from tracegrad.bench.worker import MARK, Held, answered
 from tracegrad.bench.workload import direction, with_helpers, with_modules
 from tracegrad.bench.workloads import training
 
@@ -223,7 +223,6 @@ def test_worker_tells_of_failures(tmp_path: Path) -> None:
         "arguments": str(tmp_path / "a.npz"),
         "result": str(tmp_path / "r.npz"),
     }
-    plan = {"threads": 1, "device": "cpu", "repeat": 3, "budget": 0.01}
 
     def failing(*_: Any) -> Any:
         raise ValueError("\n  no such thing  \nmore")
@@ -231,17 +230,22 @@ def test_worker_tells_of_failures(tmp_path: Path) -> None:
     def unfitting(*_: Any) -> Any:
         raise NotFittingError("no version of this")
 
-    assert measured(failing, case, plan) == {
-        "status": "failed",
-        "detail": "ValueError: no such thing",
-    }
-    assert measured(unfitting, case, plan) == {"status": "left out", "detail": "no version of this"}
-    good = measured(prepare_eager, case, plan)
-    assert good["status"] == "ok"
-    assert good["derivative_s"] > 0
-    assert good["primal_s"] > 0
-    assert good["nodes"] is None
-    assert good["call_mb"] is None or good["call_mb"] < 50
+    def begun(prepare: Any) -> tuple[Held, dict[str, Any]]:
+        held = Held(prepare, Setting())
+        return held, answered(held.begin, case)
+
+    assert begun(failing)[1] == {"status": "failed", "detail": "ValueError: no such thing"}
+    assert begun(unfitting)[1] == {"status": "left out", "detail": "no version of this"}
+    held, first = begun(prepare_eager)
+    assert first["status"] == "ok"
+    assert first["first_call_s"] > 0
+    turns = [answered(held.turn, {"count": 3, "seconds": 10.0}) for _ in range(2)]
+    for turn in turns:
+        assert [len(turn[what]) for what in ("derivative", "primal")] == [3, 3]
+        assert min(turn["derivative"] + turn["primal"]) > 0
+    assert turns[0]["call_mb"] is None or turns[0]["call_mb"] < 50
+    assert "call_mb" not in turns[1]
+    assert answered(held.end, {}) == {"status": "ok", "nodes": None}
 
 
 SETTINGS = run.Settings(repeat=3, budget=0.02, case_timeout=60.0)
@@ -256,11 +260,11 @@ def test_run_in_processes() -> None:
     )
     assert [(o.contestant, o.workload, o.check) for o in outcomes] == [
         ("eager", "dispatch", "ok"),
-        ("eager", "lse", "ok"),
         ("jit", "dispatch", "ok"),
+        ("eager", "lse", "ok"),
         ("jit", "lse", "ok"),
     ]
-    assert done == ["eager dispatch", "eager lse", "jit dispatch", "jit lse"]
+    assert done == ["eager dispatch", "jit dispatch", "eager lse", "jit lse"]
     assert all(o.derivative_s and o.primal_s and o.first_call_s for o in outcomes)
     assert run.failures(outcomes) == []
 
@@ -331,7 +335,7 @@ def test_crash_of_a_contestant(monkeypatch: pytest.MonkeyPatch) -> None:
         "print('out of luck', file=sys.stderr, flush=True); os._exit(7)",
     )
     outcomes = run.run(TWO, ["jit"], SETTINGS, lambda *_: None)
-    assert [o.detail for o in outcomes] == ["the process ended with code 7: out of luck"] * 2
+    assert [o.detail for o in outcomes] == ["the process of jit ended with code 7: out of luck"] * 2
     assert len(run.failures(outcomes)) == 2
 
 
@@ -342,22 +346,74 @@ def test_contestant_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     assert outcomes[0].detail == "no result after 0 s"
 
 
-def test_wrong_result_of_a_contestant(monkeypatch: pytest.MonkeyPatch) -> None:
-    message = json.dumps({"kind": "case", "key": DISPATCH.key, "status": "ok", "derivative_s": 1.0})
-    script = f"""
+ANSWERING = f"""
 import json, sys, numpy as np
-plan = json.loads(open(PLAN).read())
-np.savez(plan["cases"][0]["result"], np.float64(1.0), np.zeros(4))
-print({MARK + message!r})
+print({MARK!r} + json.dumps(dict(ready=True)), flush=True)
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked["step"] == "begin":
+        np.savez(asked["result"], *RESULTS)
+    elif DIES:
+        sys.exit(7)
+    found = dict(status="ok", first_call_s=1.0, derivative=[1.0], nodes=None)
+    print({MARK!r} + json.dumps(found), flush=True)
 """
-    monkeypatch.setattr(
-        run,
-        "command",
-        lambda c, plan, s: [sys.executable, "-c", script.replace("PLAN", repr(str(plan)))],
-    )
+
+
+def test_wrong_result_of_a_contestant(monkeypatch: pytest.MonkeyPatch) -> None:
+    results = "[np.float64(1.0), np.zeros(4)]"
+    pretending(monkeypatch, ANSWERING.replace("RESULTS", results).replace("DIES", "False"))
     outcomes = run.run([(DISPATCH, "small")], ["jit"], SETTINGS, lambda *_: None)
     assert "result 0 is wrong" in outcomes[0].check
+    assert outcomes[0].derivative_s == 1.0
     assert run.failures(outcomes) == outcomes
+
+
+def test_contestant_that_dies_behind_its_first_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not among those that are right; a new process takes up the next case."""
+    x = small(DISPATCH)[0]
+    results = [repr(a.tolist()) for a in DISPATCH.expected([x])]
+    text = f"map(np.array, [{', '.join(results)}])"
+    pretending(monkeypatch, ANSWERING.replace("RESULTS", text).replace("DIES", "True"))
+    outcomes = run.run([(DISPATCH, "small")] * 2, ["jit"], SETTINGS, lambda *_: None)
+    assert [(o.status, o.check) for o in outcomes] == [("failed", "")] * 2
+    assert [o.detail for o in outcomes] == ["the process of jit ended with code 7"] * 2
+    assert run.failures(outcomes) == outcomes
+
+
+@pytest.mark.parametrize("separate", [False, True])
+def test_contestants_take_turns(monkeypatch: pytest.MonkeyPatch, separate: bool) -> None:
+    """At each case, so that what disturbs the machine disturbs all; but where memory is measured
+    one is there at a time."""
+    asked: list[str] = []
+    answers = {"derivative": [2.0], "status": "ok", "nodes": None, "missing": ""}
+
+    class Process:
+        missing = ""
+
+        def __init__(self, name: str, *_: Any) -> None:
+            self.name = name
+
+        def ask(self, line: str) -> dict[str, Any]:
+            asked.append(f"{self.name} {json.loads(line)['step']}")
+            return answers
+
+        def close(self) -> None:
+            asked.append(f"{self.name} closed")
+
+    monkeypatch.setattr(run, "Process", Process)
+    monkeypatch.setattr(run.Case, "judge", lambda *_: None)
+    settings = run.Settings(separate=separate)
+    outcomes = run.run([(DISPATCH, "small")], OURS, settings, lambda *_: None)
+    both = [["eager", "jit"]] if not separate else [["eager"], ["jit"]]
+    expected = []
+    for names in both:
+        expected += [f"{name} begin" for name in names]
+        expected += [f"{name} turn" for name in names] * run.ROUNDS
+        expected += [f"{name} end" for name in names]
+        expected += [f"{name} closed" for name in reversed(names)]
+    assert asked == expected
+    assert [o.derivative_s for o in outcomes] == [2.0, 2.0]
 
 
 def test_workload_without_its_data(monkeypatch: pytest.MonkeyPatch) -> None:

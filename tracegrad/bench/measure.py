@@ -46,22 +46,37 @@ def by_events(event: Callable[[], Any]) -> Timed:
     return timed
 
 
-def seconds_per_call(
-    call: Callable[[], Any], repeat: int, budget: float, timed: Timed = by_clock
-) -> float:
+class Sampled:
+    """A call whose time is looked at every now and then."""
+
+    def __init__(self, call: Callable[[], Any], timed: Timed = by_clock) -> None:
+        self.call, self.timed = call, timed
+        self.number = 0
+
+    def samples(self, count: int, budget: float, fewest: int = 1) -> list[float]:
+        """Seconds of a call, so many times; less often where it would take longer than `budget`
+        seconds, but never under the fewest."""
+        if not self.number:
+            self.number = self._batch()
+        gc.collect()
+        found: list[float] = []
+        stop = perf_counter() + budget
+        while len(found) < fewest or (len(found) < count and perf_counter() < stop):
+            found.append(self.timed(self.call, self.number) / self.number)
+        return found
+
+    def _batch(self) -> int:
+        """How many calls a sample has."""
+        if self.timed(self.call, 1) >= BATCH_SECONDS:
+            return 1
+        # The first call of a row is slow (cold caches), so the batch is sized by a second look.
+        return max(1, int(BATCH_SECONDS / max(self.timed(self.call, 10) / 10, 1e-8)))
+
+
+def seconds_per_call(call: Callable[[], Any], repeat: int, budget: float) -> float:
     """The median over `repeat` samples; fewer where they would take longer than `budget` seconds,
     but never under three."""
-    once = timed(call, 1)
-    number = 1
-    if once < BATCH_SECONDS:
-        # The first call of a row is slow (cold caches), so the batch is sized by a second look.
-        number = max(1, int(BATCH_SECONDS / max(timed(call, 10) / 10, 1e-8)))
-    gc.collect()
-    samples: list[float] = []
-    stop = perf_counter() + budget
-    while len(samples) < FEWEST_SAMPLES or (len(samples) < repeat and perf_counter() < stop):
-        samples.append(timed(call, number) / number)
-    return statistics.median(samples)
+    return statistics.median(Sampled(call).samples(repeat, budget, FEWEST_SAMPLES))
 
 
 def least(call: Callable[[], Any], seconds: float) -> float:
@@ -91,7 +106,7 @@ class PeakMemory:
 
     def __init__(self) -> None:
         gc.collect()
-        _give_back()
+        give_back()
         try:
             Path("/proc/self/clear_refs").write_text("5")
         except OSError:
@@ -106,7 +121,7 @@ class PeakMemory:
         return None if now is None or self.start is None else max(0.0, (now - self.start) / 1e6)
 
 
-def _give_back() -> None:
+def give_back() -> None:
     """Let the C library return the memory that is free, so that using it again is seen as a
     rise."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None

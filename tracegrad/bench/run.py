@@ -1,24 +1,24 @@
-"""Runs contestants in processes of their own and judges their results."""
+"""Runs contestants in processes of their own, lets them take turns, and judges their results."""
 
 from __future__ import annotations
 
 import json
+import math
 import os
-import queue
-import subprocess
+import statistics
 import sys
 import tempfile
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import Any
 
 import numpy as np
 
 from .contestant import CONTESTANTS, OURS
-from .worker import MARK
+from .processes import EndedError, Process
 from .workload import Workload, disagreement
 
 HERE = Path(__file__).parent
@@ -34,6 +34,8 @@ THREAD_VARIABLES = (
 # every call. Whether it does so of itself depends on what else lies in the heap, and with it the
 # time of whoever allocates large arrays: JAX on rosenbrock, 8.2 or 1.6 ms.
 KEEP_MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(1 << 32), "MALLOC_MMAP_THRESHOLD_": str(1 << 25)}
+# JAX takes three quarters of a GPU when it starts, and the others are there at the same time.
+TAKE_NO_GPU = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
 
 # Loads this folder as a package of its own and runs a module of it, without tracegrad around it:
 # another environment need not have tracegrad's dependencies.
@@ -46,6 +48,10 @@ package = sys.modules["tracegrad_bench"] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(package)
 importlib.import_module(f"tracegrad_bench.{sys.argv[2]}").main(sys.argv[3])
 """
+
+
+ROUNDS = 5
+"""How often contestants take turns at a case."""
 
 
 @dataclass(frozen=True)
@@ -172,7 +178,7 @@ class Case:
 
 
 Progress = Callable[[str, str], None]
-"""`progress(contestant, title)` is called when a contestant's work on a case is done."""
+"""`progress(contestant, title)` is called when a contestant's first call on a case is done."""
 
 
 def run(
@@ -181,133 +187,124 @@ def run(
     settings: Settings,
     progress: Progress,
 ) -> list[Outcome]:
-    """All contestants on all cases, a contestant at a time; each outcome judged."""
+    """All contestants on all cases, a case at a time; each outcome judged."""
     outcomes: list[Outcome] = []
-    with tempfile.TemporaryDirectory(prefix="tracegrad-bench-") as name:
-        folder = Path(name)
+    with ExitStack() as held:
+        folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="tracegrad-bench-")))
+        entrants = [Entrant(name, settings, folder) for name in contestants]
+        for entrant in entrants:
+            held.callback(entrant.leave)
         prepared = [Case(w, size, folder) for w, size in cases]
         for case in prepared:
             case.prepare()
-        usable = [c for c in prepared if not c.problem]
-        for contestant in contestants:
-            for case in prepared:
-                if case.problem:
-                    outcomes.append(
-                        case.outcome(contestant, status="left out", detail=case.problem)
-                    )
-                    progress(contestant, case.workload.title)
-            for group in [[c] for c in usable] if settings.separate else [usable]:
-                for case, outcome in _contest(contestant, group, settings, folder):
-                    if outcome.status == "ok":
-                        case.judge(outcome)
-                    outcomes.append(outcome)
-                    progress(contestant, case.workload.title)
+        for case in prepared:
+            if settings.separate:
+                # One after the other: what several keep at a time may not fit into memory.
+                for entrant in entrants:
+                    outcomes += compare(case, [entrant], progress)
+                    entrant.leave()
+            else:
+                outcomes += compare(case, entrants, progress)
     return outcomes
 
 
-def _contest(
-    contestant: str, cases: Sequence[Case], settings: Settings, folder: Path
-) -> Iterator[tuple[Case, Outcome]]:
-    """The outcomes of one contestant. A case that kills the process or never ends is told so, and a
-    new process takes up the rest."""
-    left = list(cases)
-    while left:
-        ended = ""
-        with _Process(contestant, left, settings, folder) as process:
-            while left and not ended:
-                message = process.next_message()
-                if message["kind"] == "case":
-                    case = left.pop(0)
-                    yield (
-                        case,
-                        case.outcome(
-                            contestant,
-                            **{k: v for k, v in message.items() if k not in ("kind", "key")},
-                        ),
-                    )
-                elif message["kind"] == "missing":
-                    for case in left:
-                        yield (
-                            case,
-                            case.outcome(contestant, status="left out", detail=message["detail"]),
-                        )
-                    return
-                elif message["kind"] == "end":
-                    ended = message["detail"]
-        if left:
-            case = left.pop(0)
-            yield case, case.outcome(contestant, status="failed", detail=ended)
+def compare(case: Case, entrants: Sequence[Entrant], progress: Progress) -> list[Outcome]:
+    """First calls, one contestant after the other; then turns of calls, in several rounds: what
+    disturbs the machine, or moves its clock, does so for all of them."""
+    outcomes = []
+    for entrant in entrants:
+        outcomes.append(entrant.begin(case))
+        progress(entrant.name, case.workload.title)
+    for _ in range(ROUNDS):
+        for entrant in entrants:
+            entrant.turn()
+    for entrant in entrants:
+        entrant.end()
+    return outcomes
 
 
-class _Process:
-    """A worker's process and the messages it prints."""
+class Entrant:
+    """A contestant that takes part: its process, and the case it is at. A case that kills the
+    process or never ends is told so, and a new process takes up the next."""
 
-    def __init__(
-        self, contestant: str, cases: Sequence[Case], settings: Settings, folder: Path
-    ) -> None:
-        plan = {
-            "contestant": contestant,
-            "threads": settings.threads,
-            "device": settings.device,
-            "repeat": settings.repeat,
-            "budget": settings.budget,
-            "cases": [
-                {"key": c.workload.key, "arguments": str(c.arguments), "result": str(c.result)}
-                for c in cases
-            ],
-        }
-        plan_file = folder / "plan.json"
-        plan_file.write_text(json.dumps(plan))
-        self.timeout = settings.case_timeout
-        self.errors: IO[bytes] = (folder / "errors.txt").open("w+b")
-        self.process = subprocess.Popen(
-            command(contestant, plan_file, settings),
-            env=environment(settings, folder),
-            stdout=subprocess.PIPE,
-            stderr=self.errors,
-            text=True,
-        )
-        self.lines: queue.Queue[str] = queue.Queue()
-        self.reader = threading.Thread(target=self._read, daemon=True)
-        self.reader.start()
+    def __init__(self, name: str, settings: Settings, folder: Path) -> None:
+        self.name, self.settings, self.folder = name, settings, folder
+        self.process: Process | None = None
+        self.outcome: Outcome | None = None
+        self.samples: dict[str, list[float]] = {}
 
-    def _read(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            if line.startswith(MARK):
-                self.lines.put(line[len(MARK) :])
-        self.lines.put("")
+    def begin(self, case: Case) -> Outcome:
+        """The first call, judged; what later turns find is added to this outcome."""
+        self.outcome, self.samples = case.outcome(self.name), {}
+        if case.problem:
+            self.outcome.status, self.outcome.detail = "left out", case.problem
+            return self.outcome
+        files = {"arguments": str(case.arguments), "result": str(case.result)}
+        self._ask(step="begin", key=case.workload.key, **files)
+        if self.outcome.status == "ok":
+            case.judge(self.outcome)
+        return self.outcome
 
-    def next_message(self) -> dict[str, Any]:
-        """The next message; one of kind "end" where the process ended or was silent for too
-        long."""
+    def turn(self) -> None:
+        """Calls of the case, for a part of the time."""
+        outcome = self.outcome
+        if outcome is None or outcome.status != "ok":
+            return
+        part = math.ceil(self.settings.repeat / ROUNDS), self.settings.budget / ROUNDS
+        found = self._ask(step="turn", count=part[0], seconds=part[1])
+        for what in ("derivative", "primal"):
+            if what in found:
+                times = self.samples.setdefault(what, [])
+                times += found[what]
+                setattr(outcome, f"{what}_s", statistics.median(times))
+
+    def end(self) -> None:
+        """What is asked when everything is measured."""
+        if self.outcome is not None and self.outcome.status == "ok":
+            self._ask(step="end")
+
+    def leave(self) -> None:
+        """End the process."""
+        if self.process is not None:
+            self.process.close()
+        self.process = None
+
+    def _ask(self, **asked: Any) -> dict[str, Any]:
+        """The answer; what it says about the outcome is noted there."""
+        assert self.outcome is not None
         try:
-            line = self.lines.get(timeout=self.timeout)
-        except queue.Empty:
-            return {"kind": "end", "detail": f"no result after {self.timeout:.0f} s"}
-        if line:
-            message: dict[str, Any] = json.loads(line)
-            return message
-        code = self.process.wait()
-        self.errors.seek(0)
-        said = self.errors.read().decode(errors="replace").strip().splitlines()
-        return {
-            "kind": "end",
-            "detail": f"the process ended with code {code}"
-            + (f": {said[-1][:300]}" if said else ""),
+            if self.process is None:
+                self.process = self._started()
+            if self.process.missing:
+                found = {"status": "left out", "detail": self.process.missing}
+            else:
+                found = self.process.ask(json.dumps(asked))
+        except EndedError as error:
+            self.leave()
+            found = {"status": "failed", "detail": str(error)}
+        for name in ("status", "detail", "first_call_s", "first_call_mb", "call_mb", "nodes"):
+            if name in found:
+                setattr(self.outcome, name, found[name])
+        if self.outcome.status != "ok":
+            self.outcome.check = ""  # whatever its first call gave
+        return found
+
+    def _started(self) -> Process:
+        plan = {
+            "contestant": self.name,
+            "threads": self.settings.threads,
+            "device": self.settings.device,
         }
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        # Nothing is asked of the process any more, whether it has finished or hangs.
-        self.process.kill()
-        self.process.wait()
-        self.reader.join()
-        self.errors.close()
-        assert self.process.stdout is not None
-        self.process.stdout.close()
+        own = self.folder / self.name.replace(" ", "-")
+        own.mkdir(exist_ok=True)
+        plan_file = own / "plan.json"
+        plan_file.write_text(json.dumps(plan))
+        return Process(
+            self.name,
+            command(self.name, plan_file, self.settings),
+            environment(self.settings, own),
+            self.settings.case_timeout,
+        )
 
 
 def command(contestant: str, plan_file: Path, settings: Settings) -> list[str]:
@@ -325,7 +322,7 @@ def environment(settings: Settings, folder: Path) -> Mapping[str, str]:
         "TRACEGRAD_CACHE_DIR": str(folder / "cache"),
         "TORCHINDUCTOR_CACHE_DIR": str(folder / "torch"),
     }
-    return {**KEEP_MEMORY, **surroundings(settings), **caches}
+    return {**KEEP_MEMORY, **TAKE_NO_GPU, **surroundings(settings), **caches}
 
 
 def surroundings(settings: Settings) -> dict[str, str]:

@@ -1,5 +1,4 @@
-"""One contestant in a process of its own: it reads its cases from a file and prints a line of JSON
-per case.
+"""One contestant in a process of its own: it answers lines of JSON with lines of JSON.
 
 This module and what it loads use no other part of tracegrad unless the contestant is tracegrad
 itself, so that a contestant can also run in the interpreter of another environment.
@@ -10,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -17,33 +17,100 @@ from typing import Any
 import numpy as np
 
 from . import find
-from .contestant import CONTESTANTS, NotFittingError, Prepare, Setting
-from .measure import PeakMemory, seconds_per_call
+from .contestant import CONTESTANTS, NotFittingError, Prepare, Prepared, Setting
+from .measure import PeakMemory, Sampled, give_back
 
 MARK = "tracegrad-bench: "
 
 
 def main(plan_file: str) -> None:
-    """Run the cases of a plan that `run.py` has written."""
+    """Read who takes part, and how, from a file that `run.py` has written; then answer. Each line
+    names one of the steps of a `Held` case and what it is given."""
     plan = json.loads(Path(plan_file).read_text())
     pin(plan["threads"])
     contestant = CONTESTANTS[plan["contestant"]]
-    start = perf_counter()
     try:
         prepare = contestant.load()
         if contestant.name == "jit":
             sys.modules[prepare.__module__].start_up()
     except ImportError as error:
         tell(
-            kind="missing",
-            detail=f"{contestant.needs} is not installed here"
+            missing=f"{contestant.needs} is not installed here"
             if error.name == contestant.needs
-            else str(error),
+            else str(error)
         )
         return
-    tell(kind="ready", seconds=perf_counter() - start)
-    for case in plan["cases"]:
-        tell(kind="case", key=case["key"], **measured(prepare, case, plan))
+    held = Held(prepare, Setting(plan["threads"], plan["device"]))
+    steps: dict[str, Step] = {"begin": held.begin, "turn": held.turn, "end": held.end}
+    tell(ready=True)
+    for line in sys.stdin:
+        asked = json.loads(line)
+        tell(**answered(steps[asked.pop("step")], asked))
+
+
+Step = Callable[..., dict[str, Any]]
+
+
+def answered(step: Step, given: dict[str, Any]) -> dict[str, Any]:
+    """What a step found, or why it found nothing."""
+    try:
+        return {"status": "ok", **step(**given)}
+    except NotFittingError as error:
+        return {"status": "left out", "detail": str(error)}
+    except Exception as error:
+        # Whatever a library raises belongs into the table; the other cases go on.
+        return {"status": "failed", "detail": f"{type(error).__name__}: {first_line(error)}"}
+
+
+class Held:
+    """One case at a time: its first call, turns of calls, its end."""
+
+    def __init__(self, prepare: Prepare, setting: Setting) -> None:
+        self.prepare, self.setting = prepare, setting
+        self.prepared: Prepared | None = None
+        self.calls: dict[str, Sampled] = {}
+        self.called = False
+
+    def begin(self, key: str, arguments: str, result: str) -> dict[str, Any]:
+        """What the first call costs; its result is written to a file, for the parent to check."""
+        self.prepared, self.calls, self.called = None, {}, False
+        workload = find(key)
+        with np.load(arguments) as stored:
+            inputs = [stored[f"arr_{k}"] for k in range(len(stored.files))]
+        memory = PeakMemory()
+        start = perf_counter()
+        prepared = self.prepare(workload, inputs, self.setting)
+        found = prepared.derivative()
+        prepared.wait()
+        taken = perf_counter() - start
+        peak = memory.megabytes()
+        np.savez(result, *prepared.to_numpy(found))
+        self.prepared = prepared
+        self.calls = {"derivative": Sampled(prepared.derivative, prepared.timed)}
+        if prepared.primal is not None:
+            self.calls["primal"] = Sampled(prepared.primal, prepared.timed)
+        return {"first_call_s": taken, "first_call_mb": peak}
+
+    def turn(self, count: int, seconds: float) -> dict[str, Any]:
+        """Seconds of a call, so many samples of each kind; fewer where they would take longer,
+        which is `seconds` for the derivative and a quarter for the function, but at least one. The
+        first turn tells the memory, too: later ones find it in use."""
+        memory = None if self.called else PeakMemory()
+        found: dict[str, Any] = {"derivative": self.calls["derivative"].samples(count, seconds)}
+        if memory is not None:
+            found["call_mb"], self.called = memory.megabytes(), True
+        if "primal" in self.calls:
+            found["primal"] = self.calls["primal"].samples(count, seconds / 4)
+        return found
+
+    def end(self) -> dict[str, Any]:
+        """What is only known, or costs something to find out, when everything is measured. The
+        case is dropped, and its memory given back: other contestants are there, too."""
+        asked = self.prepared.nodes if self.prepared is not None else None
+        nodes = asked() if asked is not None else None
+        self.prepared, self.calls = None, {}
+        give_back()
+        return {"nodes": nodes}
 
 
 def pin(threads: int) -> None:
@@ -51,49 +118,6 @@ def pin(threads: int) -> None:
     limited."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
-
-
-def measured(prepare: Prepare, case: dict[str, Any], plan: dict[str, Any]) -> dict[str, Any]:
-    """The times of one case; its result is written to the case's file, for the parent to check."""
-    workload = find(case["key"])
-    with np.load(case["arguments"]) as stored:
-        arguments = [stored[f"arr_{k}"] for k in range(len(stored.files))]
-    memory = PeakMemory()
-    try:
-        start = perf_counter()
-        prepared = prepare(workload, arguments, Setting(plan["threads"], plan["device"]))
-        result = prepared.derivative()
-        prepared.wait()
-        first_call = perf_counter() - start
-        first_call_mb = memory.megabytes()
-        np.savez(case["result"], *prepared.to_numpy(result))
-        del result
-        memory = PeakMemory()
-        derivative = seconds_per_call(
-            prepared.derivative, plan["repeat"], plan["budget"], prepared.timed
-        )
-        call_mb = memory.megabytes()
-        primal = None
-        if prepared.primal is not None:
-            prepared.primal()
-            primal = seconds_per_call(
-                prepared.primal, plan["repeat"], plan["budget"] / 4, prepared.timed
-            )
-        nodes = prepared.nodes() if prepared.nodes is not None else None
-    except NotFittingError as error:
-        return {"status": "left out", "detail": str(error)}
-    except Exception as error:
-        # Whatever a library raises belongs into the table; the other cases go on.
-        return {"status": "failed", "detail": f"{type(error).__name__}: {first_line(error)}"}
-    return {
-        "status": "ok",
-        "first_call_s": first_call,
-        "derivative_s": derivative,
-        "primal_s": primal,
-        "first_call_mb": first_call_mb,
-        "call_mb": call_mb,
-        "nodes": nodes,
-    }
 
 
 def first_line(error: Exception) -> str:
