@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from operator import is_
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar, cast
 
 from .integers import Integer, substitute, symbol, symbols
 from .kernel import (
@@ -22,16 +22,19 @@ from .kernel import (
     Load,
     Loop,
     Name,
+    Phase,
     Statement,
     Store,
     Update,
     While,
+    walk,
 )
 from .kernel import Index as IndexValue
 
+T = TypeVar("T")
 Index: TypeAlias = tuple[Any, ...]
 Access: TypeAlias = tuple[str, Index]
-READ, LOADS = "_read", "_loads"
+READ, LOADS, MENTIONED = "_read", "_loads", "_mentioned"
 """Where a statement, which never changes, keeps what was found of it."""
 
 
@@ -96,14 +99,39 @@ def add_read(s: Statement, names: set[str], buffers: set[str]) -> None:
     buffers |= found[1]
 
 
+def read_by(body: Iterable[Statement]) -> tuple[set[str], set[str]]:
+    """The local names and the buffers that statements read."""
+    names: set[str] = set()
+    buffers: set[str] = set()
+    walk(tuple(body), lambda s: add_read(s, names, buffers))
+    return names, buffers
+
+
+def mentioned(body: Iterable[Statement]) -> set[str]:
+    """All buffers that statements read or write."""
+    body = tuple(body)
+    _, found = read_by(body)
+    walk(body, lambda s: found.add(s.buffer) if isinstance(s, Store) else None)
+    return found
+
+
+def mentioned_in(phase: Phase) -> frozenset[str]:
+    """All buffers that a phase reads or writes, found once for each phase."""
+    found: frozenset[str] | None = phase.__dict__.get(MENTIONED)
+    if found is None:
+        found = frozenset(mentioned((*phase.local, *phase.body)))
+        phase.__dict__[MENTIONED] = found
+    return found
+
+
 def with_bodies(
     s: Statement, change: Callable[[tuple[Statement, ...]], tuple[Statement, ...]]
 ) -> Statement:
     """The statement with other statements inside it."""
     if isinstance(s, (Loop, While)):
-        return replace(s, body=change(s.body))
+        return with_parts(s, body=change(s.body))
     if isinstance(s, If):
-        return replace(s, then=change(s.then), otherwise=change(s.otherwise))
+        return with_parts(s, then=change(s.then), otherwise=change(s.otherwise))
     return s
 
 
@@ -166,9 +194,19 @@ def each(parts: tuple[Any, ...], change: Callable[[Any], Any]) -> tuple[Any, ...
     return parts if all(map(is_, found, parts)) else found
 
 
-def with_parts(s: Any, **parts: Any) -> Any:
-    """A statement with other parts; the same one where all of them stay."""
-    return s if all(getattr(s, name) is new for name, new in parts.items()) else replace(s, **parts)
+def with_parts(s: T, **parts: Any) -> T:
+    """A statement or phase with other parts; the same one where all of them stay, so that what was
+    found of it need not be found again."""
+    if all(_stays(getattr(s, name), new) for name, new in parts.items()):
+        return s
+    changed: Any = replace(s, **parts)  # type: ignore[type-var]
+    return cast(T, changed)
+
+
+def _stays(old: Any, new: Any) -> bool:
+    return new is old or (
+        isinstance(new, tuple) and len(new) == len(old) and all(map(is_, new, old))
+    )
 
 
 def changed(e: Any, change: Callable[[Any], Any]) -> Any:
@@ -248,11 +286,14 @@ def moved(
     given to routines stay."""
 
     def load(e: Load) -> Load:
-        return Load(*move(e.buffer, e.index), e.dtype)
+        buffer, at = move(e.buffer, e.index)
+        return e if buffer == e.buffer and _stays(e.index, at) else Load(buffer, at, e.dtype)
 
     def store(s: Store) -> Store:
         buffer, at = move(s.buffer, s.index)
-        return replace(s, buffer=buffer, index=at)
+        return (
+            s if buffer == s.buffer and _stays(s.index, at) else replace(s, buffer=buffer, index=at)
+        )
 
     return rewritten(body, load, store)
 

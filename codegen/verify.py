@@ -6,13 +6,15 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from operator import is_
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from . import integers, kernel
 from .integers import Binary, Int, Integer, Symbol
-from .traversal import within
+from .traversal import mentioned_in, within
 
 Ranges: TypeAlias = Mapping[str, tuple[Int, Int] | None]
 """The loop indices that are seen, [lo, hi); None where no more is known."""
@@ -29,15 +31,35 @@ class ProgramError(AssertionError):
     user's code."""
 
 
-def verify_program(program: kernel.Program) -> kernel.Program:
-    """The program itself, or a ProgramError that says what is wrong where."""
-    _Verifier(program).run()
+@dataclass
+class Verified:
+    """What was found right in earlier programs of one pipeline, by identity: passes give back what
+    they do not change."""
+
+    whole: list[Any] = field(default_factory=list)
+    phases: dict[int, list[Any]] = field(default_factory=dict)
+    """Of each phase: itself, and all of the program that it is right with."""
+
+
+def verify_program(program: kernel.Program, known: Verified | None = None) -> kernel.Program:
+    """The program itself, or a ProgramError that says what is wrong where. Not what is known to be
+    right is looked at again."""
+    known = Verified() if known is None else known
+    verifier = _Verifier(program, known)
+    whole = [*program.phases, *program.buffers, verifier.resolved]
+    if not _same(whole, known.whole):
+        verifier.run()
+        known.whole = whole
     return program
 
 
+def _same(parts: list[Any], others: list[Any]) -> bool:
+    return len(parts) == len(others) and all(map(is_, parts, others))
+
+
 class _Verifier:
-    def __init__(self, program: kernel.Program) -> None:
-        self.program = program
+    def __init__(self, program: kernel.Program, known: Verified) -> None:
+        self.program, self.known = program, known
         self.sizes = {name for name, _ in program.sizes}
         self.buffers: dict[str, kernel.Buffer] = {}
         self.taken: set[str] = set()
@@ -78,8 +100,18 @@ class _Verifier:
                 len(phase.body) == 1 and isinstance(phase.body[0], kernel.Loop)
             ):
                 raise self.wrong("a parallel phase is one loop")
-            local = dict(self.buffers)
-            self.body((*phase.local, *phase.body), {}, {}, local)
+            parts = self.parts(phase)
+            if not _same(parts, self.known.phases.get(id(phase), [])):
+                self.body((*phase.local, *phase.body), {}, {}, dict(self.buffers))
+                self.known.phases[id(phase)] = parts
+
+    def parts(self, phase: kernel.Phase) -> list[Any]:
+        """The phase and what is asked of the rest of the program where it is verified. That no
+        local has the name of a buffer that came later is seen where it is verified as a whole."""
+        names = sorted(mentioned_in(phase))
+        buffers = [self.buffers.get(name) for name in names]
+        owners = [self.buffers.get(b.of) for b in buffers if b is not None and b.of]
+        return [phase, self.resolved, len(self.program.errors), *buffers, *owners]
 
     def take(self, name: str) -> None:
         if name in self.taken:

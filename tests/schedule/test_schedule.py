@@ -11,11 +11,10 @@ import pytest
 
 import tracegrad as tg
 from tests.unjitted import run_unjitted
-from tracegrad._codegen import kernel
+from tracegrad._codegen import kernel, traversal
 from tracegrad.ir.evaluate import evaluate
 from tracegrad.schedule import schedule
 from tracegrad.schedule.bounds import at_most, nonnegative, reshape_index
-from tracegrad.schedule.passes.memory import mentioned
 from tracegrad.transforms.rewrite import optimize
 
 RNG = np.random.default_rng(0)
@@ -453,7 +452,7 @@ def logistic(w: Any, x: Any, y: Any) -> Any:
 def test_large_matrix_is_read_once_for_value_and_gradient() -> None:
     x = np.zeros((1 << 16, 32))
     program = program_of(tg.value_and_grad(logistic), np.zeros(32), x, np.zeros(1 << 16))
-    reading = [k for k, p in enumerate(program.phases) if "x" in mentioned(p.body)]
+    reading = [k for k, p in enumerate(program.phases) if "x" in traversal.mentioned(p.body)]
     assert len(reading) == 1
     small = program_of(tg.value_and_grad(logistic), np.zeros(32), x[:500], np.zeros(500))
     routines: list[str] = []

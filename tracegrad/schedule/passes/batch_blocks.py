@@ -20,7 +20,6 @@ from ...sizes import same
 from ...types import Int
 from .lockstep import WIDTH as LOCKSTEP
 from .lockstep import fits, in_lockstep
-from .memory import mentioned, read_by
 from .registers import small
 from .survey import Survey, extents, is_lanes, lane_loops, survey
 
@@ -76,7 +75,7 @@ class _Cut:
         self.surveys: dict[tuple[int, Int], Survey] = {}
         self.side_by_side_fits: dict[tuple[int, Int], bool | None] = {}
         self.owners = owners.Owners(buffers)
-        self.mentions = [self.owners.all(mentioned([s])) for s in self.body]
+        self.mentions = [self.owners.all(traversal.mentioned([s])) for s in self.body]
         self.written = self.owners.all(_written(self.body))
         self.made = {
             s.index if isinstance(s, kernel.Loop) else s.name
@@ -113,7 +112,7 @@ class _Cut:
             body = self.body[first:last]
             # Nothing is left to do for names alone.
             if any(not isinstance(s, kernel.Let) for s in body):
-                result.append(replace(phase, body=(*self.needed(first, last), *body)))
+                result.append(traversal.with_parts(phase, body=(*self.needed(first, last), *body)))
             first = last
         return result
 
@@ -235,7 +234,7 @@ class _Cut:
         }
         pending: list[kernel.Statement] = list(self.body[first:end])
         while pending:
-            names, _ = read_by(pending)
+            names, _ = traversal.read_by(pending)
             pending = []
             for before in self.body[:first]:
                 if isinstance(before, kernel.Declare) and before.name in names:
@@ -303,7 +302,7 @@ class _Cut:
         hi = integers.minimum(lo + width, extent)
         allocated: list[kernel.Allocate] = []
         variables = small(self.body, self.buffers)
-        names = mentioned(self.body[first:end])
+        names = traversal.mentioned(self.body[first:end])
         for name, use in found.uses.items():
             b = self.buffers[name]
             if name in narrow:

@@ -32,9 +32,12 @@ def choose_stores(
         if not isinstance(s, kernel.Loop) or not all(isinstance(t, INSIDE) for t in s.body):
             return s
         body = _ChosenBody(s, owner).chosen()
-        return s if body is None else replace(s, body=body)
+        return s if body is None else traversal.with_parts(s, body=body)
 
-    return [replace(p, body=traversal.mapped(p.body, lambda e: e, loop_chosen)) for p in phases]
+    return [
+        traversal.with_parts(p, body=traversal.mapped(p.body, lambda e: e, loop_chosen))
+        for p in phases
+    ]
 
 
 class _ChosenBody:

@@ -49,7 +49,9 @@ def collect_steps(
                 result.append(traversal.with_bodies(s, within))
         return tuple(result)
 
-    return [replace(p, body=within(p.body)) if p.kind == "serial" else p for p in phases]
+    return [
+        traversal.with_parts(p, body=within(p.body)) if p.kind == "serial" else p for p in phases
+    ]
 
 
 def _flag(s: kernel.Statement, owner: owners.Owners, sizes: frozenset[str]) -> Any:

@@ -55,7 +55,7 @@ class _Cutting:
         self.reads: dict[str, list[Read]] | None = None
 
     def run(self) -> list[kernel.Phase]:
-        return [replace(p, body=self.body(p.body, Site(), 0)) for p in self.phases]
+        return [traversal.with_parts(p, body=self.body(p.body, Site(), 0)) for p in self.phases]
 
     def body(
         self, body: Sequence[kernel.Statement], site: Site, depth: int

@@ -10,7 +10,6 @@ that what one hands to another stays near. Nothing is computed in another order 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from ..._codegen import integers, kernel, owners, traversal, work
@@ -43,7 +42,8 @@ def distribute(
         return traversal.with_bodies(s, lambda body: tuple(map(within, body)))
 
     return [
-        replace(p, body=tuple(map(within, p.body))) if p.kind == "serial" else p for p in phases
+        traversal.with_parts(p, body=tuple(map(within, p.body))) if p.kind == "serial" else p
+        for p in phases
     ]
 
 

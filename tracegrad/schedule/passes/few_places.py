@@ -64,9 +64,9 @@ def few_places(
 
     first = frozenset(sizes)
     return [
-        replace(p, body=within(p.body, {}, first))
+        traversal.with_parts(p, body=within(p.body, {}, first))
         if p.kind == "serial"
-        else replace(p, body=tuple([inside(s, {}, first) for s in p.body]))
+        else traversal.with_parts(p, body=tuple([inside(s, {}, first) for s in p.body]))
         for p in phases
     ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from ..._codegen import integers, kernel, traversal
@@ -106,7 +106,7 @@ def part(fill: Fill, box: Mapping[int, Interval], fresh: Callable[[str], str]) -
         if not isinstance(s, kernel.Loop):
             return s
         lo, hi = ends[s.index]
-        return replace(s, lo=lo, hi=hi, body=tuple(map(cut, s.body)))
+        return traversal.with_parts(s, lo=lo, hi=hi, body=tuple(map(cut, s.body)))
 
     found = cut(fill.loop)
     for s in traversal.within([found]):

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..._codegen import integers, kernel, owners, traversal
@@ -36,9 +35,11 @@ def keep_fixed_places(
             (loop,) = phase.body
             assert isinstance(loop, kernel.Loop)
             inside = writer.within(loop.body, {loop.index: (loop.lo, loop.hi)})
-            result.append(replace(phase, body=(replace(loop, body=inside),)))
+            result.append(
+                traversal.with_parts(phase, body=(traversal.with_parts(loop, body=inside),))
+            )
         else:
-            result.append(replace(phase, body=writer.within(phase.body, {})))
+            result.append(traversal.with_parts(phase, body=writer.within(phase.body, {})))
     return result
 
 
@@ -80,7 +81,7 @@ class _Keeper(NamedTuple):
             body, stored = _at(body, buffer, index, name, dtype)
             if stored:
                 after.append(kernel.Store(buffer, index, kernel.Name(name, dtype)))
-        loop = replace(loop, body=self.within(body, _inside(loop, ranges)))
+        loop = traversal.with_parts(loop, body=self.within(body, _inside(loop, ranges)))
         whole = [*before, loop, *after]
         # Without a step the place may be outside of the array.
         if not before or self.certain(loop.hi - loop.lo - 1, ranges):

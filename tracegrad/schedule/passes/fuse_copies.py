@@ -25,7 +25,9 @@ Buffers: TypeAlias = Mapping[str, kernel.Buffer]
 
 def fuse_copies(phases: Sequence[kernel.Phase], buffers: Buffers) -> list[kernel.Phase]:
     """The phases with such loops joined."""
-    return [replace(p, body=_joined(p.body, buffers, p.kind == "serial")) for p in phases]
+    return [
+        traversal.with_parts(p, body=_joined(p.body, buffers, p.kind == "serial")) for p in phases
+    ]
 
 
 def _joined(
@@ -37,9 +39,9 @@ def _joined(
     for s in body:
         match s:
             case kernel.Loop() | kernel.While():
-                s = replace(s, body=_joined(s.body, buffers))
+                s = traversal.with_parts(s, body=_joined(s.body, buffers))
             case kernel.If():
-                s = replace(
+                s = traversal.with_parts(
                     s, then=_joined(s.then, buffers), otherwise=_joined(s.otherwise, buffers)
                 )
         before = result[-1] if result else None

@@ -35,7 +35,8 @@ def join_loops(phases: Sequence[kernel.Phase], buffers: Buffers) -> list[kernel.
         return traversal.with_bodies(inside, lambda body: _joined(body, buffers, owner))
 
     return [
-        replace(p, body=tuple(map(within, p.body))) if p.kind == "serial" else p for p in phases
+        traversal.with_parts(p, body=tuple(map(within, p.body))) if p.kind == "serial" else p
+        for p in phases
     ]
 
 

@@ -19,7 +19,6 @@ from typing import Any
 from ..._codegen import integers, kernel, owners, traversal
 from ...types import Int
 from .lane import Lane, may_meet
-from .memory import mentioned
 from .predication import Part, Rounds, Split, StraightRun, UnfitError, flag_at
 
 WIDTH = 32
@@ -83,7 +82,7 @@ def _check(
     if (
         loop.own is None
         or loop.sequential
-        or any(owner.is_view(b) and owner.of(b) in own for b in mentioned(loop.body))
+        or any(owner.is_view(b) and owner.of(b) in own for b in traversal.mentioned(loop.body))
     ):
         raise UnfitError
     asked = {s.name for s in traversal.within(loop.body) if isinstance(s, kernel.Allocate)}

@@ -16,18 +16,6 @@ from ..bounds import Ranges, at_most, divides, reshape_index
 ALIGNMENT = 64
 
 
-def read_by(body: Iterable[kernel.Statement]) -> tuple[set[str], set[str]]:
-    """The local names and the buffers that statements read."""
-    names: set[str] = set()
-    buffers: set[str] = set()
-
-    def visit(s: kernel.Statement) -> None:
-        traversal.add_read(s, names, buffers)
-
-    kernel.walk(tuple(body), visit)
-    return names, buffers
-
-
 def prune(phases: list[kernel.Phase], buffers: dict[str, kernel.Buffer]) -> list[kernel.Phase]:
     """Without locals that nothing needs, and without stores to temporaries of which nothing that is
     needed is computed: what only counts itself goes, too."""
@@ -54,12 +42,12 @@ def prune(phases: list[kernel.Phase], buffers: dict[str, kernel.Buffer]) -> list
         result: list[kernel.Statement] = []
         for s in reversed(body):
             if isinstance(s, (kernel.Loop, kernel.While)):
-                s = replace(s, body=keep(s.body))
+                s = traversal.with_parts(s, body=keep(s.body))
                 if not s.body:
                     continue
             elif isinstance(s, kernel.If):
                 otherwise = keep(s.otherwise)
-                s = replace(s, then=keep(s.then), otherwise=otherwise)
+                s = traversal.with_parts(s, then=keep(s.then), otherwise=otherwise)
                 if not (s.then or otherwise):
                     continue
             elif not needed(s):
@@ -80,7 +68,9 @@ def prune(phases: list[kernel.Phase], buffers: dict[str, kernel.Buffer]) -> list
         known = len(names) + len(loaded)
         bodies = [keep(p.body) for p in reversed(phases)][::-1]
         if len(names) + len(loaded) == known:
-            changed = [replace(p, body=body) for p, body in zip(phases, bodies, strict=True)]
+            changed = [
+                traversal.with_parts(p, body=body) for p, body in zip(phases, bodies, strict=True)
+            ]
             return [p for p in changed if p.body]
 
 
@@ -121,14 +111,7 @@ def resolve_views(
 
     if not any(b.of for b in buffers.values()):
         return list(phases)
-    return [replace(p, body=tuple([statement(s, {}) for s in p.body])) for p in phases]
-
-
-def mentioned(body: Iterable[kernel.Statement]) -> set[str]:
-    """All buffers that statements read or write."""
-    _, found = read_by(body)
-    kernel.walk(tuple(body), lambda s: found.add(s.buffer) if isinstance(s, kernel.Store) else None)
-    return found
+    return [traversal.with_parts(p, body=tuple([statement(s, {}) for s in p.body])) for p in phases]
 
 
 def plan(
@@ -140,7 +123,7 @@ def plan(
     last: dict[str, int] = {}
     owner = owners.Owners(buffers)
     for number, phase in enumerate(phases):
-        names = mentioned((*phase.local, *phase.body))
+        names = traversal.mentioned_in(phase)
         for name in names | owner.all(names):
             first.setdefault(name, number)
             last[name] = number

@@ -55,7 +55,8 @@ def memory_of_steps(
         return traversal.with_bodies(s, lambda body: within(body, there, again or loop))
 
     return [
-        replace(p, body=within(p.body, Site(), False)) if p.kind == "serial" else p for p in phases
+        traversal.with_parts(p, body=within(p.body, Site(), False)) if p.kind == "serial" else p
+        for p in phases
     ]
 
 

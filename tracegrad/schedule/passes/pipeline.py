@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ..._codegen import kernel, owners, verify
+from ..._codegen import kernel, owners, traversal, verify
 from ...ir.verify import EVERY_PASS
 from .batch_blocks import batch_blocks
 from .choose_stores import choose_stores
@@ -18,7 +18,7 @@ from .fuse_copies import fuse_copies
 from .hoist import hoist
 from .join_loops import join_loops
 from .loops_in_turn import loops_in_turn
-from .memory import mentioned, plan, prune, resolve_views
+from .memory import plan, prune, resolve_views
 from .memory_of_steps import memory_of_steps
 from .registers import promote
 from .rows_abreast import rows_abreast
@@ -45,7 +45,7 @@ class Draft:
 
     def stage(self, made_by: str) -> kernel.Program:
         """The program as it is now; temporaries have no places yet."""
-        used = set().union(*[mentioned((*p.local, *p.body)) for p in self.phases])
+        used = set().union(*[traversal.mentioned_in(p) for p in self.phases])
         used |= owners.Owners(self.buffers).all(used)
         buffers = tuple(
             [
@@ -175,16 +175,11 @@ def run_pipeline(
     """The finished program: after the passes, with places in the arena. `seen` is shown the program
     after each step."""
     watching = seen is not None or EVERY_PASS[0]
-    verified: list[int] = []
+    right = verify.Verified()
 
-    def show(program: kernel.Program) -> None:
-        nonlocal verified
+    def show(program: kernel.Program, known: verify.Verified | None = right) -> None:
         if EVERY_PASS[0]:
-            # By identity: passes give back what they do not change.
-            parts = [*map(id, program.phases), *map(id, program.buffers)]
-            if parts != verified:
-                verify.verify_program(program)
-            verified = parts
+            verify.verify_program(program, known)
         if seen is not None:
             seen(program)
 
@@ -207,7 +202,7 @@ def run_pipeline(
         made_by=", ".join([*names, "places in the arena"]),
     )
     if watching:
-        show(program)
+        show(program, None)  # as a whole
     return program
 
 

@@ -17,7 +17,6 @@ import numpy as np
 
 from ..._codegen import kernel, owners, traversal
 from ..lower import is_small
-from .memory import mentioned
 
 Places: TypeAlias = Mapping[str, Mapping[tuple[Any, ...], str]]
 """The local variable for each element of some buffers."""
@@ -30,7 +29,7 @@ def promote(
 ) -> list[kernel.Phase]:
     """The phases with local variables for the temporaries that can be some: small, in one phase, at
     known places, never handed to a routine."""
-    seen = [mentioned(p.body) for p in phases]
+    seen = [traversal.mentioned(p.body) for p in phases]
     fitting = small([s for p in phases for s in p.body], buffers)
     result = []
     for number, (phase, names) in enumerate(zip(phases, seen, strict=True)):
@@ -63,7 +62,11 @@ def small(body: Sequence[kernel.Statement], buffers: Mapping[str, kernel.Buffer]
         for b in buffers.values()
         if b.role == "temp" and not owner.is_view(b.name) and is_small(b.shape)
     }
-    return fitting - owner.all(filter(owner.is_view, mentioned(body))) - _elsewhere(tuple(body))
+    return (
+        fitting
+        - owner.all(filter(owner.is_view, traversal.mentioned(body)))
+        - _elsewhere(tuple(body))
+    )
 
 
 def _places(buffer: kernel.Buffer, fresh: Callable[[str], str]) -> dict[tuple[Any, ...], str]:

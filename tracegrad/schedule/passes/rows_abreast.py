@@ -45,7 +45,9 @@ def rows_abreast(
             result += found or [traversal.with_bodies(s, within)]
         return tuple(result)
 
-    return [replace(p, body=within(p.body)) if p.kind == "serial" else p for p in phases]
+    return [
+        traversal.with_parts(p, body=within(p.body)) if p.kind == "serial" else p for p in phases
+    ]
 
 
 class _Rows:

@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 
 from ..._codegen import integers, kernel, owners, traversal
-from .memory import mentioned
 
 FIRST = 32
 """So many powers are computed by themselves."""
@@ -59,7 +58,9 @@ def rows_of_powers(
             return tuple(result)
 
         body = changed(phase.body)
-        return replace(phase, body=body, local=(*phase.local, *rows)) if body else phase
+        if not body:
+            return phase
+        return traversal.with_parts(phase, body=body, local=(*phase.local, *rows))
 
     return [of(p) for p in phases]
 
@@ -140,7 +141,8 @@ def _keeps(
             and all(isinstance(i, int | integers.Integer) for i in s.index)
             and buffers[s.buffer].role == "temp"
             and buffers[s.buffer].dtype == s.value.dtype
-            and owner.of(s.buffer) not in owner.all(mentioned(t for t in loop.body if t is not s))
+            and owner.of(s.buffer)
+            not in owner.all(traversal.mentioned(t for t in loop.body if t is not s))
         ):
             return s
     return None

@@ -43,9 +43,9 @@ def sound_indices(
         return tuple(result)
 
     return [
-        replace(p, body=within(p.body))
+        traversal.with_parts(p, body=within(p.body))
         if p.kind == "serial"
-        else replace(p, body=tuple([traversal.with_bodies(s, within) for s in p.body]))
+        else traversal.with_parts(p, body=tuple([traversal.with_bodies(s, within) for s in p.body]))
         for p in phases
     ]
 

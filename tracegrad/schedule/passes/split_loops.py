@@ -48,7 +48,10 @@ def split_loops(
             site = site.behind(s)
         return tuple(result)
 
-    return [replace(p, body=body_of(p.body, Site())) if p.kind == "serial" else p for p in phases]
+    return [
+        traversal.with_parts(p, body=body_of(p.body, Site())) if p.kind == "serial" else p
+        for p in phases
+    ]
 
 
 class _Split:

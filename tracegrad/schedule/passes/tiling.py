@@ -21,7 +21,9 @@ LONGEST_PROLOGUE = 4
 
 def tile(phases: list[kernel.Phase], fresh: Callable[[str], str]) -> list[kernel.Phase]:
     """The phases with such pairs of loops in tiles."""
-    return [replace(p, body=tuple([_statement(s, fresh) for s in p.body])) for p in phases]
+    return [
+        traversal.with_parts(p, body=tuple([_statement(s, fresh) for s in p.body])) for p in phases
+    ]
 
 
 def _statement(s: kernel.Statement, fresh: Callable[[str], str]) -> kernel.Statement:
@@ -30,14 +32,14 @@ def _statement(s: kernel.Statement, fresh: Callable[[str], str]) -> kernel.State
             inner = s.body[-1] if s.body else None
             if isinstance(inner, kernel.Loop) and _crosswise(s, inner):
                 return _tiled(s, inner, fresh)
-            return replace(s, body=tuple([_statement(b, fresh) for b in s.body]))
+            return traversal.with_parts(s, body=tuple([_statement(b, fresh) for b in s.body]))
         case kernel.While():
-            return replace(s, body=tuple([_statement(b, fresh) for b in s.body]))
+            return traversal.with_parts(s, body=tuple([_statement(b, fresh) for b in s.body]))
         case kernel.If():
             then, otherwise = (
                 tuple([_statement(b, fresh) for b in part]) for part in (s.then, s.otherwise)
             )
-            return kernel.If(s.condition, then, otherwise)
+            return traversal.with_parts(s, then=then, otherwise=otherwise)
     return s
 
 

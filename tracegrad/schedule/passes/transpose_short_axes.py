@@ -14,7 +14,6 @@ from typing import Any
 
 from ..._codegen import integers, kernel, owners, traversal
 from ...types import Shape
-from .memory import mentioned
 
 WIDEST = 16
 """Axes up to this size count as short."""
@@ -133,13 +132,13 @@ def is_long(loop: kernel.Loop) -> bool:
 def _with(phase: kernel.Phase, renamed: dict[str, str]) -> kernel.Phase:
     """The phase with accesses to these buffers transposed, under another name where there is
     one."""
-    if not renamed or not renamed.keys() & mentioned(phase.body):
+    if not renamed or not renamed.keys() & traversal.mentioned(phase.body):
         return phase
 
     def move(buffer: str, at: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
         return (renamed[buffer] or buffer, _swapped(at)) if buffer in renamed else (buffer, at)
 
-    return replace(phase, body=traversal.moved(phase.body, move))
+    return traversal.with_parts(phase, body=traversal.moved(phase.body, move))
 
 
 def _copy(source: kernel.Buffer, name: str, indices: Sequence[str]) -> kernel.Phase:

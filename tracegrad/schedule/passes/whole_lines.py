@@ -17,7 +17,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..._codegen import integers, kernel, owners, traversal
-from .memory import mentioned
 from .transpose_short_axes import idle, is_long
 
 LINE = 64
@@ -71,7 +70,7 @@ def whole_lines(
             return replace(s, hi=longer[id(s)].whole)
         return traversal.with_bodies(s, lambda body: tuple(map(change, body)))
 
-    made = [replace(p, body=tuple(map(change, p.body))) for p in phases]
+    made = [traversal.with_parts(p, body=tuple(map(change, p.body))) for p in phases]
     for name in sorted(unset):
         _set(buffers[name], rows[name], made, fresh)
     for name, row in rows.items():
@@ -208,7 +207,7 @@ def _set(
     )
     for name, n in reversed(list(zip(names, buffer.shape[:-1], strict=True))):
         fill = (kernel.Loop(name, 0, n, fill),)
-    k = next(k for k, p in enumerate(phases) if buffer.name in mentioned(p.body))
+    k = next(k for k, p in enumerate(phases) if buffer.name in traversal.mentioned(p.body))
     if phases[k].kind == "serial":
         phases[k] = replace(phases[k], body=(*fill, *phases[k].body))
     elif k and phases[k - 1].kind == "serial":

@@ -13,7 +13,6 @@ What has been written of a row is an interval, which each step makes longer at o
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeAlias
 
 from ..._codegen import integers, kernel, owners, traversal
@@ -35,7 +34,7 @@ def whole_rows(
 ) -> list[kernel.Phase]:
     """The phases without such fills."""
     owner = owners.Owners(buffers)
-    return [replace(p, body=_without(p.body, buffers, owner)) for p in phases]
+    return [traversal.with_parts(p, body=_without(p.body, buffers, owner)) for p in phases]
 
 
 def _without(
