@@ -275,9 +275,11 @@ def test_every_function_states_a_bound() -> None:
 
 
 def test_numbers_of_mixed_and_integer_types_are_computed_in_double_precision() -> None:
+    exp, atan2, log = scalar.exp, scalar.atan2, scalar.log
+
     @numba.njit(error_model="numpy")
     def mixed(x: Any, n: Any, f: Any) -> Any:
-        return scalar.exp(n), scalar.atan2(x, f), scalar.log(True), scalar.exp(f)
+        return exp(n), atan2(x, f), log(True), exp(f)
 
     first, second, third, fourth = mixed(0.5, np.int8(2), np.float32(0.1))
     assert np.isclose(first, np.exp(2.0), rtol=1e-15)
@@ -288,10 +290,12 @@ def test_numbers_of_mixed_and_integer_types_are_computed_in_double_precision() -
 
 
 def test_functions_with_rare_branches_share_a_loop() -> None:
+    sin, cos, tan = scalar.sin, scalar.cos, scalar.tan
+
     @numba.njit(error_model="numpy")
     def all_of_them(x: Any, f: Any, out: Any) -> None:
         for i in range(support.index(0), support.index(x.shape[0])):
-            out[i] = scalar.sin(x[i]) + scalar.cos(x[i]) * scalar.tan(x[i]) + scalar.sin(f[i])
+            out[i] = sin(x[i]) + cos(x[i]) * tan(x[i]) + sin(f[i])
 
     x = np.concatenate([np.linspace(-20, 20, 101), [1e300, -1e300, 3e15], np.linspace(0, 1, 10)])
     f, out = (x % 100).astype(np.float32), np.empty_like(x)
