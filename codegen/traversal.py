@@ -35,7 +35,7 @@ T = TypeVar("T")
 Index: TypeAlias = tuple[Any, ...]
 Access: TypeAlias = tuple[str, Index]
 READ, LOADS, MENTIONED = "_read", "_loads", "_mentioned"
-"""Where a statement, which never changes, keeps what was found of it."""
+"""Where a statement or phase, which never changes, keeps what was found of it."""
 
 
 # What follows is asked of every statement several times, so it compares classes and matches no

@@ -42,8 +42,8 @@ class Verified:
 
 
 def verify_program(program: kernel.Program, known: Verified | None = None) -> kernel.Program:
-    """The program itself, or a ProgramError that says what is wrong where. Not what is known to be
-    right is looked at again."""
+    """The program itself, or a ProgramError that says what is wrong where. What is known to be
+    right is not looked at again."""
     known = Verified() if known is None else known
     verifier = _Verifier(program, known)
     whole = [*program.phases, *program.buffers, verifier.resolved]

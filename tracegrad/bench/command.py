@@ -30,8 +30,8 @@ PROGRAMS = tuple(texts())
 DESCRIPTION = """\
 Times derivatives in eager mode against jit, and checks every entry of every result against a
 derivative written by hand. Each contestant runs in a process of its own, pinned to as many cores as
-there are threads; a time is the median of many calls, and what a first call costs (tracing and
-compiling, with an empty cache) stands in a column of its own.
+there are threads, and they take turns at each workload; a time is the median of many calls, and
+what a first call costs (tracing and compiling, with an empty cache) stands in a column of its own.
 """
 EPILOG = """\
 examples:
