@@ -1,4 +1,5 @@
-"""Systems with triangular matrices and with LU factors, as Python computes them.
+"""Systems with triangular matrices and with LU factors, and how Cholesky factors move with their
+matrices, as Python computes them.
 
 BLAS and not LAPACK's `trtrs` and `getrs`, which are the same behind a look at the diagonal:
 OpenBLAS wakes its threads for those however few rows there are. (SciPy's BLAS takes longer to load
@@ -13,7 +14,7 @@ import numpy as np
 
 from .loading import imported
 
-__all__ = ["by_factors", "triangular"]
+__all__ = ["by_factors", "cholesky_adjoint", "cholesky_tangent", "triangular"]
 
 
 def triangular(a: Any, b: Any, lower: bool, trans: int = 0, unit: bool = False) -> Any:
@@ -42,3 +43,28 @@ def by_factors(factors: Any, exchanges: Any, b: Any, turned: bool) -> Any:
     x = np.empty_like(half)
     x[order] = triangular(factors, half, True, 1, unit=True)
     return x
+
+
+def cholesky_tangent(factor: Any, along: Any) -> Any:
+    """The tangent of a lower factor[n, n] from that of its symmetric matrix; of both the lower
+    triangle is read."""
+    inside = np.tril(along) + np.tril(along, -1).T
+    for _ in range(2):
+        inside = triangular(factor, inside, True).T
+    return np.tril(np.tril(factor) @ _halved(inside))
+
+
+def cholesky_adjoint(factor: Any, cotangent: Any) -> Any:
+    """The cotangent of a symmetric matrix, spread evenly over both triangles, from that of its
+    lower factor[n, n]; of both the lower triangle is read."""
+    inside = _halved(np.tril(factor).T @ np.tril(cotangent))
+    for _ in range(2):
+        inside = triangular(factor, inside, True, 1).T
+    return (inside + inside.T) * inside.dtype.type(0.5)
+
+
+def _halved(x: Any) -> Any:
+    """The lower triangle with half of the diagonal."""
+    half = np.tril(x)
+    half[np.diag_indices(len(x))] *= x.dtype.type(0.5)
+    return half

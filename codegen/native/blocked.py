@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numba.np import numpy_support
 
-from ..substitution import triangular
+from .. import substitution
 from . import dense, elimination, factorizations, lapack, orthogonal, positive
 from .bridge import implements
 from .factored import eliminated, of_diagonal
@@ -64,25 +64,15 @@ def blocked_qr(a: Any, q: Any, r: Any) -> None:
 
 
 def cholesky_adjoint(l: Any, c: Any, out: Any) -> None:  # noqa: E741
-    """The cotangent of symmetric matrices, spread evenly over both triangles, from that of their
-    lower factors l."""
+    """The cotangents of symmetric matrices from those of their lower factors l."""
     for m, given, o in zip(l, c, out, strict=True):
-        inside = np.tril(np.tril(m).T @ np.tril(given))
-        inside[np.diag_indices(len(m))] /= 2
-        for _ in range(2):
-            inside = triangular(m, inside, True, 1).T
-        o[...] = (inside + inside.T) / 2
+        o[...] = substitution.cholesky_adjoint(m, given)
 
 
 def cholesky_tangent(l: Any, a: Any, out: Any) -> None:  # noqa: E741
-    """The tangent of lower factors l from that of their symmetric matrices, of which the lower
-    triangle is read."""
+    """The tangents of lower factors l from those of their symmetric matrices."""
     for m, given, o in zip(l, a, out, strict=True):
-        inside = np.tril(given) + np.tril(given, -1).T
-        for _ in range(2):
-            inside = triangular(m, inside, True, 0).T
-        inside[np.diag_indices(len(m))] /= 2
-        o[...] = np.tril(m) @ np.tril(inside)
+        o[...] = substitution.cholesky_tangent(m, given)
 
 
 @implements(blocked_cholesky, inline=False)

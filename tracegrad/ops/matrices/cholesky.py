@@ -13,7 +13,7 @@ operations and products.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -92,24 +92,12 @@ def cholesky_stack(a: Any) -> Any:
 # --- its tangent ----------------------------------------------------------------------------------
 
 
-def _substituted(factor: Any, b: Any, trans: int) -> Any:
-    out = np.empty(b.shape, np.result_type(factor, b))
-    for k in range(len(b)):
-        out[k] = substitution.triangular(factor[k], b[k], True, trans, False)
+def _each(of: Callable[[Any, Any], Any], factor: Any, other: Any) -> Any:
+    """What is computed of each matrix of two stacks."""
+    out = np.empty_like(factor)
+    for k, (m, given) in enumerate(zip(factor, other, strict=True)):
+        out[k] = of(m, given)
     return out
-
-
-def _halved(x: Any) -> Any:
-    half, on = np.tril(x), np.arange(x.shape[-1])
-    half[:, on, on] *= x.dtype.type(0.5)
-    return half
-
-
-def _tangent_evaluate(factor: Any, tangent: Any) -> Any:
-    inside = np.tril(tangent) + np.tril(tangent, -1).swapaxes(1, 2)
-    for _ in range(2):
-        inside = _substituted(factor, inside, 0).swapaxes(1, 2)
-    return np.tril(np.tril(factor) @ _halved(inside))
 
 
 def _tangent_jvp(tangents: Values, inputs: Values, outs: Values) -> list[Any]:
@@ -140,7 +128,7 @@ def _of_lower(x: Any) -> Any:
 cholesky_tangent_op: Op = op(
     "cholesky_tangent",
     ("factor", "tangent"),
-    evaluate=_tangent_evaluate,
+    evaluate=lambda factor, along: _each(substitution.cholesky_tangent, factor, along),
     infer=lambda factor, tangent: (square_stack("cholesky_tangent", factor),),
     vjp=_tangent_vjp,
     jvp=_tangent_jvp,
@@ -154,13 +142,6 @@ cholesky_tangent_op: Op = op(
 
 
 # --- its transpose --------------------------------------------------------------------------------
-
-
-def _adjoint_evaluate(factor: Any, cotangent: Any) -> Any:
-    half = _halved(np.tril(factor).swapaxes(1, 2) @ np.tril(cotangent))
-    for _ in range(2):
-        half = _substituted(factor, half, 2).swapaxes(1, 2)
-    return (half + half.swapaxes(1, 2)) * factor.dtype.type(0.5)
 
 
 def _adjoint_jvp(tangents: Values, inputs: Values, outs: Values) -> list[Any]:
@@ -179,7 +160,7 @@ def _adjoint_vjp(cts: Values, inputs: Values, outs: Values, wanted: Sequence[boo
 cholesky_adjoint_op: Op = op(
     "cholesky_adjoint",
     ("factor", "cotangent"),
-    evaluate=_adjoint_evaluate,
+    evaluate=lambda factor, ct: _each(substitution.cholesky_adjoint, factor, ct),
     infer=lambda factor, cotangent: (square_stack("cholesky_adjoint", factor),),
     vjp=_adjoint_vjp,
     jvp=_adjoint_jvp,
