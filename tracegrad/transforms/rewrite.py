@@ -256,11 +256,12 @@ def optimize(graph: Graph, apart: bool = False, tapes: bool = True) -> Graph:
         }
         result = graph
         stamps: list[str] = []
+        right: set[Node] = set()
         for name, apply in PIPELINE:
             result = chosen.get(apply, apply)(result)
             stamps.append(name)
             if EVERY_PASS[0]:
-                verify(result)
+                verify(result, right)
         graph.derived[key] = result.replace(made_by=", ".join(stamps))
     optimized: Graph = graph.derived[key]
     return optimized
