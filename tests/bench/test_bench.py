@@ -15,7 +15,7 @@ from tracegrad.bench import SIZES, SUITES, Workload, disagreement, find, run, st
 from tracegrad.bench.contestant import CONTESTANTS, OURS, NotFittingError, Setting
 from tracegrad.bench.measure import PeakMemory, seconds_per_call
 from tracegrad.bench.peers.with_tracegrad import prepare_eager, prepare_jit
-from tracegrad.bench.worker import MARK, Held, answered
+from tracegrad.bench.worker import MARK, Turns, answered
 from tracegrad.bench.workload import direction, with_helpers, with_modules
 from tracegrad.bench.workloads import training
 
@@ -230,8 +230,8 @@ def test_worker_tells_of_failures(tmp_path: Path) -> None:
     def unfitting(*_: Any) -> Any:
         raise NotFittingError("no version of this")
 
-    def begun(prepare: Any) -> tuple[Held, dict[str, Any]]:
-        held = Held(prepare, Setting())
+    def begun(prepare: Any) -> tuple[Turns, dict[str, Any]]:
+        held = Turns(prepare, Setting())
         return held, answered(held.begin, case)
 
     assert begun(failing)[1] == {"status": "failed", "detail": "ValueError: no such thing"}

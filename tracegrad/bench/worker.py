@@ -25,7 +25,7 @@ MARK = "tracegrad-bench: "
 
 def main(plan_file: str) -> None:
     """Read who takes part, and how, from a file that `run.py` has written; then answer. Each line
-    names one of the steps of a `Held` case and what it is given."""
+    names one of the steps of a `Turns` case and what it is given."""
     plan = json.loads(Path(plan_file).read_text())
     pin(plan["threads"])
     contestant = CONTESTANTS[plan["contestant"]]
@@ -40,8 +40,8 @@ def main(plan_file: str) -> None:
             else str(error)
         )
         return
-    held = Held(prepare, Setting(plan["threads"], plan["device"]))
-    steps: dict[str, Step] = {"begin": held.begin, "turn": held.turn, "end": held.end}
+    turns = Turns(prepare, Setting(plan["threads"], plan["device"]))
+    steps: dict[str, Step] = {"begin": turns.begin, "turn": turns.turn, "end": turns.end}
     tell(ready=True)
     for line in sys.stdin:
         asked = json.loads(line)
@@ -62,7 +62,7 @@ def answered(step: Step, given: dict[str, Any]) -> dict[str, Any]:
         return {"status": "failed", "detail": f"{type(error).__name__}: {first_line(error)}"}
 
 
-class Held:
+class Turns:
     """One case at a time: its first call, turns of calls, its end."""
 
     def __init__(self, prepare: Prepare, setting: Setting) -> None:
