@@ -25,7 +25,7 @@ MARK = "tracegrad-bench: "
 
 def main(plan_file: str) -> None:
     """Read who takes part, and how, from a file that `run.py` has written; then answer. Each line
-    names one of the steps of a `Turns` case and what it is given."""
+    names a method of `Turns` and what it is given."""
     plan = json.loads(Path(plan_file).read_text())
     pin(plan["threads"])
     contestant = CONTESTANTS[plan["contestant"]]
