@@ -6,7 +6,6 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from operator import is_
 from typing import Any, TypeAlias
 
@@ -31,25 +30,15 @@ class ProgramError(AssertionError):
     user's code."""
 
 
-@dataclass
-class Verified:
-    """What was found right in earlier programs of one pipeline, by identity: passes give back what
-    they do not change."""
-
-    whole: list[Any] = field(default_factory=list)
-    phases: dict[int, list[Any]] = field(default_factory=dict)
-    """Of each phase: itself, and all of the program that it is right with."""
+Verified: TypeAlias = dict[int, list[Any]]
+"""Of each phase that was found right in an earlier program of one pipeline, by identity, since
+passes give back what they do not change: itself, and all of the program that it is right with."""
 
 
 def verify_program(program: kernel.Program, known: Verified | None = None) -> kernel.Program:
-    """The program itself, or a ProgramError that says what is wrong where. What is known to be
-    right is not looked at again."""
-    known = Verified() if known is None else known
-    verifier = _Verifier(program, known)
-    whole = [*program.phases, *program.buffers, verifier.resolved]
-    if not _same(whole, known.whole):
-        verifier.run()
-        known.whole = whole
+    """The program itself, or a ProgramError that says what is wrong where. Phases that are known to
+    be right are not looked at again; those that are found so are added."""
+    _Verifier(program, {} if known is None else known).run()
     return program
 
 
@@ -101,9 +90,9 @@ class _Verifier:
             ):
                 raise self.wrong("a parallel phase is one loop")
             parts = self.parts(phase)
-            if not _same(parts, self.known.phases.get(id(phase), [])):
+            if not _same(parts, self.known.get(id(phase), [])):
                 self.body((*phase.local, *phase.body), {}, {}, dict(self.buffers))
-                self.known.phases[id(phase)] = parts
+                self.known[id(phase)] = parts
 
     def parts(self, phase: kernel.Phase) -> list[Any]:
         """The phase and what is asked of the rest of the program where it is verified. That no

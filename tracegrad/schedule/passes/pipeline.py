@@ -175,7 +175,7 @@ def run_pipeline(
     """The finished program: after the passes, with places in the arena. `seen` is shown the program
     after each step."""
     watching = seen is not None or EVERY_PASS[0]
-    right = verify.Verified()
+    right: verify.Verified = {}
 
     def show(program: kernel.Program, known: verify.Verified | None = right) -> None:
         if EVERY_PASS[0]:
