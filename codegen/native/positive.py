@@ -24,6 +24,10 @@ __all__ = [
 ]  # fmt: skip
 
 
+FEWER, LARGE = 56, 800
+"""Rows of float64 that `factor` takes at a time below so many rows: an odd number of lines."""
+
+
 @compiled
 def factor_space(n: Any) -> Any:
     """The elements of working space that `factor` takes."""
@@ -68,6 +72,7 @@ def factor(dtype: str) -> Callable[..., None]:
     product, substitute, turn = own.product, own.substitute, own.turn
     subtract, divide, product_turned = own.subtract, own.divide, own.product_turned
     zero, in_line = t(0), LINE // np.dtype(dtype).itemsize
+    fewer = FEWER if dtype == "float64" else BLOCK
 
     @compiled
     def square(rows, p, step):  # type: ignore[no-untyped-def]
@@ -101,7 +106,8 @@ def factor(dtype: str) -> Callable[..., None]:
 
     def function(of_n, a, out, space, info):  # type: ignore[no-untyped-def]
         wide()
-        o, unit, n, block, line = index(0), index(1), word(of_n), index(BLOCK), index(in_line)
+        o, unit, n, line = index(0), index(1), word(of_n), index(in_line)
+        block = index(fewer) if n < index(LARGE) else index(BLOCK)
         put(info, o, 0)
         for at in range(o, n, block):
             rows, width = min(block, n - at), n - at

@@ -17,7 +17,7 @@ from .run import HERE, STANDALONE, Settings, surroundings
 
 DTYPES = ("float64", "float32")
 ROWS = (100, 300, 1000)
-ROUNDS, TURNS = 3, 2
+ROUNDS, TURNS = 5, 2
 """The libraries take turns at each call, so that what disturbs the machine disturbs both; and so
 for all calls in several rounds, since what disturbs it may last for minutes."""
 LIKELIHOODS = ("Gaussian process, value and gradient", "Gaussian process, Hessian")
