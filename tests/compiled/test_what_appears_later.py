@@ -4,6 +4,8 @@ in the numbers."""
 from __future__ import annotations
 
 import contextlib
+import functools
+import inspect
 import sys
 import types
 import typing
@@ -12,9 +14,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sklearn.metrics
 
 import tracegrad as tg
-from tracegrad.surroundings.captures import Surroundings
+from tracegrad.surroundings.captures import _MOST_ASKED, Surroundings
+from tracegrad.surroundings.members import names_found
 from tracegrad.surroundings.places import unchanged
 
 Case = tuple[Callable[[Any], Any], Callable[[], Any]]
@@ -210,3 +214,68 @@ def test_changes_are_seen(name: str) -> None:
     assert not np.array_equal(before, after), "the change has to be one"
     for _ in range(2):
         np.testing.assert_array_equal(compiled(X), after)
+
+
+class Slotted:
+    __slots__ = ("there", "unset")
+
+    def __init__(self) -> None:
+        self.there = 1
+
+
+class Answering:
+    """Answers to any name, which is not asked."""
+
+    def __getattr__(self, name: str) -> int:
+        raise AssertionError(name)
+
+    @property
+    def computed(self) -> int:
+        raise AssertionError
+
+
+class Meta(type):
+    def of_the_metaclass(cls) -> None: ...
+
+
+class Made(Answering, metaclass=Meta):
+    inherited = 3
+
+
+OBJECTS: list[Any] = [
+    Slotted(), Answering(), Made(), Slotted, Made, Meta, type, object, 3, "text", X, np.sum, len,
+    np, sys, functools.partial(asked, X), asked, types.SimpleNamespace(there=1), typing.Protocol,
+    contextlib.suppress, list[int], contextlib.nullcontext(), Exception(), None, ...,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("k", range(len(OBJECTS)))
+def test_names_are_found_as_one_by_one(k: int) -> None:
+    x, missing = OBJECTS[k], object()
+    names = {*dir(type(x)), "there", "unset", "computed", "inherited", "of_the_metaclass", "no"}
+    names |= set() if isinstance(x, Answering) else {*dir(x)}
+    names |= names_found(x)
+    found = {n for n in names if inspect.getattr_static(x, n, missing) is not missing}
+    assert names_found(x) == found
+
+
+def test_beside_a_large_package() -> None:
+    """Whose functions ask thousands of objects for hundreds of names."""
+
+    class Holder:
+        later: float
+
+    holder = Holder()
+
+    def f(x: Any) -> Any:
+        if len(x) > 5:
+            return sklearn.metrics.mean_squared_error(x, x)
+        return x * holder.later if hasattr(holder, "later") else x
+
+    read = Surroundings(f)
+    assert len(read._asked) * len(read._objects) > _MOST_ASKED
+    assert len(read.facts) < _MOST_ASKED
+    run = tg.jit(f)
+    np.testing.assert_array_equal(run(X), X)
+    holder.later = 3.0
+    np.testing.assert_array_equal(run(X), 3 * X)

@@ -173,7 +173,7 @@ def flat(
     ids=lambda cases: cases[0].name,
 )
 def test_compiled(cases: list[Case]) -> None:
-    """Of one group in four: test_as_source has the others, and compiled code of first derivatives
+    """Of one group in four: test_as_source has half of all, and compiled code of first derivatives
     is compared with eager ones in test_ops."""
     function, argument = flat(*on_tensors(cases))
     check(tg.jit(function), (argument,), forward_over_reverse=False)
@@ -181,10 +181,12 @@ def test_compiled(cases: list[Case]) -> None:
 
 @pytest.mark.usefixtures("kernels_in_python")
 @pytest.mark.parametrize(
-    "cases", [g for k, g in enumerate(GROUPS) if k % 4], ids=lambda cases: cases[0].name
+    "cases",
+    sampled([g for k, g in enumerate(GROUPS) if k % 4], lambda cases: GROUPS.index(cases) % 4 != 2),
+    ids=lambda cases: cases[0].name,
 )
 def test_as_source(cases: list[Case]) -> None:
-    """By the generated source of the derivatives of all, which CPython runs."""
+    """By the generated source of the derivatives of half of all, which CPython runs."""
     function, argument = flat(*on_tensors(cases))
     check(tg.jit(function), (argument,), forward_over_reverse=False)
 

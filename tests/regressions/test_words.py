@@ -1,4 +1,4 @@
-"""Every word of derivative operators to length 4, eagerly and with `jit` at random places, against
+"""Words of derivative operators to length 4, eagerly and with `jit` at random places, against
 derivatives known in closed form. `--soak N` adds some 50 N words of length 5 of each kind.
 
 A letter turns a function into another one of the same kind, whichever operator it stands for, so
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -200,10 +200,20 @@ def is_plain(x: Any) -> bool:
     return type(x) is np.ndarray or isinstance(x, (float, np.floating))
 
 
+def some(
+    letters: Iterable[str], length: int, first: str, every: int, config: pytest.Config
+) -> list[tuple[str, ...]]:
+    """What follows the first letter: of words of four letters one in so many."""
+    words = list(itertools.product(letters, repeat=length - 1))
+    every = 1 if length < 4 or config.getoption("--soak") else every
+    return words[list(letters).index(first) % every :: every]
+
+
 @pytest.mark.parametrize("first", ON_NUMBERS)
-def test_words_on_numbers(first: str) -> None:
+def test_words_on_numbers(first: str, pytestconfig: pytest.Config) -> None:
+    """Every other word of four letters; all with `--soak 1`."""
     for length in (1, 2, 3, 4):
-        for rest in itertools.product(ON_NUMBERS, repeat=length - 1):
+        for rest in some(ON_NUMBERS, length, first, 2, pytestconfig):
             found = spelled((first, *rest), ON_NUMBERS, wave)(AT)
             assert is_plain(found), (first, *rest)
             assert np.isclose(found, wave_derivative(length), rtol=1e-12), (first, *rest)
@@ -211,11 +221,9 @@ def test_words_on_numbers(first: str) -> None:
 
 @pytest.mark.parametrize("first", ON_FIELDS)
 def test_words_on_fields(first: str, pytestconfig: pytest.Config) -> None:
-    """Every third word of four letters; all with `--soak 1`."""
-    every = 1 if pytestconfig.getoption("--soak") else 3
+    """Every fifth word of four letters; all with `--soak 1`."""
     for length in (1, 2, 3, 4):
-        words = list(itertools.product(ON_FIELDS, repeat=length - 1))
-        for rest in words[list(ON_FIELDS).index(first) % every :: every] if length == 4 else words:
+        for rest in some(ON_FIELDS, length, first, 5, pytestconfig):
             found = spelled((first, *rest), ON_FIELDS, field)(X)
             assert is_plain(found), (first, *rest)
             assert np.allclose(found, field_derivative(length), rtol=1e-12), (first, *rest)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.staging.ways import Programs, check_gradient, check_value
+from tests.staging.ways import Programs, check_gradients, check_values
 
 ARGUMENTS = (np.array([0.95, -0.3, 0.55, 0.2, -0.8]), np.array([0.31, 0.92, -0.44, 0.81, 1.13]))
 PROGRAMS = Programs()
@@ -177,6 +177,6 @@ def nelder_mead(x: Any) -> Any:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_as_plain_python(name: str) -> None:
-    for x in ARGUMENTS:
-        check_value(PROGRAMS[name], "jit", x)
-        check_gradient(PROGRAMS[name], "jit of grad", x)
+    several = [(x,) for x in ARGUMENTS]
+    check_values(PROGRAMS[name], "jit", several)
+    check_gradients(PROGRAMS[name], "jit of grad", several)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
-from tests.staging.ways import Programs, check_gradient, check_value
+from tests.staging.ways import Programs, check_gradient, check_values
 from tracegrad.errors import ConcretizationError
 
 POINTS = (np.array([0.63, 0.28]), np.array([1.17, 0.71]))
@@ -182,8 +182,7 @@ def an_array_is_written_after_it_was_appended(x: Any) -> Any:
 @pytest.mark.parametrize("way", ["jit", "vmap"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_values_are_those_of_python(name: str, way: str) -> None:
-    for x in POINTS:
-        check_value(PROGRAMS[name], way, x)
+    check_values(PROGRAMS[name], way, [(x,) for x in POINTS])
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

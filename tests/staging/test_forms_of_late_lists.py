@@ -222,7 +222,7 @@ def test_as_plain_python(name: str) -> None:
     both: Any = tg.jit(tg.value_and_grad(f), stage=True)
     graph = both.graphs(ARGUMENTS[0])[-1]
     for x in ARGUMENTS:
-        value, gradient = run_unjitted(graph, inputs(both, x))
+        value, gradient = run_unjitted(graph, inputs(both, x), keep=True)
         np.testing.assert_allclose(value, f(x.copy()), rtol=1e-10)
         np.testing.assert_allclose(gradient, differences(f, x), atol=1e-5)
 

@@ -300,9 +300,9 @@ def test_as_plain_python(name: str) -> None:
             expected = f(x.copy())
         except (IndexError, ValueError) as error:
             with pytest.raises(AssertionError, match=type(error).__name__):
-                run_unjitted(graphs[-1], inputs(both, x))
+                run_unjitted(graphs[-1], inputs(both, x), keep=True)
             continue
-        results = [run_unjitted(graphs[-1], inputs(both, x))]
+        results = [run_unjitted(graphs[-1], inputs(both, x), keep=True)]
         results += [evaluate(graphs[0], inputs(both, x))] if k == 0 else []
         for value, gradient in results:
             np.testing.assert_allclose(value, expected, rtol=1e-10)

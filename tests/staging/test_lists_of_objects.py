@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
-from tests.staging.ways import Programs, check_gradient, check_value
+from tests.staging.ways import Programs, check_gradient, check_values
 from tracegrad.errors import ConcretizationError
 
 POINTS = (np.array([0.63, 0.28]), np.array([1.17, 0.71]))
@@ -166,8 +166,7 @@ def written_at_a_place_of_a_run(x: Any) -> Any:
 def test_values_are_those_of_python(name: str, way: str) -> None:
     if way == "vmap" and name == "events_of_an_object":
         pytest.skip("test_stacks_and_queues has heaps in lanes")
-    for x in POINTS:
-        check_value(PROGRAMS[name], way, x)
+    check_values(PROGRAMS[name], way, [(x,) for x in POINTS])
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
-from tests.staging.ways import Programs, check_gradient, check_value
+from tests.staging.ways import Programs, check_gradients, check_values
 from tracegrad.errors import ConcretizationError
 
 POINTS = (np.array([0.63, 0.28, 0.9]), np.array([0.42, 0.71, 0.35]))
@@ -208,15 +208,13 @@ def names_of_builtins_as_variables(x: Any) -> Any:
 @pytest.mark.parametrize("way", ["jit", "vmap"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_values_are_those_of_python(name: str, way: str) -> None:
-    for x in POINTS:
-        check_value(PROGRAMS[name], way, x)
+    check_values(PROGRAMS[name], way, [(x,) for x in POINTS])
 
 
 @pytest.mark.parametrize("way", ["grad", "jit of grad"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_gradients_are_those_of_differences(name: str, way: str) -> None:
-    for x in POINTS:
-        check_gradient(PROGRAMS[name], way, x)
+    check_gradients(PROGRAMS[name], way, [(x,) for x in POINTS])
 
 
 def test_what_stays_pythons_says_so() -> None:

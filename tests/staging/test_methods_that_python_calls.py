@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
-from tests.staging.ways import Programs, check_gradient, check_value
+from tests.staging.ways import Programs, check_gradients, check_values
 from tracegrad.staging import reached
 
 POINTS = (np.array([0.63, 0.28, 0.9]), np.array([-0.4, 0.71, 0.35]))
@@ -230,15 +230,13 @@ def attributes_that_hide_methods(x: Any) -> Any:
 @pytest.mark.parametrize("way", ["jit", "vmap"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_values_are_those_of_python(name: str, way: str) -> None:
-    for x in POINTS:
-        check_value(PROGRAMS[name], way, x)
+    check_values(PROGRAMS[name], way, [(x,) for x in POINTS])
 
 
 @pytest.mark.parametrize("way", ["grad", "jit of grad"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_gradients_are_those_of_differences(name: str, way: str) -> None:
-    for x in POINTS:
-        check_gradient(PROGRAMS[name], way, x)
+    check_gradients(PROGRAMS[name], way, [(x,) for x in POINTS])
 
 
 def test_classes_have_their_own_methods_afterwards() -> None:

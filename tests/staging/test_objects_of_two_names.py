@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
-from tests.staging.ways import Programs, check_gradient, check_value
+from tests.staging.ways import Programs, check_gradients, check_values
 from tracegrad.errors import ConcretizationError
 
 POINTS = (np.array([0.5, 0.7]), np.array([-0.5, 0.7]))
@@ -263,14 +263,12 @@ def the_one_that_is_left(x: Any) -> Any:
 @pytest.mark.parametrize("way", ["jit", "vmap"])
 @pytest.mark.parametrize("name", SEEN)
 def test_values_are_those_of_python(name: str, way: str) -> None:
-    for x in POINTS:
-        check_value(SEEN[name], way, x)
+    check_values(SEEN[name], way, [(x,) for x in POINTS])
 
 
 @pytest.mark.parametrize("name", SEEN)
 def test_gradients_are_those_of_differences(name: str) -> None:
-    for x in POINTS:
-        check_gradient(SEEN[name], "jit of grad", x)
+    check_gradients(SEEN[name], "jit of grad", [(x,) for x in POINTS])
 
 
 @pytest.mark.parametrize("name", REFUSED)

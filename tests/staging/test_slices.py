@@ -27,7 +27,8 @@ PROGRAMS = {
 def by_source(jitted: Any, *args: Any) -> tuple[Any, list[Any]]:
     """What is kept of a call, and its results by the generated source, which CPython runs."""
     entry = jitted._entry(args, {}).entry
-    return entry, run_unjitted(jitted.graphs(*args)[-1], [*args, *entry.traced.captures])
+    graph, given = jitted.graphs(*args)[-1], [*args, *entry.traced.captures]
+    return entry, run_unjitted(graph, given, keep=True)
 
 
 # The source of the other one takes long without a compiler.

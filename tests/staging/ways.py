@@ -6,7 +6,7 @@ are those of generated source that CPython runs, since compiling is what takes t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,10 +61,11 @@ def evaluated(f: Function, *args: Any, stage: Any = True) -> list[Any]:
 def by_source(f: Function) -> Function:
     """The function by its generated source, which CPython runs and nothing compiles."""
 
+    jitted: Any = f if isinstance(f, Jitted) else tg.jit(f)
+
     def run(*args: Any) -> Any:
-        jitted: Any = f if isinstance(f, Jitted) else tg.jit(f)
         graph = jitted.graphs(*args)[-1]
-        outs = run_unjitted(graph, inputs(jitted, *args))
+        outs = run_unjitted(graph, inputs(jitted, *args), keep=True)
         spec = jitted._entry(args, {}).entry.traced.out_spec
         return unflatten(spec, [o[()] for o in outs[: spec.num_leaves]])
 
@@ -107,15 +108,27 @@ def differences(f: Function, *args: Any, step: float = 1e-6) -> Any:
 
 
 def check_value(f: Function, way: str, *args: Any) -> None:
-    np.testing.assert_allclose(
-        VALUES[way](f)(*copies(args)), value(f, *args), rtol=1e-12, atol=1e-13
-    )
+    check_values(f, way, [args])
+
+
+def check_values(f: Function, way: str, several: Sequence[tuple[Any, ...]]) -> None:
+    """One function, called with one after the other of these arguments."""
+    run = VALUES[way](f)
+    for args in several:
+        np.testing.assert_allclose(run(*copies(args)), value(f, *args), rtol=1e-12, atol=1e-13)
 
 
 def check_gradient(f: Function, way: str, *args: Any) -> None:
-    np.testing.assert_allclose(
-        np.reshape(GRADIENTS[way](f)(*copies(args)), args[0].shape),
-        differences(f, *args),
-        rtol=2e-5,
-        atol=2e-6,
-    )
+    check_gradients(f, way, [args])
+
+
+def check_gradients(f: Function, way: str, several: Sequence[tuple[Any, ...]]) -> None:
+    """As `check_values`."""
+    run = GRADIENTS[way](f)
+    for args in several:
+        np.testing.assert_allclose(
+            np.reshape(run(*copies(args)), args[0].shape),
+            differences(f, *args),
+            rtol=2e-5,
+            atol=2e-6,
+        )

@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-import inspect
 import random
 import sys
 import types
@@ -24,11 +23,11 @@ from ..labels import table_of
 from ..ops.random import Generator
 from ..ops.sparse.operand import is_sparse
 from ..ops.sparse.pattern import FORMATS, layout_of
-from ..staging.functions import is_dispatcher
+from ..staging.functions import home_of, is_dispatcher, is_users
 from ..tensor import Boxed
 from .asked import asked_of, goes_on_unbound, goes_on_without, may_appear
 from .insides import children, elements, numbers, shape_facts
-from .members import bound, foreign, named_in, with_methods, wrapped_by
+from .members import bound, foreign, named_in, names_found, with_methods, wrapped_by
 from .named_of_classes import DEEPEST, NamedOfClasses
 from .names import (
     given_to,
@@ -66,6 +65,9 @@ _DYNAMIC = {"__dict__", "__getattribute__", "attrgetter", "getattr", "vars"}
 """Names in code which reads attributes that it does not name."""
 _MOST_CODE = 300
 """Functions searched for the names of attributes; where there are more, every attribute counts."""
+_MOST_ASKED = 20_000
+"""Pairs of an object and an attribute that it may lack; where there are more, as in packages of
+thousands of functions, what the user's own functions ask for counts."""
 _LARGE = (TABLE, BYTES)
 _RULES = ("forward", "setup_context", "backward", "vjp", "jvp", "vmap")
 """The methods of a Function that may be the user's."""
@@ -93,6 +95,7 @@ class Surroundings(NamedOfClasses):
         """Where objects were found first."""
         self._scanned: set[types.CodeType] = set()
         self._count = 0
+        self._home = home_of(function)
         self._iterated = False
         """Whether code has loops or takes things apart, so that the order of dicts may count."""
         self._parts: set[int] = set()
@@ -107,11 +110,13 @@ class Surroundings(NamedOfClasses):
                 named_in(function),
             )
         self._named_anywhere()
+        asked = self._asked
+        if len(asked) * len(self._objects) > _MOST_ASKED:
+            asked = self._asked_by_users
         self.facts += [
             (place.then(f".{name}", ABSENT[ATTRIBUTE], name), False)
-            for x, place in (self._objects if self._asked else ())
-            for name in sorted(self._asked)
-            if inspect.getattr_static(x, name, ABSENT) is ABSENT
+            for x, place in (self._objects if asked else ())
+            for name in sorted(asked - names_found(x))
         ]
         if not self._iterated:
             self.facts = [
@@ -197,7 +202,9 @@ class Surroundings(NamedOfClasses):
             return
         names = named_in(function)
         self._mentioned.update(names)
-        self._asked |= asked_of(function)
+        self._asked |= (asked := asked_of(function))
+        if is_users(code, self._home):
+            self._asked_by_users |= asked
         if foreign(function.__globals__.get("__name__")):
             # Tools that load edited modules again put new code into functions that are there.
             self.facts.append((root("", function).then(function.__name__, CODE), code))

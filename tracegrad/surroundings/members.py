@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import types
 from typing import Any
@@ -38,6 +39,17 @@ def wrapped_by(x: Any) -> Any:
     """What a decorator was put around; asked of the object's own attributes, since some objects
     answer to any name."""
     return inspect.getattr_static(x, "__wrapped__", None)
+
+
+def names_found(x: Any) -> set[str]:
+    """The names by which `inspect.getattr_static` finds something of an object, all at once."""
+    if isinstance(x, type):
+        spaces = [vars(c) for c in (*x.__mro__, *type(x).__mro__)]
+    else:
+        spaces = [vars(c) for c in type(x).__mro__]
+        with contextlib.suppress(AttributeError):
+            spaces.append(object.__getattribute__(x, "__dict__"))
+    return set().union(*spaces)
 
 
 def foreign(module: Any) -> bool:
@@ -77,7 +89,8 @@ def with_methods(cls: type, names: tuple[str, ...], *, made: bool = False) -> tu
     found = dict.fromkeys((*names, *called))
     if "__match_args__" in found:
         found.update(dict.fromkeys(getattr(cls, "__match_args__", ())))
-    todo = list(found)
+    there = names_found(cls)
+    todo = [n for n in found if n in there]
     while todo:
         member = inspect.getattr_static(cls, todo.pop(), None)
         for function in (
@@ -87,8 +100,11 @@ def with_methods(cls: type, names: tuple[str, ...], *, made: bool = False) -> tu
             if isinstance(function, types.FunctionType) and foreign(function.__module__):
                 new = [n for n in named_in(function) if n not in found]
                 found.update(dict.fromkeys(new))
-                todo += new
+                todo += [n for n in new if n in there]
     return tuple(found)
 
 
-__all__ = ["bound", "foreign", "members", "named_in", "owner_of", "with_methods", "wrapped_by"]
+__all__ = [
+    "bound", "foreign", "members", "named_in", "names_found", "owner_of", "with_methods",
+    "wrapped_by",
+]  # fmt: skip

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..dtypes import module_of
-from .members import foreign, members, owner_of, with_methods
+from .members import foreign, members, names_found, owner_of, with_methods
 from .places import ABSENT, ATTRIBUTE, ENTRY, NAMED, Fact, Place, entry
 
 _MEMBERS = (types.FunctionType, staticmethod, classmethod, property)
@@ -44,6 +44,8 @@ class NamedOfClasses:
         """Instances of the user's classes, these themselves, the user's functions and modules."""
         self._asked: set[str] = set()
         """The attributes that some function asks for, which may not be there."""
+        self._asked_by_users: set[str] = set()
+        """Those that a function of the user's program asks for, not of an installed package."""
 
     def _value(self, value: Any, place: Place, depth: int, names: tuple[str, ...]) -> None:
         raise NotImplementedError
@@ -93,6 +95,7 @@ class NamedOfClasses:
             self._objects.append((value, place))
             if vars(value).get("_is_runtime_protocol"):
                 self._asked |= {*members(value)}
+                self._asked_by_users |= {*members(value)}
         self._look(value, place, depth, names)
 
     def _look(self, value: Any, place: Place, depth: int, names: tuple[str, ...]) -> None:
@@ -141,7 +144,8 @@ class NamedOfClasses:
     ) -> None:
         """Methods, properties and attributes of the class of an object that the code names; an
         attribute may be shadowed later on."""
-        for name in names:
+        there = names_found(cls)
+        for name in [n for n in names if n in there]:
             found = inspect.getattr_static(cls, name, ABSENT) if name != "__doc__" else ABSENT
             if isinstance(found, _MEMBERS):
                 self._member(cls, name, found, place, own)
@@ -188,10 +192,8 @@ class NamedOfClasses:
         if isinstance(answer, types.FunctionType) and foreign(answer.__module__):
             self.facts += [
                 (place.then(f".{name}", ABSENT[ENTRY], name), False)
-                for name in sorted(self._mentioned)
-                if isinstance(own, dict)
-                and name not in own
-                and inspect.getattr_static(value, name, ABSENT) is ABSENT
+                for name in sorted(self._mentioned - names_found(value))
+                if isinstance(own, dict) and name not in own
             ]
 
     def _member(
