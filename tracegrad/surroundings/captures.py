@@ -202,9 +202,9 @@ class Surroundings(NamedOfClasses):
             return
         names = named_in(function)
         self._mentioned.update(names)
-        self._asked |= (asked := asked_of(function))
+        self._asked |= asked_of(function)
         if is_users(code, self._home):
-            self._asked_by_users |= asked
+            self._asked_by_users |= asked_of(function)
         if foreign(function.__globals__.get("__name__")):
             # Tools that load edited modules again put new code into functions that are there.
             self.facts.append((root("", function).then(function.__name__, CODE), code))

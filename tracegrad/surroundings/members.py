@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import types
+from collections.abc import Iterable
 from typing import Any
 
 from ..dtypes import module_of
@@ -43,13 +44,14 @@ def wrapped_by(x: Any) -> Any:
 
 def names_found(x: Any) -> set[str]:
     """The names by which `inspect.getattr_static` finds something of an object, all at once."""
+    kinds: list[type] = [*type(x).__mro__]
     if isinstance(x, type):
-        spaces = [vars(c) for c in (*x.__mro__, *type(x).__mro__)]
-    else:
-        spaces = [vars(c) for c in type(x).__mro__]
+        kinds += x.__mro__
+    spaces: list[Iterable[str]] = [vars(c) for c in kinds]
+    if not isinstance(x, type):
         with contextlib.suppress(AttributeError):
             spaces.append(object.__getattribute__(x, "__dict__"))
-    return set().union(*spaces)
+    return {name for space in spaces for name in space}
 
 
 def foreign(module: Any) -> bool:
