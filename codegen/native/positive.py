@@ -25,7 +25,7 @@ __all__ = [
 
 
 FEWER, LARGE = 56, 800
-"""Rows of float64 that `factor` takes at a time below so many rows: an odd number of lines."""
+"""Rows of float64 that `factor` takes at a time below so many rows."""
 
 
 @compiled
